@@ -1,0 +1,178 @@
+"""The comparison: every metric for every generator, the differences between pairs, the ranks and the findings."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from textassay.corpus.inspection import Finding
+from textassay.estimate import Better, Estimate
+
+__all__ = ["FLOOR", "HELDOUT", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
+
+FLOOR = "(real)"
+HELDOUT = "(real-heldout)"
+
+
+@dataclass(frozen=True)
+class RealText:
+    """The real text of a comparison: where it came from, its size and content hash."""
+
+    name: str
+    n_sentences: int
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """One metric for one generator; for the floor rows `generator` is ``(real)`` or ``(real-heldout)``.
+
+    Attributes
+    ----------
+    generator, metric
+        Whose text, and the metric's canonical name.
+    better
+        The metric's direction.
+    estimate
+        On all text; none where it could not be computed.
+    matched
+        The same metric at the floor's sample size and against the floor's half of the real text; none for the floor
+        rows and where it could not be computed.
+    error
+        Why there is no estimate.
+    """
+
+    generator: str
+    metric: str
+    better: Better
+    estimate: Estimate | None
+    matched: Estimate | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class PairDifference:
+    """Difference ``value(a) - value(b)`` of one metric on the same real text, with interval and p-values.
+
+    `p_adjusted` is Holm's over all pairs of this metric. All but `metric`, `a`, `b` are None where undefined.
+    """
+
+    metric: str
+    a: str
+    b: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Rank interval of a generator under one metric, 1 is best: from 1 + significantly better to n - worse."""
+
+    generator: str
+    metric: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Many metrics over many generators against one real text."""
+
+    version: str
+    real: RealText
+    generators: tuple[str, ...]
+    metrics: tuple[str, ...]
+    results: tuple[Result, ...]
+    pairs: tuple[PairDifference, ...]
+    ranks: tuple[Rank, ...]
+    findings: tuple[Finding, ...]
+    warnings: tuple[str, ...]
+    level: float
+    seed: int
+
+    def result(self, generator: str, metric: str) -> Result:
+        """Return the result of one cell; raises KeyError where there is none."""
+        for result in self.results:
+            if result.generator == generator and result.metric == metric:
+                return result
+        raise KeyError(f"no result of {metric} for {generator}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of the command-line contract."""
+        return {
+            "version": self.version,
+            "real": asdict(self.real),
+            "generators": list(self.generators),
+            "metrics": list(self.metrics),
+            "level": self.level,
+            "seed": self.seed,
+            "results": [_result_to_dict(result) for result in self.results],
+            "pairs": [asdict(pair) for pair in self.pairs],
+            "ranks": [asdict(rank) for rank in self.ranks],
+            "findings": [finding.to_dict() for finding in self.findings],
+            "warnings": list(self.warnings),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Comparison":
+        """Return the comparison that `to_dict` gave as `data`, without evidence."""
+        return cls(
+            version=data["version"],
+            real=RealText(**data["real"]),
+            generators=tuple(data["generators"]),
+            metrics=tuple(data["metrics"]),
+            results=tuple(_result_from_dict(result) for result in data["results"]),
+            pairs=tuple(PairDifference(**pair) for pair in data["pairs"]),
+            ranks=tuple(Rank(**rank) for rank in data["ranks"]),
+            findings=tuple(Finding(**finding) for finding in data["findings"]),
+            warnings=tuple(data["warnings"]),
+            level=data["level"],
+            seed=data["seed"],
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per generator and metric: value, interval, unit, direction, value at the floor's size."""
+        rows = [_result_to_dict(result) for result in self.results]
+        columns = [
+            "generator",
+            "metric",
+            "value",
+            "low",
+            "high",
+            "unit",
+            "better",
+            "matched_value",
+            "error",
+            "signature",
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+
+def _result_to_dict(result: Result) -> dict[str, Any]:
+    empty = dict.fromkeys(("value", "low", "high", "level", "interval_method", "unit", "sizes", "signature"))
+    estimate = {**empty, "details": {}} if result.estimate is None else result.estimate.to_dict()
+    matched = None if result.matched is None else result.matched.to_dict()
+    return {
+        **estimate,
+        "generator": result.generator,
+        "metric": result.metric,
+        "better": result.better,
+        "matched_value": None if matched is None else matched["value"],
+        "matched": matched,
+        "error": result.error,
+    }
+
+
+def _result_from_dict(data: Mapping[str, Any]) -> Result:
+    return Result(
+        generator=data["generator"],
+        metric=data["metric"],
+        better=data["better"],
+        estimate=None if data["signature"] is None else Estimate.from_dict(data),
+        matched=None if data["matched"] is None else Estimate.from_dict(data["matched"]),
+        error=data["error"],
+    )

@@ -1,0 +1,68 @@
+"""What can go wrong: every error a user can cause, under one root.
+
+A message is one line that says what is wrong, where, what is allowed and what to do. The command line prints it and
+exits with status 2; Python callers catch `TextassayError` or the built-in error it also derives from.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "EmptyCorpusError",
+    "InputError",
+    "MissingExtraError",
+    "OptionError",
+    "OutputError",
+    "TextassayError",
+    "TooFewSentencesError",
+    "unknown_name",
+]
+
+
+class TextassayError(Exception):
+    """Root of all errors that textassay raises on purpose."""
+
+
+class InputError(TextassayError, ValueError):
+    """A file or a corpus cannot be used as it is."""
+
+
+class EmptyCorpusError(InputError):
+    """A corpus has no sentence."""
+
+
+class TooFewSentencesError(InputError):
+    """A corpus has fewer sentences than a metric needs."""
+
+
+class OptionError(TextassayError, ValueError):
+    """A setting is unknown or outside its range."""
+
+
+class OutputError(TextassayError, ValueError):
+    """A result cannot be written where it was asked for."""
+
+
+class MissingExtraError(TextassayError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs the '{extra}' extra: pip install 'textassay[{extra}]'")
+
+
+def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:
+    """Return the error for `name` not being one of `allowed`, with the nearest names first.
+
+    Parameters
+    ----------
+    kind
+        What the name stands for, such as "metric".
+    name
+        What came.
+    allowed
+        What is valid.
+    """
+    names = sorted(allowed)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return OptionError(f"unknown {kind} '{name}': {hint}Valid: {', '.join(names)}")

@@ -1,0 +1,152 @@
+"""What a metric returns: a value with its interval, sizes, settings and the evidence behind it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Better", "Estimate", "Evidence", "Interval", "Signature"]
+
+Better = Literal["lower", "higher", "closer", "neither"]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval: `low` and `high` at `level` (0.95 for 95 %), by `method`."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Everything needed to reproduce a number, in a fixed order; prints as ``key:value|key:value``."""
+
+    settings: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return "|".join(f"{key}:{value}" for key, value in self.settings.items())
+
+    @classmethod
+    def parse(cls, text: str) -> "Signature":
+        """Return the signature that prints as `text`."""
+        return cls(dict(part.split(":", 1) for part in text.split("|")))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a value was made of, kept for differences between generators and for per-sentence files.
+
+    Terms linearise the value: its sampling variance is ``var(real_terms) / len(real_terms) + var(generated_terms) /
+    len(generated_terms)`` with ddof 1. A term belongs to a sentence or, where one sentence's part depends on the
+    others, to a jackknife group (a pseudo-value). Two estimates on the same real text with the same seed have their
+    real terms aligned, so that differences are paired.
+
+    Attributes
+    ----------
+    real_terms
+        Shape (n_real,) or (n_groups,); none where the value does not depend on which real text was drawn.
+    generated_terms
+        Shape (n_generated,) or (n_groups,).
+    real_scores, generated_scores
+        One score a sentence for people to read, shapes (n_real,) and (n_generated,); none where there is none.
+    """
+
+    real_terms: FloatArray | None
+    generated_terms: FloatArray | None
+    real_scores: FloatArray | None = None
+    generated_scores: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One metric's value for one generator.
+
+    Attributes
+    ----------
+    metric
+        Canonical name with parameters, such as ``bleu(order=4)``.
+    value
+        NaN where the metric is undefined.
+    interval
+        None where the metric has none.
+    unit
+        Such as "fraction" or "nats per token".
+    better
+        "lower", "higher", "closer" (to what real text scores) or "neither".
+    sizes
+        Counts the value rests on: ``n_generated``, ``n_real`` and others.
+    signature
+        All settings, tokenisation, sizes, seed and version.
+    details
+        What else is worth knowing; JSON-ready values only.
+    evidence
+        Arrays behind the value; not part of `to_dict`.
+    """
+
+    metric: str
+    value: float
+    interval: Interval | None
+    unit: str
+    better: Better
+    sizes: Mapping[str, int]
+    signature: Signature
+    details: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict; NaN and infinite values become None."""
+        interval = self.interval
+        return {
+            "metric": self.metric,
+            "value": _finite(self.value),
+            "low": None if interval is None else _finite(interval.low),
+            "high": None if interval is None else _finite(interval.high),
+            "level": None if interval is None else interval.level,
+            "interval_method": None if interval is None else interval.method,
+            "unit": self.unit,
+            "better": self.better,
+            "sizes": dict(self.sizes),
+            "signature": str(self.signature),
+            "details": _finite(dict(self.details)),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Estimate":
+        """Return the estimate that `to_dict` gave as `data`, without its evidence."""
+        interval = None
+        if data["interval_method"] is not None:
+            low, high = (math.nan if data[key] is None else data[key] for key in ("low", "high"))
+            interval = Interval(low, high, data["level"], data["interval_method"])
+        return cls(
+            metric=data["metric"],
+            value=math.nan if data["value"] is None else data["value"],
+            interval=interval,
+            unit=data["unit"],
+            better=data["better"],
+            sizes=data["sizes"],
+            signature=Signature.parse(data["signature"]),
+            details=data["details"],
+        )
+
+
+def _finite(value: Any) -> Any:
+    """Return `value` with NaN and infinity, at any depth, replaced by None and NumPy scalars by Python's."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_finite(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,40 @@
+"""Where work runs: in this process, over as many threads as the user allows.
+
+The heavy parts (compiled n-gram kernels, liblinear) release the interpreter lock, so threads use all cores without
+copying a corpus. `workers` sets how many; joblib's own `parallel_config` reaches the same place.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import joblib
+
+from textassay.errors import OptionError
+
+__all__ = ["default_workers", "parallel_map", "workers"]
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+
+def default_workers() -> int:
+    """Return the number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def workers(n_workers: int) -> Iterator[None]:
+    """Let `parallel_map` use `n_workers` threads, at least 1, inside the ``with`` block."""
+    if n_workers < 1:
+        raise OptionError(f"workers must be at least 1, got {n_workers}")
+    with joblib.parallel_config(backend="threading", n_jobs=n_workers):
+        yield
+
+
+def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+    """Return ``[function(item) for item in items]``, computed by the threads that `workers` allows (one without it)."""
+    return list(joblib.Parallel(require="sharedmem")(joblib.delayed(function)(item) for item in items))

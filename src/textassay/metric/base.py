@@ -1,0 +1,92 @@
+"""What a metric is, and the parts every metric file uses."""
+
+from collections.abc import Hashable
+from functools import cache
+from importlib.metadata import version
+from typing import Any, Protocol
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+from textassay.estimate import Better, Estimate, Signature
+
+__all__ = ["Metric", "check_corpora", "check_range", "make_signature", "measure"]
+
+
+class Metric(Protocol):
+    """A distance or score of generated text against real text.
+
+    `prepare` looks at the real text once; `statistics` does the heavy work for one generator; `estimate` turns it into
+    the number. Metrics with equal `shares` (orders of BLEU, say) have the same state and statistics, so a comparison
+    computes those once. `measure` is the three in a row for those who have one metric.
+    """
+
+    level: float
+
+    @property
+    def name(self) -> str:
+        """Canonical name with the parameters that differ from their defaults, such as ``bleu(order=4)``."""
+        ...
+
+    @property
+    def better(self) -> Better: ...
+
+    @property
+    def shares(self) -> Hashable:
+        """Key under which state and statistics are shared."""
+        ...
+
+    def prepare(self, real: Corpus) -> Any:
+        """Return what depends on real text alone."""
+        ...
+
+    def statistics(self, state: Any, generated: Corpus, *, seed: int) -> Any:
+        """Return what the number is made of."""
+        ...
+
+    def estimate(self, statistics: Any) -> Estimate:
+        """Return the number with its interval."""
+        ...
+
+
+def measure(metric: Metric, generated: Corpus, real: Corpus, *, seed: int = 0) -> Estimate:
+    """Return the value of `metric` for `generated` against `real`."""
+    return metric.estimate(metric.statistics(metric.prepare(real), generated, seed=seed))
+
+
+def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int = 1) -> None:
+    """Raise unless both corpora have `at_least` sentences and share one vocabulary."""
+    for side, corpus in (("generated", generated), ("real", real)):
+        if len(corpus) == 0:
+            raise EmptyCorpusError(f"{metric}: the {side} corpus has no sentence")
+        if len(corpus) < at_least:
+            raise TooFewSentencesError(
+                f"{metric} needs at least {at_least} sentences a side, the {side} corpus has {len(corpus)}"
+            )
+    if generated.vocabulary is not real.vocabulary:
+        raise OptionError(f"{metric}: the corpora have different vocabularies; make both with corpora_from_texts")
+
+
+def check_range(name: str, value: float, low: float, high: float | None = None) -> None:
+    """Raise unless `low` <= `value` (<= `high`)."""
+    if value < low or (high is not None and value > high):
+        allowed = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise OptionError(f"{name} must be {allowed}, got {value}")
+
+
+def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, **settings: object) -> Signature:
+    """Return the signature of one estimate: the metric's own `settings` in the order given, then what all share."""
+    return Signature(
+        {
+            "metric": metric,
+            **{key: str(value).replace("|", "/") for key, value in settings.items()},
+            "tok": real.tokenizer.replace("|", "/"),
+            "n": f"{len(generated)}+{len(real)}",
+            "seed": str(seed),
+            "v": _version(),
+        }
+    )
+
+
+@cache
+def _version() -> str:
+    return version("textassay")
