@@ -1,0 +1,71 @@
+# Everything a fresh machine with Python and make needs: `make demo` runs the main job, `make test` runs the tests.
+# PYTHON=python3.12 chooses the interpreter that makes the environment; WORKERS sets the number of test processes.
+
+PYTHON ?= python3
+WORKERS ?= 2
+VENV := .venv
+RUN := $(VENV)/bin/python -m
+INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+# An environment does not survive being moved: one made in another folder is installed into again.
+ifneq ($(shell cat $(VENV)/.home 2>/dev/null),$(CURDIR))
+.PHONY: $(VENV)/.core $(VENV)/.dev
+endif
+
+.PHONY: help demo test test-slow lint types docs check coverage-list build clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+demo: $(VENV)/.core ## compare five small generators with real text, write demo-report/
+	$(RUN) textassay.cli.main demo
+
+test: $(VENV)/.dev ## run the tests, but for the slow ones
+	$(RUN) pytest -q -n $(WORKERS) -m "not slow"
+
+test-slow: $(VENV)/.dev ## run the slow tests
+	$(RUN) pytest -q -n $(WORKERS) -m slow
+
+lint: $(VENV)/.dev ## check style and formatting
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+
+types: $(VENV)/.dev ## check types
+	$(RUN) mypy
+
+docs: $(VENV)/.dev ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+
+check: lint types docs test ## all of the above but the slow tests
+
+coverage-list: $(VENV)/bin/python ## print the ids of tests/features.txt that no test proves
+	@$(VENV)/bin/python tests/coverage_list.py
+
+build: $(VENV)/.dev ## build the wheel and the source archive into dist/
+	$(RUN) build --no-isolation --outdir dist .
+
+clean: ## remove the environment and everything that was made
+	rm -rf $(VENV) site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { echo "no $(PYTHON) here: install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "textassay needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version 2>&1); name another: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "making $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# hatchling is installed from the constraints, so that the build is pinned too.
+$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing the core"
+	@$(INSTALL) hatchling editables
+	@$(INSTALL) --no-build-isolation --editable .
+	@pwd > $(VENV)/.home
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing the core and what the tests use"
+	@$(INSTALL) hatchling editables
+	@$(INSTALL) --no-build-isolation --editable '.[dev,parquet]'
+	@pwd > $(VENV)/.home
+	@touch $@ $(VENV)/.core
