@@ -24,11 +24,13 @@ class Metric(Protocol):
 
     @property
     def name(self) -> str:
-        """Canonical name with the parameters that differ from their defaults, such as ``bleu(order=4)``."""
+        """Canonical name: an order always shows, other parameters where they differ from their defaults."""
         ...
 
     @property
-    def better(self) -> Better: ...
+    def better(self) -> Better:
+        """Direction of the metric."""
+        ...
 
     @property
     def shares(self) -> Hashable:

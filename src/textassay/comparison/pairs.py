@@ -1,0 +1,129 @@
+"""Is the difference between two generators real? Differences, their intervals, p-values, and ranks as intervals.
+
+Both generators are measured against the same real text, so the real terms of their evidence are paired: the variance of
+a difference is ``var(real_a - real_b) / n_real + var(generated_a) / n_a + var(generated_b) / n_b``. For metrics where
+"closer to real text" is better, the difference is that of the two distances to the floor row at the floor's sample
+size, and the floor's own noise takes part. Intervals are Student's with Welch-Satterthwaite degrees of freedom.
+
+A difference says that one generator was told from real text more easily than the other by this metric at this sample
+size: it compares what was detected.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from textassay.comparison.comparison import PairDifference, Rank, Result
+from textassay.estimate import Estimate
+from textassay.resampling.multiplicity import holm
+
+__all__ = ["pair_differences", "rank_intervals"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """A value that is a sum of means of independent samples, each an array of terms."""
+
+    value: float
+    samples: tuple[tuple[str, FloatArray], ...]
+
+
+def pair_differences(results: Sequence[Result], floor: Result, *, level: float) -> list[PairDifference]:
+    """Return the difference of every pair of generators under one metric, adjusted together by Holm's method.
+
+    Parameters
+    ----------
+    results
+        One result a generator, all of one metric and on the same real text.
+    floor
+        The ``(real)`` row of the same metric.
+    level
+        Of the intervals (each by itself), such as 0.95.
+    """
+    terms = {result.generator: _terms(result, floor) for result in results}
+    pairs = []
+    for first, second in itertools.combinations(results, 2):
+        a, b = terms[first.generator], terms[second.generator]
+        names = (first.metric, first.generator, second.generator)
+        if a is None or b is None:
+            pairs.append(PairDifference(*names, None, None, None, None, None))
+        else:
+            pairs.append(PairDifference(*names, *_difference(a, b, level), None))
+    known = [pair.p for pair in pairs if pair.p is not None]
+    adjusted = iter(holm(np.array(known)) if known else [])
+    return [pair if pair.p is None else replace(pair, p_adjusted=float(next(adjusted))) for pair in pairs]
+
+
+def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *, level: float) -> list[Rank]:
+    """Return the rank interval of every generator under one metric; none where the metric has no direction.
+
+    The interval runs from 1 + the number of generators significantly better to n - the number significantly worse,
+    among the n generators that have a value.
+    """
+    if not results or results[0].better == "neither":
+        return []
+    sign = 1.0 if results[0].better == "higher" else -1.0
+    able = [
+        result.generator for result in results if result.estimate is not None and math.isfinite(result.estimate.value)
+    ]
+    better = dict.fromkeys(able, 0)
+    worse = dict.fromkeys(able, 0)
+    for pair in pairs:
+        if pair.p_adjusted is None or pair.difference is None or pair.p_adjusted >= 1 - level:
+            continue
+        winner, loser = (pair.a, pair.b) if sign * pair.difference > 0 else (pair.b, pair.a)
+        better[loser] += 1
+        worse[winner] += 1
+    return [Rank(name, results[0].metric, 1 + better[name], len(able) - worse[name]) for name in able]
+
+
+def _terms(result: Result, floor: Result) -> _Terms | None:
+    """Return the quantity in which generators are compared: the value, or its distance to the floor for "closer"."""
+    if result.better != "closer":
+        return _estimate_terms(result.estimate, sign=1.0, side="a")
+    if result.matched is None or floor.estimate is None:
+        return None
+    sign = 1.0 if result.matched.value >= floor.estimate.value else -1.0
+    own = _estimate_terms(result.matched, sign=sign, side="a")
+    base = _estimate_terms(floor.estimate, sign=-sign, side="floor")
+    if own is None or base is None:
+        return None
+    return _Terms(own.value + base.value, own.samples + base.samples)
+
+
+def _estimate_terms(estimate: Estimate | None, *, sign: float, side: str) -> _Terms | None:
+    """Return `sign` times the estimate; samples named "real" or "floor" are shared between generators."""
+    if estimate is None or estimate.evidence is None or not math.isfinite(estimate.value):
+        return None
+    evidence = estimate.evidence
+    samples = []
+    if evidence.real_terms is not None:
+        samples.append(("real", sign * evidence.real_terms))
+    if evidence.generated_terms is not None:
+        samples.append((side, sign * evidence.generated_terms))
+    return _Terms(sign * estimate.value, tuple(samples))
+
+
+def _difference(a: _Terms, b: _Terms, level: float) -> tuple[float, float, float, float]:
+    """Return difference, low, high and two-sided p-value."""
+    samples: dict[str, FloatArray] = {}
+    for sign, terms in ((1.0, a), (-1.0, b)):
+        for name, values in terms.samples:
+            key = ("b" if sign < 0 else "a") if name == "a" else name
+            samples[key] = samples.get(key, np.zeros(1)) + sign * values
+    variances = np.array([np.var(values, ddof=1) / len(values) for values in samples.values()])
+    freedom = np.array([len(values) - 1 for values in samples.values()])
+    difference, variance = a.value - b.value, float(variances.sum())
+    if variance == 0:
+        return difference, difference, difference, 1.0 if difference == 0 else 0.0
+    error = math.sqrt(variance)
+    student = stats.t(variance**2 / float((variances**2 / freedom).sum()))
+    margin = float(student.ppf((1 + level) / 2)) * error
+    return difference, difference - margin, difference + margin, float(2 * student.sf(abs(difference) / error))

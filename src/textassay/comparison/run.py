@@ -1,0 +1,239 @@
+"""Compare generators with real text: inspection, every metric, the floor, the pairs and the ranks.
+
+The main values use all text. Beside them stands the floor: one half of the real text measured as if it were generated,
+against the other half, which is what text that cannot be told from real text scores. Most metrics move with the number
+of sentences, so each generator is also measured at that size and against that same half.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, RealText, Result
+from textassay.comparison.measure import Cell, Progress, Task, measure_cells
+from textassay.comparison.pairs import pair_differences, rank_intervals
+from textassay.comparison.store import EstimateStore
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.inspection import inspect
+from textassay.corpus.normalization import normalize as normalize_text
+from textassay.corpus.normalization import truncate
+from textassay.corpus.reader import TextFile, as_texts
+from textassay.corpus.split import halves
+from textassay.corpus.tokenizer import Tokenizer
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.execution import default_workers
+from textassay.execution import workers as use_workers
+from textassay.metric.base import Metric, check_range
+from textassay.metric.catalog import parse_metrics
+from textassay.seeding import stream
+
+__all__ = ["compare", "make_corpora"]
+
+TRAIN = "(train)"
+_MATCHED = " at the floor's size"
+
+
+def compare(
+    real: Any,
+    generated: Mapping[str, Any],
+    *,
+    real_heldout: Any = None,
+    train: Any = None,
+    metrics: Sequence[str] | None = None,
+    tokenizer: str | Tokenizer = "whitespace",
+    lowercase: bool = False,
+    normalize: bool = False,
+    max_tokens: int | None = None,
+    folds: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+    workers: int | None = None,
+    out: Path | str | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Return how far each generator's text is from the real text, by every metric, with what can be said of the order.
+
+    Parameters
+    ----------
+    real
+        Real sentences: strings, a pandas or polars column, or what `read_texts` returned.
+    generated
+        Generator name to its sentences, in the same forms.
+    real_heldout
+        More real sentences, from another draw: a second row of what real text scores.
+    train
+        The sentences the generators were trained on, to find memorised ones.
+    metrics
+        Names such as ``dd`` or ``bleu(order=4)``; all of `DEFAULT_METRICS` where none is given.
+    tokenizer, lowercase, normalize, max_tokens
+        What is done to all texts alike before they are measured: `normalize`, then lower case, then the tokeniser,
+        then cutting sentences after `max_tokens` tokens.
+    folds
+        Cross-fitting folds of the trained metrics, at least 2.
+    level
+        Of intervals and, as 1 - `level`, of significance, inside (0, 1).
+    seed
+        At least 0; the same seed gives the same numbers with any number of workers.
+    workers
+        Threads; all processors where None.
+    out
+        Folder in which estimates are kept, so that the same call resumes and another generator or metric is added
+        without computing the rest again.
+    progress
+        Called with a label, the number of steps done and their total.
+
+    Raises
+    ------
+    InputError
+        If a text is empty or too short, or a generator's text is the real text itself.
+    OptionError
+        If a setting is unknown or out of range.
+    """
+    _check_options(generated, level=level, seed=seed, max_tokens=max_tokens)
+    chosen = parse_metrics(metrics, level=level, folds=folds)
+    texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
+    corpora = make_corpora(
+        {name: source for name, source in texts.items() if source is not None},
+        tokenizer=tokenizer,
+        lowercase=lowercase,
+        normalize=normalize,
+        max_tokens=max_tokens,
+    )
+    real_corpus, heldout = corpora[FLOOR], corpora.get(HELDOUT)
+    rows = {name: corpora[name] for name in generated}
+    _check_corpora(real_corpus, {**rows, **({} if heldout is None else {HELDOUT: heldout})})
+    findings = inspect(real_corpus, rows, train=corpora.get(TRAIN), heldout=heldout)
+    tasks = _tasks(real_corpus, {**rows, **({} if heldout is None else {HELDOUT: heldout})}, seed)
+    version = installed_version("textassay")
+    with use_workers(default_workers() if workers is None else workers):
+        cells = measure_cells(
+            chosen,
+            tasks,
+            seed=seed,
+            store=EstimateStore(None if out is None else Path(out) / "estimates"),
+            strict=metrics is not None,
+            version=version,
+            progress=progress,
+        )
+    results, pairs, ranks = [], [], []
+    for metric in chosen:
+        floor = _result(metric, FLOOR, cells)
+        of_generators = [_result(metric, name, cells) for name in generated]
+        of_pairs = pair_differences(of_generators, floor, level=level)
+        results += [floor, *([] if heldout is None else [_result(metric, HELDOUT, cells)]), *of_generators]
+        pairs += of_pairs
+        ranks += rank_intervals(of_generators, of_pairs, level=level)
+    return Comparison(
+        version=version,
+        real=RealText(_name_of(real), len(real_corpus), real_corpus.fingerprint),
+        generators=tuple(generated),
+        metrics=tuple(metric.name for metric in chosen),
+        results=tuple(results),
+        pairs=tuple(pairs),
+        ranks=tuple(ranks),
+        findings=tuple(findings),
+        warnings=tuple(_warnings(cells, results, tasks)),
+        level=level,
+        seed=seed,
+    )
+
+
+def make_corpora(
+    sources: Mapping[str, Any],
+    *,
+    tokenizer: str | Tokenizer = "whitespace",
+    lowercase: bool = False,
+    normalize: bool = False,
+    max_tokens: int | None = None,
+) -> dict[str, Corpus]:
+    """Return one corpus a source, all prepared alike and sharing one vocabulary; settings as in `compare`."""
+    files = {
+        name: source if isinstance(source, TextFile) else as_texts(source, name) for name, source in sources.items()
+    }
+    texts = {name: file.texts for name, file in files.items()}
+    if normalize:
+        texts = {name: [normalize_text(text) for text in sentences] for name, sentences in texts.items()}
+    groups = {name: file.groups for name, file in files.items() if file.groups is not None}
+    corpora = corpora_from_texts(texts, tokenizer=tokenizer, lowercase=lowercase, groups=groups)
+    if max_tokens is None:
+        return corpora
+    return {name: truncate(corpus, max_tokens) for name, corpus in corpora.items()}
+
+
+def _check_options(generated: Mapping[str, Any], *, level: float, seed: int, max_tokens: int | None) -> None:
+    if not generated:
+        raise OptionError("no generated text is given: name at least one generator")
+    for name in (FLOOR, HELDOUT, TRAIN, ""):
+        if name in generated:
+            raise OptionError(f"a generator may not be called '{name}'")
+    if not 0 < level < 1:
+        raise OptionError(f"level must be inside (0, 1), got {level}")
+    check_range("seed", seed, 0)
+    if max_tokens is not None:
+        check_range("max_tokens", max_tokens, 1)
+
+
+def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
+    for name, corpus in {FLOOR: real, **others}.items():
+        if len(corpus) < 2:
+            raise TooFewSentencesError(
+                f"{name} has {len(corpus)} sentence{'' if len(corpus) == 1 else 's'}: at least 2 are needed"
+            )
+    for name, corpus in others.items():
+        if corpus.fingerprint == real.fingerprint:
+            raise InputError(f"{name} is the real text itself, sentence by sentence: give text that was generated")
+
+
+def _tasks(real: Corpus, others: Mapping[str, Corpus], seed: int) -> list[Task]:
+    """Return what is measured: each corpus in full, the floor, and each corpus at the floor's size."""
+    first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
+    scored, against = real.take(first), real.take(second)
+    tasks = [Task(FLOOR, scored, against)]
+    tasks += [Task(name, corpus, real) for name, corpus in others.items()]
+    for name, corpus in others.items():
+        size = min(len(scored), len(corpus))
+        chosen = np.sort(stream(seed, "floor", "size").permutation(len(corpus))[:size])
+        tasks.append(Task(name + _MATCHED, corpus.take(chosen), against))
+    return tasks
+
+
+def _result(metric: Metric, name: str, cells: Mapping[tuple[str, str], Cell]) -> Result:
+    cell = cells[name, metric.name]
+    matched = cells.get((name + _MATCHED, metric.name))
+    return Result(
+        generator=name,
+        metric=metric.name,
+        better=metric.better,
+        estimate=cell.estimate,
+        matched=None if matched is None else matched.estimate,
+        error=cell.error,
+    )
+
+
+def _name_of(source: Any) -> str:
+    return source.name if isinstance(source, TextFile) else "real"
+
+
+def _warnings(cells: Mapping[tuple[str, str], Cell], results: Sequence[Result], tasks: Sequence[Task]) -> list[str]:
+    """Return what a reader of the numbers has to know: the metrics' own warnings, and what real text itself shows."""
+    found = [f"{metric} of {name}: {text}" for (name, metric), cell in cells.items() for text in cell.warnings]
+    floor_size = len(tasks[0].generated)
+    for task in tasks:
+        if task.name.endswith(_MATCHED) and len(task.generated) < floor_size:
+            name = task.name.removesuffix(_MATCHED)
+            found.append(
+                f"{name} has {len(task.generated)} sentences, fewer than the floor's {floor_size}: "
+                "its values beside the floor are at the smaller size"
+            )
+    for result in results:
+        p = None if result.estimate is None else result.estimate.details.get("p_value")
+        if result.generator == HELDOUT and result.metric == "dd" and p is not None and p < 0.05:
+            assert result.estimate is not None
+            found.append(
+                f"the held-out real text itself differs from the real text (dd {result.estimate.value:.2f}, "
+                f"p {p:.2g}): no generator can be expected to come closer than that"
+            )
+    return found

@@ -1,0 +1,81 @@
+"""Estimates on disk, named by the content they were computed from, so that a comparison resumes and grows.
+
+One file an estimate: its JSON document, with the warnings it came with, and the arrays of its evidence. The name is a
+hash of metric, settings, both corpora, seed and version; a file is written under a temporary name and then renamed, so
+a killed run leaves nothing half-written and two runs in one folder cannot harm each other. A file that cannot be read
+counts as absent.
+"""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import numpy as np
+
+from textassay.errors import OutputError
+from textassay.estimate import Estimate, Evidence
+
+__all__ = ["EstimateStore", "estimate_key"]
+
+_ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
+
+
+def estimate_key(*parts: object) -> str:
+    """Return the name under which an estimate is kept: a hash of everything that decides its value."""
+    return hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
+
+
+class EstimateStore:
+    """Estimates in a folder; without a folder nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        if folder is not None:
+            with _writing(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+
+    def load(self, key: str) -> tuple[Estimate, tuple[str, ...]] | None:
+        """Return the estimate kept under `key` and the warnings it came with, or None."""
+        if self._folder is None:
+            return None
+        try:
+            with (self._folder / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as kept:
+                document = json.loads(str(kept["document"]))
+                estimate = Estimate.from_dict(document["estimate"])
+                arrays = {name: kept.get(name) for name in _ARRAYS}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        return replace(estimate, evidence=Evidence(**arrays)), tuple(document["warnings"])
+
+    def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> None:
+        """Keep `estimate` and the warnings it came with under `key`."""
+        if self._folder is None:
+            return
+        evidence = estimate.evidence or Evidence(None, None)
+        arrays = {name: getattr(evidence, name) for name in _ARRAYS}
+        document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
+        with _writing(self._folder), NamedTemporaryFile(dir=self._folder, suffix=".tmp", delete=False) as temporary:
+            try:
+                np.savez(
+                    temporary,
+                    document=np.array(document),
+                    **{name: array for name, array in arrays.items() if array is not None},
+                )
+                temporary.close()
+                Path(temporary.name).replace(self._folder / f"{key}.npz")
+            except BaseException:
+                Path(temporary.name).unlink(missing_ok=True)
+                raise
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror or error}; choose another --out") from error

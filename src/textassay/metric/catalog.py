@@ -1,0 +1,191 @@
+"""All metrics by name, with what each promises; from ``"bleu(order=4)"`` to the metric.
+
+The properties declared here are checked for every metric by the tests in `tests/properties`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from textassay.errors import OptionError, unknown_name
+from textassay.metric.base import Metric
+from textassay.metric.bleu import Bleu
+from textassay.metric.discrepancy import DistributionalDiscrepancy
+from textassay.metric.diversity import DistinctN
+from textassay.metric.length import Length
+from textassay.metric.self_bleu import SelfBleu
+from textassay.metric.vocabulary import UnseenVocabulary
+
+__all__ = ["CATALOG", "DEFAULT_METRICS", "Entry", "parse_metric", "parse_metrics", "split_names"]
+
+# Settings of a whole comparison, not of one metric: not part of a metric's name.
+_SHARED_SETTINGS = ("level",)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a metric promises.
+
+    Attributes
+    ----------
+    make
+        The metric's class; its fields are the parameters.
+    summary
+        One sentence for lists and reports.
+    low, high
+        Range of the value.
+    symmetric
+        Whether swapping real and generated leaves the value as it is (up to the noise of sampling folds).
+    looks_at_real
+        Whether the value depends on the real text at all.
+    size_sensitive
+        Whether the expected value changes with the number of sentences.
+    exact_under_reordering
+        Whether the order of sentences leaves the value exactly as it is; else only in distribution.
+    """
+
+    make: type[Any]
+    summary: str
+    low: float
+    high: float
+    symmetric: bool
+    looks_at_real: bool
+    size_sensitive: bool
+    exact_under_reordering: bool
+
+
+CATALOG: Mapping[str, Entry] = {
+    "dd": Entry(
+        DistributionalDiscrepancy,
+        "Distributional Discrepancy: how much better than chance a classifier tells real from generated sentences",
+        low=-1,
+        high=1,
+        symmetric=True,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=False,
+    ),
+    "bleu": Entry(
+        Bleu,
+        "mean BLEU of each generated sentence against all real sentences",
+        low=0,
+        high=1,
+        symmetric=False,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=True,
+    ),
+    "self-bleu": Entry(
+        SelfBleu,
+        "mean BLEU of each generated sentence against all other generated ones: how much they repeat each other",
+        low=0,
+        high=1,
+        symmetric=False,
+        looks_at_real=False,
+        size_sensitive=True,
+        exact_under_reordering=True,
+    ),
+    "distinct-n": Entry(
+        DistinctN,
+        "share of generated n-grams that differ from one another",
+        low=0,
+        high=1,
+        symmetric=False,
+        looks_at_real=False,
+        size_sensitive=True,
+        exact_under_reordering=True,
+    ),
+    "length": Entry(
+        Length,
+        "Kolmogorov-Smirnov distance between the sentence lengths, in tokens",
+        low=0,
+        high=1,
+        symmetric=True,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=True,
+    ),
+    "vocabulary": Entry(
+        UnseenVocabulary,
+        "share of generated tokens, or of token types, that the real text does not have",
+        low=0,
+        high=1,
+        symmetric=False,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=True,
+    ),
+}
+
+DEFAULT_METRICS = (
+    "dd",
+    *(f"bleu(order={order})" for order in (2, 3, 4, 5)),
+    *(f"self-bleu(order={order})" for order in (2, 3, 4, 5)),
+    *(f"distinct-n(order={order})" for order in (1, 2, 3)),
+    "length",
+    "vocabulary(of=tokens)",
+    "vocabulary(of=types)",
+)
+
+_PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+def split_names(text: str) -> list[str]:
+    """Return the metric names in a comma-separated list; commas inside parentheses do not separate."""
+    parts = re.split(r",(?![^(]*\))", text)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def parse_metric(text: str, **settings: Any) -> Metric:
+    """Return the metric that `text` names, such as ``dd`` or ``bleu(order=4)``.
+
+    Parameters
+    ----------
+    text
+        Name, and parameters in parentheses.
+    settings
+        Defaults for parameters of whichever metric has them, such as ``level`` and ``folds``.
+
+    Raises
+    ------
+    OptionError
+        If the metric or a parameter is unknown, or a value is out of range; the valid ones are listed.
+    """
+    match = _PATTERN.fullmatch(text)
+    if match is None:
+        raise OptionError(f"cannot read the metric '{text}': write a name, or name(parameter=value)")
+    name, arguments = match.groups()
+    if name not in CATALOG:
+        raise unknown_name("metric", name, CATALOG)
+    make = CATALOG[name].make
+    types = {field.name: get_type_hints(make)[field.name] for field in fields(make)}
+    values = {key: value for key, value in settings.items() if key in types}
+    for argument in split_names(arguments or ""):
+        key, equals, value = (part.strip() for part in argument.partition("="))
+        if not equals:
+            raise OptionError(f"cannot read '{argument}' in '{text}': write parameter=value")
+        if key not in types or key in _SHARED_SETTINGS:
+            raise unknown_name(f"parameter of {name}", key, set(types) - set(_SHARED_SETTINGS))
+        values[key] = _convert(value, types[key], f"{name}({key})")
+    metric: Metric = make(**values)
+    return metric
+
+
+def parse_metrics(names: Iterable[str] | None, **settings: Any) -> list[Metric]:
+    """Return the metrics of `names`, each once, in that order; those of `DEFAULT_METRICS` for none."""
+    metrics = [parse_metric(name, **settings) for name in (DEFAULT_METRICS if names is None else names)]
+    if not metrics:
+        raise OptionError(f"no metric is named; valid: {', '.join(sorted(CATALOG))}")
+    return list({metric.name: metric for metric in metrics}.values())
+
+
+def _convert(text: str, kind: Any, where: str) -> Any:
+    if get_origin(kind) is Literal:
+        if text not in get_args(kind):
+            raise unknown_name(f"value of {where}", text, get_args(kind))
+        return text
+    try:
+        return {int: int, float: float, str: str}[kind](text)
+    except ValueError:
+        raise OptionError(f"{where} must be of type {kind.__name__}, got '{text}'") from None

@@ -1,0 +1,78 @@
+"""Estimates on disk: what goes in comes out, and nothing half-written is ever read."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textassay.comparison.store import EstimateStore, estimate_key
+from textassay.errors import OutputError
+from textassay.estimate import Estimate, Evidence, Interval, Signature
+
+ESTIMATE = Estimate(
+    metric="toy",
+    value=0.1 + 0.2,
+    interval=Interval(0.1, math.nan, 0.95, "made up"),
+    unit="fraction",
+    better="lower",
+    sizes={"n_generated": 3},
+    signature=Signature({"metric": "toy", "v": "1"}),
+    details={"bound": {"value": 1 / 3}},
+    evidence=Evidence(None, np.array([0.1, 0.2]), None, np.array([1.0])),
+)
+
+
+def test_round_trip_is_exact(tmp_path: Path) -> None:
+    EstimateStore(tmp_path).save("key", ESTIMATE, ("careful",))
+    found = EstimateStore(tmp_path).load("key")
+    assert found is not None
+    estimate, warnings = found
+    assert estimate.to_dict() == ESTIMATE.to_dict()
+    assert estimate.value == ESTIMATE.value
+    assert warnings == ("careful",)
+    assert estimate.evidence is not None
+    assert estimate.evidence.real_terms is None
+    np.testing.assert_array_equal(estimate.evidence.generated_terms, [0.1, 0.2])
+    np.testing.assert_array_equal(estimate.evidence.generated_scores, [1.0])
+
+
+def test_without_a_folder_nothing_is_kept() -> None:
+    store = EstimateStore(None)
+    store.save("key", ESTIMATE)
+    assert store.load("key") is None
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "rubbish"])
+def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: str) -> None:
+    store = EstimateStore(tmp_path)
+    store.save("key", ESTIMATE)
+    (file,) = tmp_path.iterdir()
+    content = file.read_bytes()
+    file.write_bytes({"truncated": content[: len(content) // 2], "empty": b"", "rubbish": b"rubbish" * 100}[damage])
+    assert store.load("key") is None
+    store.save("key", ESTIMATE)
+    assert store.load("key") is not None
+
+
+def test_a_failed_write_leaves_nothing_and_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = EstimateStore(tmp_path)
+
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full_disk)
+    with pytest.raises(OutputError, match="No space left on device"):
+        store.save("key", ESTIMATE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(OutputError, match="choose another --out"):
+        EstimateStore(tmp_path / "file" / "estimates")
+
+
+def test_keys_differ_where_any_part_differs() -> None:
+    keys = {estimate_key("a", 1), estimate_key("a", 2), estimate_key("a1"), estimate_key("b", 1)}
+    assert len(keys) == 4
