@@ -1,0 +1,302 @@
+"""The n-gram index: an exact integer id for every n-gram of some corpora, and count matrices over those ids.
+
+Ids are built order by order: an n-gram is the pair (id of its first n - 1 tokens, last token), and every distinct pair
+gets the next free number, in order of appearance. No n-gram is ever hashed to a number that another one shares. An
+n-gram is looked at only if both (n-1)-grams inside it were kept; this loses nothing, since an n-gram stands in no more
+sentences than its parts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from scipy.sparse import csr_matrix
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.errors import EmptyCorpusError, OptionError
+
+__all__ = ["NgramIndex"]
+
+Ids = npt.NDArray[np.int32]
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads consecutive keys over the table
+_EMPTY = np.int64(-1)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The n-grams of one order: what each consists of, and a hash table (open addressing) from pair to id."""
+
+    prefixes: Ids
+    last_tokens: Ids
+    keys: npt.NDArray[np.int64]
+    values: Ids
+
+
+class NgramIndex:
+    """Exact integer ids of n-grams; made by `build`.
+
+    Attributes
+    ----------
+    max_order
+        Longest n-grams of the index, in tokens.
+    min_sentences
+        In how many sentences of the corpora it was built from an n-gram stands at least.
+    sizes
+        How many n-grams of each order there are, `max_order` numbers.
+    """
+
+    def __init__(self, orders: Sequence[_Order], vocabulary: Vocabulary, min_sentences: int) -> None:
+        self._orders = tuple(orders)
+        self._vocabulary = vocabulary
+        self._firsts = np.concatenate(([0], np.cumsum([len(order.prefixes) for order in orders], dtype=np.int64)))
+        self.min_sentences = min_sentences
+        self.max_order = len(self._orders)
+        self.sizes = tuple(len(order.prefixes) for order in self._orders)
+
+    def __repr__(self) -> str:
+        return f"NgramIndex({self.n_features} n-grams of order 1 to {self.max_order})"
+
+    @classmethod
+    def build(cls, corpora: Sequence[Corpus], *, max_order: int, min_sentences: int = 1) -> "NgramIndex":
+        """Return the index of the n-grams of `corpora`.
+
+        Parameters
+        ----------
+        corpora
+            At least one; all share one vocabulary. Numbers follow their order and that of their sentences.
+        max_order
+            Longest n-grams, in tokens, at least 1.
+        min_sentences
+            An n-gram is kept if it stands in at least so many sentences of `corpora` together.
+
+        Raises
+        ------
+        EmptyCorpusError
+            If there is no corpus.
+        OptionError
+            If a number is below 1 or the vocabularies differ.
+        """
+        if not corpora:
+            raise EmptyCorpusError("an n-gram index needs at least one corpus, got none")
+        for name, value in (("max_order", max_order), ("min_sentences", min_sentences)):
+            if value < 1:
+                raise OptionError(f"{name} must be at least 1, got {value}")
+        vocabulary = corpora[0].vocabulary
+        for corpus in corpora:
+            _check_vocabulary(corpus, vocabulary)
+        tokens = np.concatenate([corpus.tokens for corpus in corpora])
+        lengths = np.concatenate([corpus.lengths for corpus in corpora])
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        ids = np.zeros(len(tokens), dtype=np.int32)
+        orders = []
+        for order in range(1, max_order + 1):
+            prefixes, last_tokens, keys, values = _grow(tokens, offsets, ids, order, min_sentences)
+            orders.append(_Order(prefixes, last_tokens, keys, values))
+        return cls(orders, vocabulary, min_sentences)
+
+    @property
+    def n_features(self) -> int:
+        """Number of n-grams of all orders."""
+        return int(self._firsts[-1])
+
+    def ids(self, corpus: Corpus, order: int) -> Ids:
+        """Return the id, below ``sizes[order - 1]``, of the n-gram that starts at each token of `corpus`.
+
+        Returns
+        -------
+        Ids
+            Shape (T,); -1 where the n-gram crosses the end of its sentence or is not in the index.
+
+        Raises
+        ------
+        OptionError
+            If `order` is not between 1 and `max_order`, or the corpus has another vocabulary than the index.
+        """
+        if not 1 <= order <= self.max_order:
+            raise OptionError(f"order must be between 1 and {self.max_order}, got {order}")
+        ids: Ids = self._all_ids(corpus, order)[-1]
+        return ids
+
+    def count_matrix(self, corpus: Corpus) -> csr_matrix:
+        """Return how often each n-gram of the index stands in each sentence.
+
+        Returns
+        -------
+        csr_matrix
+            Shape (N, n_features), float64, indices sorted; features are numbered order after order, ids within.
+            N-grams that are not in the index are left out.
+        """
+        ids = self._all_ids(corpus, self.max_order)
+        data, indices, indptr = _count(ids, corpus.offsets, self._firsts)
+        return csr_matrix((data, indices, indptr), shape=(len(corpus), self.n_features))
+
+    def tokens(self, feature: int) -> list[str]:
+        """Return the tokens of the n-gram of column `feature` of `count_matrix`."""
+        if not 0 <= feature < self.n_features:
+            raise OptionError(f"feature must be between 0 and {self.n_features - 1}, got {feature}")
+        order = int(np.searchsorted(self._firsts, feature, side="right"))
+        number = feature - int(self._firsts[order - 1])
+        reverse = []
+        for level in self._orders[order - 1 :: -1]:
+            reverse.append(int(level.last_tokens[number]))
+            number = int(level.prefixes[number])
+        return self._vocabulary.decode(reversed(reverse))
+
+    def text(self, feature: int) -> str:
+        """Return the n-gram of column `feature` of `count_matrix`, its tokens joined by spaces."""
+        return " ".join(self.tokens(feature))
+
+    def _all_ids(self, corpus: Corpus, max_order: int) -> Ids:
+        _check_vocabulary(corpus, self._vocabulary)
+        ids = np.zeros((max_order + 1, len(corpus.tokens)), dtype=np.int32)  # row 0: the empty n-gram, id 0 everywhere
+        for order in range(1, max_order + 1):
+            level = self._orders[order - 1]
+            _look_up(corpus.tokens, corpus.offsets, ids[order - 1], ids[order], order, level.keys, level.values)
+        return ids[1:]
+
+
+def _check_vocabulary(corpus: Corpus, vocabulary: Vocabulary) -> None:
+    if corpus.vocabulary is not vocabulary:
+        raise OptionError(
+            "n-gram index: the corpora have different vocabularies; make them with one corpora_from_texts"
+        )
+
+
+@njit(cache=True, nogil=True)
+def _slot(keys, key):  # type: ignore[no-untyped-def]
+    """Return where `key` stands in the table or would be put."""
+    mask = np.uint64(len(keys) - 1)
+    mixed = np.uint64(key) * _MULTIPLIER
+    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+    while keys[slot] != key and keys[slot] != _EMPTY:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def _new_table(n_entries):  # type: ignore[no-untyped-def]
+    size = 2
+    while size < 2 * n_entries:
+        size *= 2
+    return np.full(size, _EMPTY, dtype=np.int64), np.full(size, -1, dtype=np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _grow(tokens, offsets, ids, order, min_sentences):  # type: ignore[no-untyped-def]
+    """Turn `ids` of order - 1, shape (T,), into ids of `order`, in place; return the new n-grams and their table."""
+    n_candidates = 0
+    for sentence in range(len(offsets) - 1):
+        end = offsets[sentence + 1]
+        for start in range(offsets[sentence], end):
+            alive = start + order <= end and ids[start] >= 0 and (order == 1 or ids[start + 1] >= 0)
+            n_candidates += alive
+    if order == 1:
+        n_candidates = min(n_candidates, int(tokens.max()) + 1 if len(tokens) else 0)
+    keys, values = _new_table(n_candidates)
+    prefixes = np.empty(n_candidates, dtype=np.int32)
+    last_tokens = np.empty(n_candidates, dtype=np.int32)
+    n_sentences = np.zeros(n_candidates, dtype=np.int32)
+    last_sentence = np.full(n_candidates, -1, dtype=np.int32)
+    n_found = 0
+    for sentence in range(len(offsets) - 1):
+        end = offsets[sentence + 1]
+        for start in range(offsets[sentence], end):
+            if start + order > end or ids[start] < 0 or (order > 1 and ids[start + 1] < 0):
+                ids[start] = -1
+                continue
+            token = tokens[start + order - 1]
+            key = (np.int64(ids[start]) << 32) | np.int64(token)
+            slot = _slot(keys, key)
+            if keys[slot] == _EMPTY:
+                keys[slot] = key
+                values[slot] = n_found
+                prefixes[n_found] = ids[start]
+                last_tokens[n_found] = token
+                n_found += 1
+            number = values[slot]
+            if last_sentence[number] != sentence:
+                last_sentence[number] = sentence
+                n_sentences[number] += 1
+            ids[start] = number
+    if min_sentences <= 1:
+        return prefixes[:n_found].copy(), last_tokens[:n_found].copy(), keys, values
+    renumbered = np.full(n_found, -1, dtype=np.int32)
+    n_kept = 0
+    for number in range(n_found):
+        if n_sentences[number] >= min_sentences:
+            renumbered[number] = n_kept
+            prefixes[n_kept] = prefixes[number]
+            last_tokens[n_kept] = last_tokens[number]
+            n_kept += 1
+    for start in range(len(ids)):
+        if ids[start] >= 0:
+            ids[start] = renumbered[ids[start]]
+    keys, values = _new_table(n_kept)
+    for number in range(n_kept):
+        key = (np.int64(prefixes[number]) << 32) | np.int64(last_tokens[number])
+        slot = _slot(keys, key)
+        keys[slot] = key
+        values[slot] = number
+    return prefixes[:n_kept].copy(), last_tokens[:n_kept].copy(), keys, values
+
+
+@njit(cache=True, nogil=True)
+def _look_up(tokens, offsets, shorter, ids, order, keys, values):  # type: ignore[no-untyped-def]
+    """Fill `ids` with the ids of n-grams of `order`, given those of order - 1 in `shorter`; both shape (T,)."""
+    for sentence in range(len(offsets) - 1):
+        end = offsets[sentence + 1]
+        for start in range(offsets[sentence], end):
+            if start + order > end or shorter[start] < 0 or (order > 1 and shorter[start + 1] < 0):
+                ids[start] = -1
+            else:
+                key = (np.int64(shorter[start]) << 32) | np.int64(tokens[start + order - 1])
+                ids[start] = values[_slot(keys, key)]
+
+
+@njit(cache=True, nogil=True)
+def _count(ids, offsets, firsts):  # type: ignore[no-untyped-def]
+    """Return data, indices and indptr of the count matrix of `ids`, shape (max_order, T).
+
+    Sentences are listed under each feature first; reading features in order then gives every row its columns sorted
+    and repeats side by side.
+    """
+    n_orders, n_tokens = ids.shape
+    n_sentences = len(offsets) - 1
+    starts = np.zeros(firsts[-1] + 2, dtype=np.int64)
+    for order in range(n_orders):
+        for position in range(n_tokens):
+            if ids[order, position] >= 0:
+                starts[firsts[order] + ids[order, position] + 2] += 1
+    for feature in range(2, len(starts)):
+        starts[feature] += starts[feature - 1]
+    listed = np.empty(starts[-1], dtype=np.int32)
+    row_ends = np.zeros(n_sentences, dtype=np.int64)
+    for order in range(n_orders):
+        for sentence in range(n_sentences):
+            for position in range(offsets[sentence], offsets[sentence + 1]):
+                if ids[order, position] >= 0:
+                    feature = firsts[order] + ids[order, position] + 1
+                    listed[starts[feature]] = sentence
+                    starts[feature] += 1
+    for feature in range(firsts[-1]):
+        for entry in range(starts[feature], starts[feature + 1]):
+            if entry == starts[feature] or listed[entry] != listed[entry - 1]:
+                row_ends[listed[entry]] += 1
+    indptr = np.zeros(n_sentences + 1, dtype=np.int64)
+    for sentence in range(n_sentences):
+        indptr[sentence + 1] = indptr[sentence] + row_ends[sentence]
+        row_ends[sentence] = indptr[sentence] - 1
+    data = np.zeros(indptr[-1], dtype=np.float64)
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    for feature in range(firsts[-1]):
+        for entry in range(starts[feature], starts[feature + 1]):
+            sentence = listed[entry]
+            if entry == starts[feature] or sentence != listed[entry - 1]:
+                row_ends[sentence] += 1
+                indices[row_ends[sentence]] = feature
+            data[row_ends[sentence]] += 1.0
+    return data, indices, indptr
