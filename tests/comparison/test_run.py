@@ -1,0 +1,163 @@
+"""The whole comparison: what it contains, that it repeats, resumes and grows, and that known orders are found."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up import sentences, shuffled
+
+from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
+from textassay.comparison.run import compare
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+
+REAL = sentences(600, 1)
+GENERATED = {
+    "close": sentences(600, 2, shift=0.1),
+    "far": sentences(600, 3, shift=0.9),
+    "shuffled": shuffled(sentences(600, 4), 0),
+}
+FAST = ["dd", "bleu(order=2)", "self-bleu(order=2)", "length"]
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compare(REAL, GENERATED, real_heldout=sentences(500, 5), seed=1)
+
+
+def test_every_cell_is_there(comparison: Comparison) -> None:
+    rows = [FLOOR, HELDOUT, *GENERATED]
+    assert [(r.generator, r.metric) for r in comparison.results] == [
+        (row, metric) for metric in comparison.metrics for row in rows
+    ]
+    assert all(result.estimate is not None for result in comparison.results)
+    assert all((result.matched is None) == (result.generator == FLOOR) for result in comparison.results)
+    assert len(comparison.pairs) == 3 * len(comparison.metrics)
+    assert len(comparison.ranks) == 3 * len(comparison.metrics)
+
+
+def test_sizes_are_those_promised(comparison: Comparison) -> None:
+    for metric in comparison.metrics:
+        floor = comparison.result(FLOOR, metric).estimate
+        cell = comparison.result("far", metric)
+        assert floor is not None
+        assert cell.estimate is not None
+        assert cell.matched is not None
+        assert cell.estimate.sizes["n_generated"] == 600
+        assert floor.sizes["n_generated"] == cell.matched.sizes["n_generated"] == 300
+
+
+def test_the_known_order_is_found_and_the_floor_is_near_zero(comparison: Comparison) -> None:
+    ranks = {rank.generator: (rank.low, rank.high) for rank in comparison.ranks if rank.metric == "dd"}
+    assert ranks["close"] == (1, 1)
+    floor = comparison.result(FLOOR, "dd").estimate
+    assert floor is not None
+    assert floor.interval is not None
+    assert floor.interval.low < 0.05
+    pair = next(pair for pair in comparison.pairs if (pair.metric, pair.a, pair.b) == ("dd", "close", "far"))
+    assert pair.difference is not None
+    assert pair.high is not None
+    assert pair.high < 0
+    # Shuffled words keep every word: only the order gives them away.
+    vocabulary = comparison.result("shuffled", "vocabulary(of=tokens)").estimate
+    assert vocabulary is not None
+    assert vocabulary.value < 0.01
+
+
+def test_the_document_has_the_keys_of_the_contract_and_round_trips(comparison: Comparison) -> None:
+    document = comparison.to_dict()
+    text = json.dumps(document, allow_nan=False)
+    for key in ("version", "real", "results", "pairs", "ranks", "findings", "warnings"):
+        assert key in document
+    for key in ("generator", "metric", "value", "low", "high", "better", "signature", "details"):
+        assert key in document["results"][0]
+    assert set(document["pairs"][0]) == {"metric", "a", "b", "difference", "low", "high", "p", "p_adjusted"}
+    assert Comparison.from_dict(json.loads(text)).to_dict() == json.loads(text)
+
+
+@pytest.mark.feature("A-11")
+def test_same_seed_gives_the_same_document_at_any_number_of_workers() -> None:
+    def run(workers: int, seed: int) -> dict[str, Any]:
+        return compare(REAL, GENERATED, metrics=FAST, seed=seed, workers=workers).to_dict()
+
+    assert run(1, 0) == run(2, 0)
+    assert run(1, 0) != run(1, 1)
+
+
+def test_a_comparison_resumes_and_grows_without_computing_again(tmp_path: Path) -> None:
+    def run(generators: list[str], metrics: list[str]) -> Comparison:
+        return compare(REAL, {name: GENERATED[name] for name in generators}, metrics=metrics, out=tmp_path)
+
+    kept = tmp_path / "estimates"
+    first = run(["close"], ["length"])
+    written = {file: file.stat().st_mtime_ns for file in kept.iterdir()}
+    grown = run(["close", "far"], FAST)
+    assert {file: file.stat().st_mtime_ns for file in written} == written
+    assert grown.result("close", "length") == first.result("close", "length")
+    fresh = compare(REAL, {name: GENERATED[name] for name in ("close", "far")}, metrics=FAST)
+    assert grown.to_dict() == fresh.to_dict()
+
+
+def test_default_metrics_that_need_more_sentences_are_null_with_a_reason() -> None:
+    comparison = compare(REAL[:8], {"few": GENERATED["far"][:8]})
+    result = comparison.result("few", "dd")
+    assert result.estimate is None
+    assert result.error is not None
+    assert "sentences" in result.error
+    assert comparison.result("few", "bleu(order=2)").estimate is not None
+    document = comparison.to_dict()
+    cell = next(c for c in document["results"] if (c["generator"], c["metric"]) == ("few", "dd"))
+    assert cell["value"] is None
+    assert cell["error"] == result.error
+    with pytest.raises(TooFewSentencesError):
+        compare(REAL[:8], {"few": GENERATED["far"][:8]}, metrics=["dd"])
+
+
+def test_a_heldout_file_that_differs_is_called_out() -> None:
+    comparison = compare(REAL, {"far": GENERATED["far"]}, real_heldout=sentences(600, 7, shift=0.8), metrics=["dd"])
+    assert any("held-out real text itself differs" in warning for warning in comparison.warnings)
+
+
+def test_a_heldout_file_of_the_same_text_is_not_called_out(comparison: Comparison) -> None:
+    assert not any("held-out" in warning for warning in comparison.warnings)
+
+
+def test_a_generator_smaller_than_the_floor_is_called_out() -> None:
+    comparison = compare(REAL, {"small": GENERATED["far"][:100]}, metrics=["length"])
+    assert any("small has 100 sentences" in warning for warning in comparison.warnings)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"generated": {}}, OptionError, "no generated text"),
+        ({"generated": {"(real)": REAL}}, OptionError, "may not be called"),
+        ({"generated": {"a": REAL}}, InputError, "is the real text itself"),
+        ({"generated": {"a": ["one"]}}, TooFewSentencesError, "at least 2 sentences"),
+        ({"generated": {"a": []}}, InputError, "a"),
+        ({"generated": {"a": "a string"}}, InputError, "a"),
+        ({"level": 1.0}, OptionError, "level"),
+        ({"seed": -1}, OptionError, "seed"),
+        ({"folds": 1}, OptionError, "folds"),
+        ({"max_tokens": 0}, OptionError, "max_tokens"),
+        ({"workers": 0}, OptionError, "workers"),
+        ({"metrics": []}, OptionError, "no metric"),
+        ({"tokenizer": "word"}, OptionError, "did you mean words"),
+    ],
+)
+def test_wrong_settings_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    settings: dict[str, Any] = {"generated": {"close": GENERATED["close"]}, "metrics": ["length"], **arguments}
+    with pytest.raises(error, match=message):
+        compare(REAL, **settings)
+
+
+def test_normalising_and_cutting_apply_to_both_sides() -> None:
+    loud = [text.upper().replace(" .", ".") for text in GENERATED["close"]]
+    plain = compare(REAL, {"loud": loud}, metrics=["dd"])
+    repaired = compare(REAL, {"loud": loud}, metrics=["dd"], normalize=True, max_tokens=6)
+    worse, better = (float(c.result("loud", "dd").estimate or math.nan) for c in (plain, repaired))
+    assert worse > 0.95
+    assert better < 0.4
+    lengths = compare(REAL, {"far": GENERATED["far"]}, metrics=["length"], max_tokens=1).result("far", "length")
+    assert float(lengths.estimate or math.nan) == 0.0

@@ -1,0 +1,185 @@
+"""What the catalogue promises of each metric holds: range, direction, symmetry, order, sizes, seeds, threads."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from made_up import sentences, shuffled
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+from textassay.estimate import Estimate
+from textassay.execution import workers
+from textassay.metric.base import measure
+from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, parse_metric, parse_metrics, split_names
+
+N = 400
+
+
+@pytest.fixture(scope="module")
+def corpora() -> dict[str, Corpus]:
+    real = sentences(N, 1)
+    return corpora_from_texts(
+        {
+            "real": real,
+            "same": sentences(N, 2),
+            "shifted": sentences(N, 3, shift=0.5),
+            "shuffled": shuffled(sentences(N, 2), 0),
+            "collapsed": sentences(5, 2) * (N // 5),
+            "reordered": list(np.random.default_rng(0).permutation(sentences(N, 3, shift=0.5))),
+            "longer": [
+                f"{first[:-2]} {second}" for first, second in zip(sentences(N, 4), sentences(N, 5), strict=True)
+            ],
+            "empty": [],
+            "one": ["ba ben bir ."],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def estimates(corpora: dict[str, Corpus]) -> dict[tuple[str, str], Estimate]:
+    return {
+        (metric.name, name): measure(metric, corpora[name], corpora["real"])
+        for metric in parse_metrics(None)
+        for name in ("same", "shifted", "shuffled", "collapsed", "longer")
+    }
+
+
+def test_every_metric_of_the_catalog_is_tested() -> None:
+    assert {name.split("(")[0] for name in DEFAULT_METRICS} == set(CATALOG)
+    assert [metric.name for metric in parse_metrics(None)] == list(DEFAULT_METRICS)
+
+
+@pytest.mark.parametrize("name", DEFAULT_METRICS)
+def test_values_and_intervals_stay_in_range(estimates: dict[tuple[str, str], Estimate], name: str) -> None:
+    entry = CATALOG[name.split("(")[0]]
+    for (metric, _), estimate in estimates.items():
+        if metric != name:
+            continue
+        assert entry.low <= estimate.value <= entry.high
+        assert estimate.interval is not None
+        assert entry.low <= estimate.interval.low <= estimate.value <= estimate.interval.high <= entry.high
+        assert estimate.interval.level == 0.95
+        assert estimate.better == parse_metric(name).better
+        assert str(estimate.signature).startswith(f"metric:{name}|")
+        assert estimate.sizes["n_generated"] == N
+
+
+@pytest.mark.parametrize("name", DEFAULT_METRICS)
+def test_evidence_has_the_variance_of_the_interval(estimates: dict[tuple[str, str], Estimate], name: str) -> None:
+    """Away from the ends of the range, the half-width of the interval is about two standard errors."""
+    estimate = estimates[name, "shifted"]
+    assert estimate.evidence is not None
+    assert estimate.interval is not None
+    variance = sum(
+        float(np.var(terms, ddof=1)) / len(terms)
+        for terms in (estimate.evidence.real_terms, estimate.evidence.generated_terms)
+        if terms is not None
+    )
+    half_width = (estimate.interval.high - estimate.interval.low) / 2
+    assert half_width == pytest.approx(1.97 * math.sqrt(variance), rel=0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in DEFAULT_METRICS if CATALOG[name.split("(")[0]].exact_under_reordering]
+)
+def test_order_of_sentences_does_not_matter(
+    corpora: dict[str, Corpus], estimates: dict[tuple[str, str], Estimate], name: str
+) -> None:
+    again = measure(parse_metric(name), corpora["reordered"], corpora["real"])
+    assert again.value == pytest.approx(estimates[name, "shifted"].value, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in DEFAULT_METRICS if CATALOG[name.split("(")[0]].symmetric])
+def test_symmetric_metrics_do_not_care_which_side_is_real(
+    corpora: dict[str, Corpus], estimates: dict[tuple[str, str], Estimate], name: str
+) -> None:
+    swapped = measure(parse_metric(name), corpora["real"], corpora["shifted"])
+    tolerance = 1e-12 if CATALOG[name].exact_under_reordering else 0.06
+    assert swapped.value == pytest.approx(estimates[name, "shifted"].value, abs=tolerance)
+
+
+@pytest.mark.parametrize("name", DEFAULT_METRICS)
+def test_metrics_that_look_at_real_text_are_those_declared(corpora: dict[str, Corpus], name: str) -> None:
+    metric = parse_metric(name)
+    first, second = (measure(metric, corpora["shifted"], corpora[real]).value for real in ("real", "collapsed"))
+    assert (first != second) == CATALOG[name.split("(")[0]].looks_at_real
+
+
+@pytest.mark.parametrize("name", DEFAULT_METRICS)
+def test_same_seed_same_bits_at_any_number_of_threads(corpora: dict[str, Corpus], name: str) -> None:
+    def run(n_workers: int) -> dict[str, object]:
+        with workers(n_workers):
+            return measure(parse_metric(name), corpora["shifted"], corpora["real"], seed=3).to_dict()
+
+    assert run(1) == run(2)
+
+
+@pytest.mark.parametrize("name", DEFAULT_METRICS)
+def test_empty_and_one_sentence_corpora(corpora: dict[str, Corpus], name: str) -> None:
+    metric = parse_metric(name)
+    with pytest.raises(EmptyCorpusError):
+        measure(metric, corpora["empty"], corpora["real"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimate = measure(metric, corpora["one"], corpora["real"])
+        except TooFewSentencesError:
+            return
+    assert math.isnan(estimate.value) or 0 <= estimate.value <= 1
+
+
+@pytest.mark.parametrize("name", DEFAULT_METRICS)
+def test_corpora_without_a_common_vocabulary_are_refused(corpora: dict[str, Corpus], name: str) -> None:
+    stranger = corpora_from_texts({"stranger": sentences(N, 9)})["stranger"]
+    with pytest.raises(OptionError, match="vocabular"):
+        measure(parse_metric(name), stranger, corpora["real"])
+
+
+DAMAGE = [
+    ("dd", "shuffled", "same", 0.3),
+    ("dd", "collapsed", "same", 0.5),
+    ("dd", "shifted", "same", 0.2),
+    ("bleu(order=4)", "same", "shuffled", 0.1),
+    ("self-bleu(order=4)", "collapsed", "same", 0.3),
+    ("distinct-n(order=3)", "same", "collapsed", 0.3),
+    ("length", "longer", "same", 0.5),
+]
+
+
+@pytest.mark.parametrize(("name", "higher", "lower", "by"), DAMAGE)
+def test_known_damage_moves_the_metric_the_stated_way(
+    estimates: dict[tuple[str, str], Estimate], name: str, higher: str, lower: str, by: float
+) -> None:
+    assert estimates[name, higher].value - estimates[name, lower].value > by
+
+
+def test_names_parse_with_parameters() -> None:
+    assert parse_metric("bleu").name == "bleu(order=5)"
+    assert parse_metric(" bleu( order = 2 ) ").name == "bleu(order=2)"
+    assert parse_metric("dd", folds=5, level=0.9).name == "dd"
+    assert parse_metric("dd", folds=7).name == "dd(folds=7)"
+    assert parse_metric("dd(folds=3)", folds=7).name == "dd(folds=3)"
+    assert [metric.name for metric in parse_metrics(["bleu", "bleu(order=5)"])] == ["bleu(order=5)"]
+    assert split_names("dd, bleu(order=2,level=3) ,length") == ["dd", "bleu(order=2,level=3)", "length"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("blue", "did you mean bleu"),
+        ("bleu(ordr=2)", "did you mean order"),
+        ("bleu(order=two)", "must be of type int"),
+        ("bleu(order=0)", "order must be"),
+        ("bleu(order=99)", "order must be"),
+        ("bleu(4)", "parameter=value"),
+        ("bleu(level=0.5)", "unknown parameter"),
+        ("vocabulary(of=letters)", "tokens"),
+        ("dd(folds=1)", "folds must be"),
+        ("(", "cannot read the metric"),
+    ],
+)
+def test_wrong_names_say_what_is_valid(text: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        parse_metric(text)
