@@ -19,7 +19,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 demo: $(VENV)/.core ## compare five small generators with real text, write demo-report/
-	$(RUN) textassay.cli.main demo
+	$(RUN) textassay demo
 
 test: $(VENV)/.dev ## run the tests, but for the slow ones
 	$(RUN) pytest -q -n $(WORKERS) -m "not slow"

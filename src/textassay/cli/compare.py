@@ -1,0 +1,145 @@
+"""``textassay compare``: read the texts, measure, print, write."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from textassay.cli.options import REMEDY, Condition, check_sources, check_writable, parse_condition
+from textassay.cli.progress import show_progress
+from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
+from textassay.comparison.run import compare
+from textassay.corpus.reader import TextFile, read_texts
+from textassay.errors import InputError, OptionError
+from textassay.execution import default_workers
+from textassay.metric.base import check_range
+from textassay.metric.catalog import parse_metric, parse_metrics, split_names
+from textassay.report.document import write_report
+from textassay.report.text import render
+
+__all__ = ["CompareOptions", "run_compare"]
+
+_OTHER_REAL = "give real text of another draw, or leave it out"
+_REMEDIES = {
+    "--real-heldout": _OTHER_REAL,
+    HELDOUT: _OTHER_REAL,
+    "--train": "compare with real text that the generators have not seen",
+}
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What the command line asked for; the fields are the options of ``textassay compare``."""
+
+    real: str
+    generators: Mapping[str, str]
+    real_heldout: str | None = None
+    train: str | None = None
+    metrics: str | None = None
+    tokenizer: str = "whitespace"
+    lowercase: bool = False
+    normalize: bool = False
+    max_tokens: int | None = None
+    column: str | None = None
+    group_column: str | None = None
+    folds: int = 5
+    level: float = 0.95
+    seed: int = 0
+    out: Path | None = None
+    json: bool = False
+    fail_if: Sequence[str] = field(default_factory=tuple)
+    workers: int | None = None
+    quiet: bool = False
+
+
+def run_compare(options: CompareOptions) -> int:
+    """Run one comparison and return the exit status: 0, or 1 where a ``--fail-if`` condition holds."""
+    metrics = None if options.metrics is None else split_names(options.metrics)
+    conditions = _check(options, metrics)
+    with show_progress(quiet=options.quiet) as progress:
+        files = _read(options)
+        comparison = compare(
+            files[FLOOR],
+            {name: files[name] for name in options.generators},
+            real_heldout=files.get(HELDOUT),
+            train=files.get("--train"),
+            metrics=metrics,
+            tokenizer=options.tokenizer,
+            lowercase=options.lowercase,
+            normalize=options.normalize,
+            max_tokens=options.max_tokens,
+            folds=options.folds,
+            level=options.level,
+            seed=options.seed,
+            workers=options.workers,
+            out=options.out,
+            progress=progress,
+        )
+        if options.out is not None:
+            write_report(comparison, options.out, texts={name: file.texts for name, file in files.items()})
+    if options.json:
+        json.dump(comparison.to_dict(), sys.stdout, indent=1, allow_nan=False)
+        print()
+    else:
+        render(comparison, Console())
+    if options.out is not None and not options.quiet:
+        print(f"textassay: the report is {options.out / 'report.html'}", file=sys.stderr)
+    return _judge(comparison, conditions)
+
+
+def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple[Condition, str]]:
+    """Raise for whatever can be seen to be wrong before reading; return each condition with its canonical metric."""
+    check_range("--folds", options.folds, 2)
+    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    chosen = [metric.name for metric in parse_metrics(metrics, level=options.level, folds=options.folds)]
+    conditions = []
+    for condition in map(parse_condition, options.fail_if):
+        name = parse_metric(condition.metric, level=options.level, folds=options.folds).name
+        if name not in chosen:
+            raise OptionError(f"--fail-if '{condition}': {name} is not among the metrics, {', '.join(chosen)}")
+        conditions.append((condition, name))
+    optional = {"--real-heldout": options.real_heldout, "--train": options.train}
+    named = {name: source for name, source in optional.items() if source is not None}
+    check_sources(options.real, {**named, **options.generators}, _REMEDIES)
+    if options.out is not None:
+        check_writable(options.out)
+    return conditions
+
+
+def _read(options: CompareOptions) -> dict[str, TextFile]:
+    """Return what was read, the real text under the names that results give it."""
+    optional = {HELDOUT: options.real_heldout, "--train": options.train}
+    sources = {FLOOR: options.real, **optional, **options.generators}
+    files = {
+        name: read_texts(source, column=options.column, group_column=options.group_column)
+        for name, source in sources.items()
+        if source is not None
+    }
+    for name in (HELDOUT, *options.generators):
+        if name in files and files[name].texts == files[FLOOR].texts:
+            raise InputError(
+                f"{sources[name]} holds the same sentences as {options.real}: {_REMEDIES.get(name, REMEDY)}"
+            )
+    return files
+
+
+def _judge(comparison: Comparison, conditions: Sequence[tuple[Condition, str]]) -> int:
+    """Say which generators meet a ``--fail-if`` condition; one that has no value meets it too."""
+    status = 0
+    for condition, metric in conditions:
+        met = []
+        for name in comparison.generators:
+            estimate = comparison.result(name, metric).estimate
+            value: Any = None if estimate is None else estimate.to_dict()["value"]
+            if value is None:
+                met.append(f"{name} (no value)")
+            elif condition.holds(value):
+                met.append(f"{name} ({value:.6g})")
+        if met:
+            status = 1
+            print(f"textassay: --fail-if '{condition}' holds for {', '.join(met)}", file=sys.stderr)
+    return status

@@ -1,0 +1,74 @@
+"""Settings from a file: ``--config FILE.yaml``, where every option is a key and the command line wins."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from textassay.errors import InputError, OptionError, unknown_name
+
+__all__ = ["read_config"]
+
+GENERATORS = "generators"
+
+
+def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[str]) -> dict[str, Any]:
+    """Return parameter name to value, as a command line would give it, from a YAML file.
+
+    Parameters
+    ----------
+    path
+        The file: a mapping from option names without their dashes (``real-heldout``) to values; ``generators`` maps
+        names to files. Relative files are looked for from the working folder, as on the command line.
+    options
+        Option names without their dashes, to the parameters they set.
+    repeatable
+        The parameters among them that may stand several times; their value may be a list.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is no mapping.
+    OptionError
+        If a key is no option (the nearest are named) or a value has the wrong kind.
+    """
+    settings: dict[str, Any] = {}
+    repeated = set(repeatable)
+    for key, value in _load(path).items():
+        if key not in options:
+            raise OptionError(f"{path}: {unknown_name('key', str(key), options)}")
+        if value is not None:
+            settings[options[key]] = _value(path, key, value, may_repeat=options[key] in repeated)
+    return settings
+
+
+def _load(path: Path) -> Mapping[Any, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read --config {path}: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text (byte {error.start}): --config takes a YAML file") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}" if mark is None else f"{path}, line {mark.line + 1}, column {mark.column + 1}"
+        raise InputError(f"{place}: broken YAML: {getattr(error, 'problem', None) or error}") from None
+    if document is None:
+        return {}
+    if not isinstance(document, Mapping):
+        raise InputError(f"{path} must map option names to values, such as 'seed: 1', got a {type(document).__name__}")
+    return document
+
+
+def _value(path: Path, key: str, value: Any, *, may_repeat: bool) -> Any:
+    if key == GENERATORS and isinstance(value, Mapping):
+        return [f"{name}={source}" for name, source in value.items()]
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        if key == "metrics":
+            return ",".join(map(str, value))
+        if may_repeat:
+            return [str(item) for item in value]
+    if isinstance(value, bool | int | float | str):
+        return [str(value)] if may_repeat else value
+    raise OptionError(f"{path}: the value of '{key}' cannot be a {type(value).__name__}")

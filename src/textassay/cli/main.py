@@ -1,0 +1,293 @@
+"""The ``textassay`` command: its sub-commands, and the one place where errors become a line and an exit status.
+
+Heavy parts are imported inside the commands, so that help and mistakes are answered at once.
+
+Exit status: 0 done; 1 something failed that should not have, or a ``--fail-if`` condition holds; 2 the input or the
+options are wrong; 130 interrupted.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from textassay.errors import TextassayError, unknown_name
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="textassay",
+    help="How far is generated text from real text, which generator is closer, and how sure can you be?",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _load_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Make the settings of ``--config`` the defaults of the command."""
+    if path is not None and not context.resilient_parsing:
+        from textassay.cli.config import read_config
+
+        parameters = [parameter for parameter in context.command.params if parameter.name not in ("config", "help")]
+        names = {str(parameter.name).replace("_", "-"): str(parameter.name) for parameter in parameters}
+        repeatable = [str(parameter.name) for parameter in parameters if parameter.multiple or parameter.nargs == -1]
+        context.default_map = read_config(path, options=names, repeatable=repeatable)
+    return path
+
+
+Generators = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME=GEN...", help="Generated text, with the name it goes by.", show_default=False),
+]
+Real = Annotated[str, typer.Option(metavar="FILE", help="Real text to compare with; '-' is standard input.")]
+Train = Annotated[
+    str | None, typer.Option(metavar="FILE", help="What the generators were trained on, to find memorised sentences.")
+]
+Tokenizer = Annotated[str, typer.Option(metavar="NAME", help="whitespace, words, chars or 13a.")]
+Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.")]
+Normalize = Annotated[bool, typer.Option(help="Repair case, quotes and glued punctuation in all texts alike.")]
+MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Cut all sentences after N tokens.")]
+Column = Annotated[str | None, typer.Option(metavar="NAME", help="Column of csv, tsv, json and parquet files.")]
+Json = Annotated[bool, typer.Option(help="Print one JSON document instead of tables.")]
+Quiet = Annotated[bool, typer.Option(help="No progress and no notes.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.yaml", help="Options from a file; the command line wins.", is_eager=True, callback=_load_config
+    ),
+]
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Answer what is asked of the command itself."""
+    if show_version:
+        version()
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command(name="compare")
+def compare_command(
+    *,
+    generators: Generators = None,
+    real: Real,
+    real_heldout: Annotated[
+        str | None, typer.Option(metavar="FILE", help="More real text: a second row of what real text scores.")
+    ] = None,
+    train: Train = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Such as 'dd,bleu(order=4)'; all of them by default.")
+    ] = None,
+    tokenizer: Tokenizer = "whitespace",
+    lowercase: Lowercase = False,
+    normalize: Normalize = False,
+    max_tokens: MaxTokens = None,
+    column: Column = None,
+    group_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column whose equal values are never split: a document, say.")
+    ] = None,
+    folds: Annotated[int, typer.Option(metavar="K", help="Folds of cross-fitting.")] = 5,
+    level: Annotated[float, typer.Option(metavar="L", help="Level of intervals and of significance.")] = 0.95,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same numbers.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the report here; again, it resumes and adds.")
+    ] = None,
+    json: Json = False,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'dd>0.3'", help="Exit with 1 where it holds for a generator; may be repeated."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Threads; all processors by default.")] = None,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Compare generated text with real text: how far, which is closer, and could that be luck."""
+    from textassay.cli.options import parse_generators
+
+    named = parse_generators(generators or [])
+    from textassay.cli.compare import CompareOptions, run_compare
+
+    options = CompareOptions(
+        real=real,
+        generators=named,
+        real_heldout=real_heldout,
+        train=train,
+        metrics=metrics,
+        tokenizer=tokenizer,
+        lowercase=lowercase,
+        normalize=normalize,
+        max_tokens=max_tokens,
+        column=column,
+        group_column=group_column,
+        folds=folds,
+        level=level,
+        seed=seed,
+        out=out,
+        json=json,
+        fail_if=tuple(fail_if or ()),
+        workers=workers,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_compare(options))
+
+
+@app.command(name="inspect")
+def inspect_command(
+    *,
+    generators: Generators = None,
+    real: Real,
+    train: Train = None,
+    tokenizer: Tokenizer = "whitespace",
+    lowercase: Lowercase = False,
+    normalize: Normalize = False,
+    max_tokens: MaxTokens = None,
+    column: Column = None,
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """Find what is trivially different between the texts, before anything is measured."""
+    from textassay.cli.options import parse_generators
+
+    named = parse_generators(generators or [])
+    from textassay.cli.inspect import InspectOptions, run_inspect
+
+    options = InspectOptions(
+        real=real,
+        generators=named,
+        train=train,
+        tokenizer=tokenizer,
+        lowercase=lowercase,
+        normalize=normalize,
+        max_tokens=max_tokens,
+        column=column,
+        json=json,
+    )
+    raise typer.Exit(run_inspect(options))
+
+
+@app.command(name="report")
+def report_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="What 'compare --out' wrote.")]) -> None:
+    """Draw the report of a finished comparison again."""
+    from textassay.cli.report import run_report
+
+    raise typer.Exit(run_report(folder))
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from importlib.metadata import version as installed_version
+
+    print(f"textassay {installed_version('textassay')}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status.
+
+    Parameters
+    ----------
+    arguments
+        What stands after ``textassay`` on the command line; taken from there by default.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given or bool(os.environ.get("TEXTASSAY_DEBUG"))
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            status = _run(given)
+            sys.stdout.flush()
+    except (KeyboardInterrupt, Exception) as error:
+        if debug and not isinstance(error, BrokenPipeError):
+            traceback.print_exc()
+        return _tell(error)
+    return status
+
+
+def _run(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("textassay", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    return 0
+
+
+def _tell(error: BaseException) -> int:
+    """Say in one line on standard error what `error` means to the user, and return the exit status."""
+    if isinstance(error, KeyboardInterrupt):
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _print_line("interrupted; run the same command again (with --out it resumes where it stopped)")
+        return 130
+    if isinstance(error, BrokenPipeError):
+        _drop_output()
+        return 1
+    if isinstance(error, TextassayError):
+        _print_line(f"error: {error}")
+        return 2
+    if isinstance(error, typer.TyperException):
+        _print_line(f"error: {_usage_message(error)}")
+        return 2
+    if isinstance(error, MemoryError):
+        _print_line(f"error: out of memory{f' ({error})' if str(error) else ''}; fewer sentences or workers need less")
+        return 1
+    if isinstance(error, OSError):
+        _drop_output()
+        place = "" if error.filename is None else f"{error.filename}: "
+        _print_line(f"error: {place}{(error.strerror or str(error)).lower()}")
+        return 2
+    _print_line(f"error: {type(error).__name__}: {error}; this is a bug, please report it (--debug shows where)")
+    return 1
+
+
+def _usage_message(error: Any) -> str:
+    """Return what Typer found wrong with the command line; an unknown option is answered with the nearest ones."""
+    context, option = getattr(error, "ctx", None), getattr(error, "option_name", None)
+    if context is not None and type(error).__name__ == "NoSuchOption":
+        known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
+        return str(unknown_name("option", option, known))
+    message = str(error.format_message()).removesuffix(".")
+    return message[:1].lower() + message[1:]
+
+
+def _print_line(message: str) -> None:
+    with contextlib.suppress(OSError):
+        print("textassay:", " ".join(message.splitlines()), file=sys.stderr, flush=True)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    _print_line(f"warning: {message}")
+
+
+def _drop_output() -> None:
+    """Point standard output nowhere, so that what is left in its buffer raises no second error at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Command-line values to settings (``NAME=GEN``, ``--fail-if``, ``--out``), checked before any work is done."""
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from textassay.errors import InputError, OptionError, OutputError
+
+__all__ = ["Condition", "check_sources", "check_writable", "parse_condition", "parse_generators"]
+
+STANDARD_INPUT = "-"
+REMEDY = "give real text on one side and generated text on the other"
+_SUFFIXES = re.compile(r"(\.(txt|jsonl?|[ct]sv|parquet))?(\.gz)?$", re.IGNORECASE)
+_CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*(\S+)\s*", re.DOTALL)
+_OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What ``--fail-if`` says: `metric` (as written, without spaces around), one of > >= < <=, and a number."""
+
+    metric: str
+    sign: str
+    bound: float
+
+    def __str__(self) -> str:
+        return f"{self.metric}{self.sign}{self.bound:g}"
+
+    def holds(self, value: float) -> bool:
+        """Return whether `value` meets the condition."""
+        return _OPERATORS[self.sign](value, self.bound)
+
+
+def parse_condition(text: str) -> Condition:
+    """Return the condition that `text` states, such as ``dd>0.3`` or ``bleu(order=4) <= 0.2``."""
+    match = _CONDITION.fullmatch(text)
+    try:
+        if match is None:
+            raise ValueError
+        return Condition(match[1], match[2], float(match[3]))
+    except ValueError:
+        raise OptionError(
+            f"cannot read --fail-if '{text}': write a metric, one of > >= < <=, and a number, such as 'dd>0.3'"
+        ) from None
+
+
+def parse_generators(arguments: Sequence[str]) -> dict[str, str]:
+    """Return generator name to source for arguments ``NAME=GEN``; a bare path is named after its file.
+
+    Raises
+    ------
+    OptionError
+        If there is no argument, a name stands twice, or a part is empty.
+    """
+    if not arguments:
+        raise OptionError("no generated text is given: add NAME=FILE, such as lstm=lstm.txt")
+    generators: dict[str, str] = {}
+    for argument in arguments:
+        name, source = _split(argument)
+        if not name.strip() or not source:
+            raise OptionError(f"cannot read '{argument}': write NAME=FILE, such as lstm=lstm.txt")
+        if not name.isprintable():
+            raise OptionError(f"a generator's name must be printable, got {name!r}")
+        if name in generators:
+            raise OptionError(
+                f"two generators are called '{name}' ({generators[name]} and {source}): give each its own NAME=FILE"
+            )
+        generators[name] = source
+    return generators
+
+
+def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, str]) -> None:
+    """Raise where standard input is named twice, or a text is the file of the real text.
+
+    Parameters
+    ----------
+    real
+        Where the real text is read from.
+    others
+        What each other text is called on the command line, to where it is read from.
+    remedies
+        What to do where one of `others` is the real text's file; `REMEDY` where none stands here.
+    """
+    sources = {"--real": real, **others}
+    readers = [name for name, source in sources.items() if source == STANDARD_INPUT]
+    if len(readers) > 1:
+        raise OptionError(f"standard input can be read once only, but {' and '.join(readers)} all name '-'")
+    for name, source in others.items():
+        if STANDARD_INPUT not in (real, source) and _same(real, source):
+            raise InputError(f"--real and {name} are the same file, {source}: {remedies.get(name, REMEDY)}")
+
+
+def check_writable(folder: Path) -> None:
+    """Raise unless a file can be written into `folder`; leave everything as it was.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made or written into.
+    """
+    made: list[Path] = []
+    try:
+        for place in [*reversed(folder.parents), folder]:
+            if not place.exists():
+                place.mkdir()
+                made.append(place)
+        with TemporaryFile(dir=folder) as probe:
+            probe.write(b"textassay")
+    except OSError as error:
+        raise OutputError(
+            f"cannot write into {folder}: {(error.strerror or str(error)).lower()}; choose another --out"
+        ) from None
+    finally:
+        for place in reversed(made):
+            with suppress(OSError):
+                place.rmdir()
+
+
+def _split(argument: str) -> tuple[str, str]:
+    """Return name and source of one argument; where what stands before ``=`` is a path, all of it is one."""
+    name, equals, source = argument.partition("=")
+    if equals and "/" not in name and "\\" not in name:
+        return name, source
+    if argument == STANDARD_INPUT:
+        return "stdin", argument
+    return _SUFFIXES.sub("", Path(argument).name) or argument, argument
+
+
+def _same(first: str, second: str) -> bool:
+    try:
+        return Path(first).samefile(second)
+    except OSError:
+        return False
