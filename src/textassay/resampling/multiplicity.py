@@ -1,0 +1,36 @@
+"""Several tests at once: p-values adjusted so that the chance of any false finding stays below the level.
+
+Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, by
+statsmodels.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from statsmodels.stats.multitest import multipletests
+
+from textassay.errors import OptionError
+
+__all__ = ["holm"]
+
+
+def holm(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return `p_values` adjusted by Holm's method.
+
+    Parameters
+    ----------
+    p_values
+        Shape (n_tests,), each in [0, 1]; NaN stands for a test that could not be made and does not count.
+
+    Returns
+    -------
+    npt.NDArray[np.float64]
+        Shape (n_tests,), in the same order, never below `p_values`; NaN stays NaN.
+    """
+    p_values = np.asarray(p_values, dtype=np.float64)
+    made = ~np.isnan(p_values)
+    if np.any((p_values[made] < 0) | (p_values[made] > 1)):
+        raise OptionError(f"p-values must be between 0 and 1, got {p_values[made].min()} to {p_values[made].max()}")
+    adjusted = np.full(p_values.shape, np.nan)
+    if made.any():
+        adjusted[made] = multipletests(p_values[made], method="holm")[1]
+    return adjusted

@@ -1,0 +1,138 @@
+"""Proportions: how many of a sample's sentences a fixed classifier gets right, and what follows for its discrepancy.
+
+A fixed classifier's discrepancy is a difference of two independent proportions, the real sentences called real less the
+generated ones called real. `newcombe_interval` says where that difference lies; `certified_lower_bound` gives a bound
+that is exact at any sample size and, since no classifier exceeds it, also bounds the total variation from below.
+
+Sources: Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
+methods", Statistics in Medicine 17, 1998 (method 10: Wilson's interval for each side), by statsmodels; Clopper and
+Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934.
+Departs from Newcombe: counts may be fractional, for sentences that several classifiers have judged (`effective_size`).
+"""
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import beta
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from textassay.errors import EmptyCorpusError, OptionError
+from textassay.estimate import Interval
+
+__all__ = ["certified_lower_bound", "clopper_pearson", "effective_size", "newcombe_interval"]
+
+
+def newcombe_interval(
+    k_real_correct: float, n_real: float, k_generated_wrong: float, n_generated: float, *, level: float
+) -> Interval:
+    """Return the interval of ``k_real_correct / n_real - k_generated_wrong / n_generated``.
+
+    Parameters
+    ----------
+    k_real_correct, n_real
+        Real sentences called real, out of how many (above 0); fractions are allowed.
+    k_generated_wrong, n_generated
+        Generated sentences called real, out of how many (above 0).
+    level
+        In (0, 1), such as 0.95.
+
+    Returns
+    -------
+    Interval
+        Inside [-1, 1].
+
+    Raises
+    ------
+    EmptyCorpusError
+        If a side has no sentence.
+    OptionError
+        If a count exceeds its total or `level` is not in (0, 1).
+    """
+    _check_level("level", level)
+    _check_counts(k_real_correct, n_real)
+    _check_counts(k_generated_wrong, n_generated)
+    low, high = confint_proportions_2indep(
+        k_real_correct, n_real, k_generated_wrong, n_generated, method="newcomb", compare="diff", alpha=1 - level
+    )
+    return Interval(max(-1.0, float(low)), min(1.0, float(high)), level, "newcombe")
+
+
+def clopper_pearson(count: int, n: int, *, alpha: float, side: Literal["lower", "upper"]) -> float:
+    """Return the exact one-sided bound of a proportion: it is on the wrong side of the truth at most `alpha` often.
+
+    Parameters
+    ----------
+    count, n
+        Successes, out of how many (at least 1).
+    alpha
+        Probability of error, in (0, 1).
+    side
+        Which bound.
+
+    Returns
+    -------
+    float
+        In [0, 1]; the lower bound of no success is 0, the upper bound of nothing but successes 1.
+    """
+    _check_level("alpha", alpha)
+    _check_counts(count, n)
+    if side == "lower":
+        return 0.0 if count == 0 else float(beta.ppf(alpha, count, n - count + 1))
+    return 1.0 if count == n else float(beta.isf(alpha, count + 1, n - count))
+
+
+def certified_lower_bound(
+    k_real_correct: int, n_real: int, k_generated_wrong: int, n_generated: int, *, alpha: float
+) -> float:
+    """Return a lower bound of the total variation that is too high with probability at most `alpha`.
+
+    Parameters
+    ----------
+    k_real_correct, n_real
+        Real test sentences called real by a classifier and threshold fixed before the test, out of how many.
+    k_generated_wrong, n_generated
+        The same for generated sentences.
+    alpha
+        Probability of error, in (0, 1); half of it is spent on each side.
+
+    Returns
+    -------
+    float
+        In [0, 1]: lower bound of the first share less upper bound of the second, or 0 where that is negative.
+    """
+    share_real = clopper_pearson(k_real_correct, n_real, alpha=alpha / 2, side="lower")
+    share_generated = clopper_pearson(k_generated_wrong, n_generated, alpha=alpha / 2, side="upper")
+    return max(0.0, share_real - share_generated)
+
+
+def effective_size(terms: npt.NDArray[np.float64]) -> float:
+    """Return the number of yes-or-no answers whose mean varies as much as the mean of `terms`.
+
+    Parameters
+    ----------
+    terms
+        Shares in [0, 1], shape (n,), such as how many of several classifiers got a sentence right.
+
+    Returns
+    -------
+    float
+        n where all terms are 0 or 1 or all are equal; more than n otherwise, since an average over several
+        classifiers depends less on which sentence was drawn.
+    """
+    mean, variance = float(np.mean(terms)), float(np.var(terms))
+    if variance == 0:
+        return float(len(terms))
+    return max(float(len(terms)), len(terms) * mean * (1 - mean) / variance)
+
+
+def _check_level(name: str, level: float) -> None:
+    if not 0 < level < 1:
+        raise OptionError(f"{name} must be between 0 and 1, got {level}")
+
+
+def _check_counts(count: float, n: float) -> None:
+    if n <= 0:
+        raise EmptyCorpusError(f"a proportion needs at least one sentence, got {n}")
+    if not 0 <= count <= n:
+        raise OptionError(f"a count must be between 0 and its total {n}, got {count}")

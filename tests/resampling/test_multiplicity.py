@@ -1,0 +1,29 @@
+"""Holm's adjustment on a hand-worked case."""
+
+import numpy as np
+import pytest
+
+from textassay.errors import OptionError
+from textassay.resampling.multiplicity import holm
+
+
+def test_holm_by_hand() -> None:
+    # Sorted: .01 * 4, .02 * 3, .03 * 2, .4 * 1, each at least the one before it.
+    assert holm(np.array([0.03, 0.01, 0.4, 0.02])) == pytest.approx([0.06, 0.04, 0.4, 0.06])
+
+
+def test_nan_is_no_test() -> None:
+    adjusted = holm(np.array([np.nan, 0.01, 0.02]))
+    assert np.isnan(adjusted[0])
+    assert adjusted[1:] == pytest.approx([0.02, 0.02])
+    assert np.isnan(holm(np.array([np.nan]))).all()
+    assert len(holm(np.array([]))) == 0
+
+
+def test_adjusted_values_stop_at_one() -> None:
+    assert holm(np.array([0.6, 0.9])) == pytest.approx([1.0, 1.0])
+
+
+def test_a_p_value_outside_its_range_is_an_error() -> None:
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        holm(np.array([0.5, 1.5]))

@@ -1,0 +1,103 @@
+"""The permutation test: exact on a small case, uniform under the null, with and without groups."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from textassay.errors import EmptyCorpusError, OptionError
+from textassay.resampling.permutation import permutation_p_value
+
+
+def test_equals_the_full_enumeration_within_its_noise() -> None:
+    real, generated = np.array([0.9, 0.7, 0.65]), np.array([0.2, 0.68, 0.4, 0.3])
+    scores = np.concatenate([real, generated])
+    observed = real.mean() - generated.mean()
+    as_large = [
+        scores[list(chosen)].mean() - np.delete(scores, list(chosen)).mean() >= observed - 1e-12
+        for chosen in combinations(range(7), 3)
+    ]
+    p = permutation_p_value(real, generated, rng=np.random.default_rng(0), n_resamples=20_000)
+    assert p == pytest.approx(np.mean(as_large), abs=0.01)
+
+
+def test_the_smallest_p_value_is_one_over_resamples_plus_one() -> None:
+    rng = np.random.default_rng(0)
+    assert permutation_p_value(rng.random(50) + 2, rng.random(60), rng=rng) == 1 / 1000
+
+
+def test_equal_scores_give_one() -> None:
+    assert permutation_p_value(np.full(9, 0.1), np.full(13, 0.1), rng=np.random.default_rng(0)) == 1
+
+
+def test_lower_real_scores_are_no_evidence() -> None:
+    rng = np.random.default_rng(0)
+    assert permutation_p_value(rng.random(50), rng.random(20) + 1, rng=rng) == 1
+
+
+def test_p_values_are_uniform_under_the_null() -> None:
+    rng = np.random.default_rng(1)
+    p_values = [
+        permutation_p_value(rng.random(40) ** 2, rng.random(25) ** 2, rng=rng, n_resamples=199) for _ in range(400)
+    ]
+    assert kstest(p_values, "uniform").pvalue > 0.01
+
+
+def grouped(rng: np.random.Generator, n_groups: int, first: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores that are alike inside groups, and the group numbers."""
+    groups = np.repeat(np.arange(first, first + n_groups), rng.integers(1, 8, n_groups))
+    return rng.normal(size=n_groups)[groups - first] + 0.1 * rng.normal(size=len(groups)), groups
+
+
+def test_groups_of_one_side_keep_p_values_uniform_where_sentences_do_not() -> None:
+    rng = np.random.default_rng(2)
+    by_group, by_sentence = [], []
+    for _ in range(400):
+        (real, real_groups), (generated, generated_groups) = grouped(rng, 20, 0), grouped(rng, 15, 20)
+        by_group.append(
+            permutation_p_value(
+                real, generated, rng=rng, n_resamples=199, real_groups=real_groups, generated_groups=generated_groups
+            )
+        )
+        by_sentence.append(permutation_p_value(real, generated, rng=rng, n_resamples=199))
+    assert kstest(by_group, "uniform").pvalue > 0.01
+    assert kstest(by_sentence, "uniform").pvalue < 1e-6
+
+
+def test_shared_groups_are_dealt_out_inside() -> None:
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(30), 2)
+    level = rng.normal(size=30)[groups]  # each prompt has its own level, far above the difference of the sides
+    real, generated = level + 0.2 + 0.1 * rng.random(60), level + 0.1 * rng.random(60)
+    inside = permutation_p_value(real, generated, rng=rng, real_groups=groups, generated_groups=groups)
+    across = permutation_p_value(real, generated, rng=rng)
+    assert inside == 1 / 1000
+    assert across > 0.05
+
+
+def test_shared_groups_keep_p_values_uniform() -> None:
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(12), 3)
+    p_values = []
+    for _ in range(400):
+        level = rng.normal(size=12)[groups]
+        real, generated = level + rng.normal(size=36), level + rng.normal(size=36)
+        p_values.append(
+            permutation_p_value(real, generated, rng=rng, n_resamples=199, real_groups=groups, generated_groups=groups)
+        )
+    assert kstest(p_values, "uniform").pvalue > 0.01
+
+
+def test_one_seed_gives_one_p_value() -> None:
+    scores = np.random.default_rng(0).random((2, 30))
+    first, second = (permutation_p_value(scores[0], scores[1], rng=np.random.default_rng(5)) for _ in range(2))
+    assert first == second
+
+
+def test_bad_input_is_an_error() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(EmptyCorpusError, match="got 0 and 3"):
+        permutation_p_value(np.array([]), np.ones(3), rng=rng)
+    with pytest.raises(OptionError, match="at least 1, got 0"):
+        permutation_p_value(np.ones(3), np.ones(3), rng=rng, n_resamples=0)
