@@ -1,0 +1,183 @@
+"""Delete-a-group jackknife, terms of means, and intervals from terms.
+
+A value's terms linearise it: its sampling variance is ``var(terms) / len(terms)`` with ddof 1, summed over the
+independent samples that the value was made of. A mean has its observations as terms; a value whose parts depend on
+one another (the number of distinct n-grams, say) is computed anew without each of G groups, without repeats, since a
+bootstrap's repeated sentences would pass for copies.
+
+Source: Busing, Meijer, van der Leeden, "Delete-m jackknife for unequal m", Statistics and Computing 9, 1999.
+Departs from it: the point estimate is not corrected for bias, since values that depend on the number of sentences are
+reported for the number there is; pseudo-values of unequal groups are scaled so that their plain variance is the
+paper's.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from textassay.errors import OptionError
+from textassay.estimate import Interval
+
+__all__ = ["N_GROUPS", "assign_groups", "cluster_terms", "jackknife_terms", "terms_interval"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+N_GROUPS = 50
+
+
+def assign_groups(
+    n_items: int, rng: np.random.Generator, *, n_groups: int = N_GROUPS, units: IntArray | None = None
+) -> IntArray:
+    """Return a random jackknife group for each item.
+
+    Parameters
+    ----------
+    n_items
+        Number of items, at least 1.
+    rng
+        Where the draws come from; they depend on nothing else but `n_items` and `units`.
+    n_groups
+        Number of groups, at least 1. Fewer where there are fewer items or units: then each is a group.
+    units
+        Unit of each item, shape (n_items,), or none: items of one unit (sentences of one document) stay together.
+
+    Returns
+    -------
+    IntArray
+        Shape (n_items,): numbers from 0, none left out. Without units, sizes differ by at most one; with units, sizes
+        are as even as whole units allow, and there may be fewer groups than asked for.
+
+    Raises
+    ------
+    OptionError
+        If a number is below 1 or `units` has another length.
+    """
+    for name, number in (("n_items", n_items), ("n_groups", n_groups)):
+        if number < 1:
+            raise OptionError(f"{name} must be at least 1, got {number}")
+    if units is None:
+        members, sizes = np.arange(n_items), np.ones(n_items, dtype=np.int64)
+    elif len(units) != n_items:
+        raise OptionError(f"units must have one number an item: {n_items}, got {len(units)}")
+    else:
+        _, members, sizes = np.unique(units, return_inverse=True, return_counts=True)
+    n_units = len(sizes)
+    order = rng.permutation(n_units)
+    if n_units <= n_groups:
+        group_of_unit = order
+    else:
+        ends = np.cumsum(sizes[order])
+        middles = ends - sizes[order] / 2
+        group_of_unit = np.empty(n_units, dtype=np.int64)
+        group_of_unit[order] = np.floor(middles * n_groups / n_items).astype(np.int64)
+        _, group_of_unit = np.unique(group_of_unit, return_inverse=True)
+    return group_of_unit[members].astype(np.int64)
+
+
+def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> FloatArray | None:
+    """Return terms of a value from what it is without each group.
+
+    Parameters
+    ----------
+    value
+        Computed from all items.
+    replicates
+        The same computed without group g, shape (G,).
+    sizes
+        Items in each group, shape (G,), each at least 1.
+
+    Returns
+    -------
+    FloatArray or None
+        Shape (G,). With groups of equal size they are the pseudo-values ``G value - (G - 1) replicate``, shifted so
+        that their mean is `value`. None where there are fewer than two groups or a replicate is not finite.
+
+    Notes
+    -----
+    With h = sum(sizes) / sizes, the pseudo-value of a group is ``h value - (h - 1) replicate``, and the variance is
+    the mean of ``(pseudo-value - their weighted mean)^2 / (h - 1)``.
+    """
+    n_groups = len(replicates)
+    if n_groups < 2 or not np.isfinite(replicates).all() or not math.isfinite(value):
+        return None
+    weights = sizes / sizes.sum()
+    steps = (1 - weights) / weights * (value - replicates)
+    deviations = steps - float(weights @ steps)
+    return np.asarray(value + deviations * np.sqrt((n_groups - 1) * weights / (1 - weights)), dtype=np.float64)
+
+
+def cluster_terms(values: FloatArray, units: IntArray | None = None) -> FloatArray | None:
+    """Return terms of ``values.mean()``: the values themselves, or one term a unit where items share units.
+
+    Parameters
+    ----------
+    values
+        Shape (n_items,).
+    units
+        Unit of each item, shape (n_items,), or none where items are independent.
+
+    Returns
+    -------
+    FloatArray or None
+        Shape (n_items,) or (n_units,), mean equal to that of `values`; None where there are fewer than two.
+
+    Notes
+    -----
+    The term of a unit is ``mean + n_units / n_items * sum of (value - mean) over its items``: the mean over items is a
+    ratio of two sums over units, and this is its linearisation.
+    """
+    if units is None:
+        return values if len(values) > 1 else None
+    _, members = np.unique(units, return_inverse=True)
+    n_units = int(members.max()) + 1
+    if n_units < 2:
+        return None
+    mean = float(values.mean())
+    sums = np.bincount(members, weights=values - mean, minlength=n_units)
+    terms: FloatArray = mean + sums * (n_units / len(values))
+    return terms
+
+
+def terms_interval(
+    value: float,
+    samples: Sequence[FloatArray | None],
+    *,
+    level: float,
+    method: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> Interval | None:
+    """Return Student's interval around `value` from the terms of the independent samples it was made of.
+
+    Parameters
+    ----------
+    value
+        The middle.
+    samples
+        Terms of each sample, shapes (n,); degrees of freedom by Welch and Satterthwaite.
+    level
+        Such as 0.95.
+    method
+        Said in the interval.
+    low, high
+        Range of the value, to which the interval is cut.
+
+    Returns
+    -------
+    Interval or None
+        None where the value is not finite or a sample has no terms.
+    """
+    terms = [sample for sample in samples if sample is not None]
+    if not math.isfinite(value) or not terms or len(terms) < len(samples):
+        return None
+    variances = np.array([np.var(sample, ddof=1) / len(sample) for sample in terms])
+    variance = float(variances.sum())
+    margin = 0.0
+    if variance > 0:
+        freedom = variance**2 / sum(part**2 / (len(sample) - 1) for part, sample in zip(variances, terms, strict=True))
+        margin = float(stats.t.ppf((1 + level) / 2, freedom)) * math.sqrt(variance)
+    return Interval(max(low, value - margin), min(high, value + margin), level, method)
