@@ -1,0 +1,148 @@
+"""The answer of a comparison in a few plain sentences, and the sentences that say what was compared."""
+
+import shlex
+
+from textassay.comparison.comparison import FLOOR
+from textassay.report.digest import Digest, family_of, join_words
+from textassay.report.number import count, interval, level, number, p_value
+
+__all__ = ["answer", "command_line", "direction", "scope"]
+
+_DIRECTIONS = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "closer": "closer to what real text scores is better",
+    "neither": "neither high nor low is better",
+}
+_MOST_NAMED = 4
+
+
+def direction(better: str) -> str:
+    """Return a direction in words."""
+    return _DIRECTIONS[better]
+
+
+def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
+    """Return (label, text) of what was compared: the real text, the generators, the settings."""
+    comparison = digest.comparison
+    sizes = {generator: digest.size(generator) for generator in digest.generators}
+    known = [size for size in sizes.values() if size is not None]
+    if len(known) == len(sizes) and len(set(known)) == 1:
+        each = " each" if len(known) > 1 else ""
+        generators = f"{join_words(digest.generators)}: {count(known[0])} sentences{each}"
+    else:
+        generators = join_words(
+            [name if size is None else f"{name} ({count(size)} sentences)" for name, size in sizes.items()]
+        )
+    settings = [f"level {level(comparison.level)}", f"seed {comparison.seed}", f"textassay {comparison.version}"]
+    tokenizer = digest.setting("tok")
+    if tokenizer is not None:
+        settings.insert(0, f"tokeniser {tokenizer}")
+    return (
+        ("Real text", f"{comparison.real.name}: {count(comparison.real.n_sentences)} sentences"),
+        ("Generators" if len(digest.generators) > 1 else "Generator", generators),
+        ("Settings", ", ".join(settings)),
+    )
+
+
+def answer(digest: Digest) -> tuple[str, ...]:
+    """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees."""
+    metric = digest.headline
+    if metric is None:
+        return ("No metric that has a direction could be computed.",)
+    sentences = [_closest(digest, metric), *_passing(digest, metric), *_disagreement(digest, metric)]
+    n_warnings = sum(finding.severity == "warning" for finding in digest.comparison.findings)
+    if n_warnings:
+        sentences.append(
+            "One finding moves the numbers by itself: read it first."
+            if n_warnings == 1
+            else f"{n_warnings} findings move the numbers by themselves: read them first."
+        )
+    return tuple(sentences)
+
+
+def command_line(digest: Digest) -> str:
+    """Return the command that repeats the comparison; the files of the generators are left for the reader to name."""
+    comparison = digest.comparison
+    signed = digest.setting("tok") or ""
+    tokenizer = signed.removesuffix("+lower")
+    parts = ["textassay compare", f"--real {shlex.quote(comparison.real.name)}"]
+    parts += [shlex.quote(f"{generator}=FILE") for generator in digest.generators]
+    parts.append(f"--metrics {shlex.quote(','.join(comparison.metrics))}")
+    if tokenizer:
+        parts.append(f"--tokenizer {shlex.quote(tokenizer)}")
+    if tokenizer != signed:
+        parts.append("--lowercase")
+    return " ".join([*parts, f"--level {comparison.level:g}", f"--seed {comparison.seed}"])
+
+
+def _closest(digest: Digest, metric: str) -> str:
+    places = digest.places(metric)
+
+    def cell(generator: str) -> str:
+        estimate = digest.estimate(generator, metric)
+        if estimate is None:
+            return ""
+        return f"{number(estimate.value, places)} {interval(estimate.interval, places)}".strip()
+
+    floor = digest.value(FLOOR, metric)
+    against = "" if floor is None else f"; real text against real text scores {number(floor, places)}"
+    measured = [generator for generator in digest.order if digest.value(generator, metric) is not None]
+    if len(measured) == 1:
+        return f"{measured[0]} scores {cell(measured[0])} by {metric}{against}."
+    superlative = "best" if digest.better(metric) == "higher" else "closest to the real text"
+    first = [generator for generator in measured if generator in digest.best(metric)]
+    if not first:
+        n_ranked = sum((generator, metric) in digest.ranks for generator in measured)
+        if n_ranked:
+            return f"No two of the {len(measured)} generators are separated by {metric}{against}."
+        return f"{measured[0]} is {superlative} by {metric}: {cell(measured[0])}{against}; ranks are not known."
+    if len(first) == 1:
+        text = f"{first[0]} is {superlative} by {metric}: {cell(first[0])}, rank 1 of {len(measured)}"
+    else:
+        named = join_words([f"{generator} ({number(digest.value(generator, metric), places)})" for generator in first])
+        text = f"{named} are {superlative} by {metric} and share first place: none is significantly better"
+    if len(measured) > 2 and measured[-1] not in first:
+        text += f"; {measured[-1]} is last at {number(digest.value(measured[-1], metric), places)}"
+    return f"{text}{against}."
+
+
+def _passing(digest: Digest, metric: str) -> list[str]:
+    verdicts = {generator: digest.told_apart(generator, metric) for generator in digest.order}
+    passing = [generator for generator, apart in verdicts.items() if apart is False]
+    if passing:
+        ps = [digest.detail(generator, metric, "p_value") for generator in passing]
+        shown = f" (p {', '.join(map(p_value, ps))})" if all(p is not None for p in ps) else ""
+        return [f"{join_words(passing)} cannot be told from real text by {metric} at this sample size{shown}."]
+    if verdicts and all(verdicts.values()):
+        if len(verdicts) == 1:
+            return ["It is told apart from real text."]
+        return ["No generator is indistinguishable: each is told apart from real text."]
+    return []
+
+
+def _disagreement(digest: Digest, metric: str) -> list[str]:
+    """Return a sentence on metrics whose first places have none in common with the headline's."""
+    first = digest.best(metric)
+    others: dict[tuple[str, ...], list[str]] = {}
+    for other in digest.comparison.metrics:
+        best = digest.best(other)
+        if first and best and not first & best:
+            others.setdefault(tuple(g for g in digest.order if g in best), []).append(other)
+    if not others:
+        return []
+    parts = [f"{join_words(names)} by {join_words(_by_family(digest, metrics))}" for names, metrics in others.items()]
+    if len(parts) > _MOST_NAMED:
+        parts = [*parts[:_MOST_NAMED], f"others by {len(parts) - _MOST_NAMED} more"]
+    return [f"Not all metrics agree; these come first elsewhere: {'; '.join(parts)}."]
+
+
+def _by_family(digest: Digest, metrics: list[str]) -> list[str]:
+    """Return `metrics` with those of a family that is there in full (and has several) under the family's name."""
+    named: dict[str, None] = {}
+    for metric in metrics:
+        family = family_of(metric)
+        members = [other for other in digest.comparison.metrics if family_of(other) == family]
+        whole = len(members) > 1 and set(members) <= set(metrics)
+        named[f"{family} (all {len(members)})" if whole else metric] = None
+    return list(named)

@@ -1,0 +1,234 @@
+"""What a comparison says, ready to be shown: order of generators, families of metrics, bests and ties, footnotes.
+
+Every renderer (terminal, Markdown, page, figures) reads the same digest, so that they never disagree. Nothing here
+knows a metric by its name: the headline is the first metric that has a direction and a value.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, Result
+from textassay.corpus.inspection import Finding
+from textassay.estimate import Better, Estimate
+from textassay.report.number import places_for
+
+__all__ = ["Digest", "family_of", "join_words", "printable", "shorten", "variant_of"]
+
+_METRIC = re.compile(r"(?P<family>[^(]*)(?:\((?P<variant>.*)\))?$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A comparison with look-ups; see the module."""
+
+    comparison: Comparison
+
+    @cached_property
+    def cells(self) -> Mapping[tuple[str, str], Result]:
+        """Results by generator and metric."""
+        return {(result.generator, result.metric): result for result in self.comparison.results}
+
+    @cached_property
+    def ranks(self) -> Mapping[tuple[str, str], Rank]:
+        """Rank intervals by generator and metric."""
+        return {(rank.generator, rank.metric): rank for rank in self.comparison.ranks}
+
+    @cached_property
+    def alpha(self) -> float:
+        """One minus the level: a p-value below it is significant."""
+        return 1 - self.comparison.level
+
+    @cached_property
+    def headline(self) -> str | None:
+        """Return the first metric that has a direction and a value for some generator."""
+        for metric in self.comparison.metrics:
+            if self.better(metric) != "neither" and any(self.value(g, metric) is not None for g in self.generators):
+                return metric
+        return None
+
+    @property
+    def generators(self) -> tuple[str, ...]:
+        """The generators as they came."""
+        return self.comparison.generators
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Generators by rank under the headline metric, best first; ties by value, then as they came."""
+        metric = self.headline
+        if metric is None:
+            return self.generators
+
+        def key(generator: str) -> tuple[float, float, float]:
+            rank = self.ranks.get((generator, metric))
+            badness = self.badness(generator, metric)
+            if rank is None:
+                return (math.inf, math.inf, badness)
+            return (rank.low, rank.high, badness)
+
+        return tuple(sorted(self.generators, key=key))
+
+    @cached_property
+    def floors(self) -> tuple[str, ...]:
+        """Which of the two real-text rows the comparison has."""
+        present = {result.generator for result in self.comparison.results}
+        return tuple(name for name in (FLOOR, HELDOUT) if name in present)
+
+    @cached_property
+    def families(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Metrics by family (the name before the bracket), in order of first appearance."""
+        groups: dict[str, list[str]] = {}
+        for metric in self.comparison.metrics:
+            groups.setdefault(family_of(metric), []).append(metric)
+        return tuple((family, tuple(metrics)) for family, metrics in groups.items())
+
+    def better(self, metric: str) -> Better:
+        """Return the direction of a metric; "neither" where no result tells it."""
+        return next((result.better for result in self.comparison.results if result.metric == metric), "neither")
+
+    def estimate(self, generator: str, metric: str) -> Estimate | None:
+        """Return the estimate of a cell, none where it has none or the value is undefined."""
+        cell = self.cells.get((generator, metric))
+        if cell is None or cell.estimate is None or not math.isfinite(cell.estimate.value):
+            return None
+        return cell.estimate
+
+    def value(self, generator: str, metric: str) -> float | None:
+        """Return the value of a cell, none where there is none."""
+        estimate = self.estimate(generator, metric)
+        return None if estimate is None else estimate.value
+
+    def matched(self, generator: str, metric: str) -> Estimate | None:
+        """Return the estimate at the floor's size; for the floor row itself its own."""
+        if generator == FLOOR:
+            return self.estimate(FLOOR, metric)
+        cell = self.cells.get((generator, metric))
+        if cell is None or cell.matched is None or not math.isfinite(cell.matched.value):
+            return None
+        return cell.matched
+
+    def detail(self, generator: str, metric: str, key: str) -> Any:
+        """Return one detail of a cell's estimate, none where there is none."""
+        estimate = self.estimate(generator, metric)
+        return None if estimate is None else estimate.details.get(key)
+
+    def places(self, metric: str) -> int:
+        """Return the decimals of a metric's column."""
+        return places_for(self.estimate(generator, metric) for generator in self.generators)
+
+    def badness(self, generator: str, metric: str) -> float:
+        """Return a number that grows with the distance from best, infinite where there is no value."""
+        value = self.value(generator, metric)
+        if value is None:
+            return math.inf
+        better = self.better(metric)
+        floor = self.value(FLOOR, metric)
+        if better == "closer" and floor is not None:
+            like = self.matched(generator, metric)
+            return abs((value if like is None else like.value) - floor)
+        return {"lower": value, "higher": -value}.get(better, 0.0)
+
+    def best(self, metric: str) -> frozenset[str]:
+        """Return the generators that none is significantly better than.
+
+        Empty where the metric has no direction, where there is one generator only, and where no two are separated: a
+        mark on all rows says nothing.
+        """
+        if self.better(metric) == "neither":
+            return frozenset()
+        ranked = [generator for generator in self.generators if (generator, metric) in self.ranks]
+        first = frozenset(generator for generator in ranked if self.ranks[generator, metric].low == 1)
+        return frozenset() if len(first) == len(ranked) else first
+
+    def pairs(self, metric: str) -> tuple[PairDifference, ...]:
+        """Return the differences of one metric."""
+        return tuple(pair for pair in self.comparison.pairs if pair.metric == metric)
+
+    def separated(self, pair: PairDifference) -> bool:
+        """Return whether the adjusted p-value is below one minus the level."""
+        return pair.p_adjusted is not None and pair.p_adjusted < self.alpha
+
+    def told_apart(self, generator: str, metric: str) -> bool | None:
+        """Return whether `metric` tells a generator's text from real text, none where that cannot be said.
+
+        By the estimate's own p-value where it has one, else by whether its interval at the floor's size lies clear
+        of the floor's.
+        """
+        p = self.detail(generator, metric, "p_value")
+        if p is not None:
+            return bool(p < self.alpha)
+        floor, like = self.estimate(FLOOR, metric), self.matched(generator, metric)
+        if floor is None or like is None or floor.interval is None or like.interval is None:
+            return None
+        return like.interval.low > floor.interval.high or like.interval.high < floor.interval.low
+
+    def size(self, generator: str) -> int | None:
+        """Return the number of sentences of a generator, none where no estimate tells it."""
+        for metric in self.comparison.metrics:
+            estimate = self.estimate(generator, metric)
+            if estimate is not None and "n_generated" in estimate.sizes:
+                return estimate.sizes["n_generated"]
+        return None
+
+    def setting(self, key: str) -> str | None:
+        """Return one setting of the signatures, such as ``tok``; none where no estimate has it."""
+        for result in self.comparison.results:
+            if result.estimate is not None and key in result.estimate.signature.settings:
+                return result.estimate.signature.settings[key]
+        return None
+
+    def grouped_findings(self) -> tuple[tuple[Finding, ...], ...]:
+        """Return the findings, those of one kind and remedy together, warnings first."""
+        groups: dict[tuple[str, str, str], list[Finding]] = {}
+        for finding in sorted(self.comparison.findings, key=lambda finding: finding.severity != "warning"):
+            groups.setdefault((finding.severity, finding.kind, finding.remedy), []).append(finding)
+        return tuple(tuple(group) for group in groups.values())
+
+    def rank_text(self, generator: str, metric: str) -> str:
+        """Return "1" or "1-3", empty where there is no rank."""
+        rank = self.ranks.get((generator, metric))
+        if rank is None:
+            return ""
+        return str(rank.low) if rank.low == rank.high else f"{rank.low}-{rank.high}"
+
+    def errors(self, metrics: Sequence[str]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+        """Return the reasons of missing values among `metrics`, each with the (generator, metric) cells it explains."""
+        reasons: dict[str, list[tuple[str, str]]] = {}
+        for result in self.comparison.results:
+            if result.metric in metrics and self.estimate(result.generator, result.metric) is None:
+                reason = result.error or "the metric is undefined on this text"
+                reasons.setdefault(reason, []).append((result.generator, result.metric))
+        return tuple((reason, tuple(cells)) for reason, cells in reasons.items())
+
+
+def family_of(metric: str) -> str:
+    """Return the name before the bracket: "bleu" of "bleu(order=4)"."""
+    found = _METRIC.match(metric)
+    return metric if found is None else found["family"]
+
+
+def variant_of(metric: str) -> str:
+    """Return what stands in the bracket: "order=4" of "bleu(order=4)"; empty where there is none."""
+    found = _METRIC.match(metric)
+    return "" if found is None else found["variant"] or ""
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def printable(text: str) -> str:
+    """Return `text` with control and formatting characters replaced, so that it cannot steer a terminal or a page."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """Return `text` in at most `width` characters, cut in the middle: both ends of a sentence tell something."""
+    if len(text) <= width:
+        return text
+    tail = (width - 3) // 3
+    return f"{text[: width - 3 - tail].rstrip()} … {text[len(text) - tail :].lstrip()}"

@@ -1,0 +1,110 @@
+"""How numbers are written for people: as many decimals as their uncertainty carries.
+
+Stored files (JSON, CSV) keep full precision and never come here.
+
+Source of the rule for decimals: Particle Data Group, "Review of Particle Physics", introduction, section on rounding:
+two digits of an uncertainty that begins with 1 or 2, else one digit.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable
+
+from textassay.estimate import Estimate, Interval
+
+__all__ = [
+    "MISSING",
+    "count",
+    "decimals",
+    "half_width",
+    "interval",
+    "level",
+    "number",
+    "p_value",
+    "places_for",
+    "value_and_half_width",
+]
+
+MISSING = "n/a"
+_MOST_DECIMALS = 6
+
+
+def decimals(value: float, half_width: float | None) -> int:
+    """Return how many decimals to show.
+
+    Parameters
+    ----------
+    value
+        A typical value: below 10 it gets at least three decimals, below 100 two, below 1000 one.
+    half_width
+        Its uncertainty; none, 0 or NaN where there is none.
+
+    Returns
+    -------
+    int
+        Between 0 and 6.
+    """
+    size = abs(value) if math.isfinite(value) else 1.0
+    least = 3 if size < 10 else max(0, 3 - math.floor(math.log10(size)))
+    if half_width is None or not math.isfinite(half_width) or half_width <= 0:
+        return least
+    exponent = math.floor(math.log10(half_width))
+    carried = 1 - exponent if half_width / 10.0**exponent < 3 else -exponent
+    return min(_MOST_DECIMALS, max(least, carried))
+
+
+def places_for(estimates: Iterable[Estimate | None]) -> int:
+    """Return the decimals that suit a column of estimates: those of its median value and median half-width."""
+    known = [estimate for estimate in estimates if estimate is not None and math.isfinite(estimate.value)]
+    if not known:
+        return 3
+    widths = [width for width in map(half_width, known) if width is not None and width > 0]
+    return decimals(
+        statistics.median(abs(estimate.value) for estimate in known), statistics.median(widths) if widths else None
+    )
+
+
+def half_width(estimate: Estimate) -> float | None:
+    """Return the longer arm of the interval around the value, none where there is no finite interval."""
+    if estimate.interval is None:
+        return None
+    arm = max(estimate.value - estimate.interval.low, estimate.interval.high - estimate.value)
+    return arm if math.isfinite(arm) else None
+
+
+def number(value: float | None, places: int, *, sign: bool = False) -> str:
+    """Return `value` with `places` decimals, never "-0.000"; "n/a" for none, NaN and infinity."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    text = f"{value:+,.{places}f}" if sign else f"{value:,.{places}f}"
+    return f"{0:.{places}f}" if not text.strip("+-0.,") else text
+
+
+def interval(bounds: Interval | None, places: int) -> str:
+    """Return "[low, high]", or an empty text where there is no interval."""
+    return "" if bounds is None else f"[{number(bounds.low, places)}, {number(bounds.high, places)}]"
+
+
+def value_and_half_width(estimate: Estimate, places: int) -> tuple[str, str]:
+    """Return the value and its half-width ("" where there is none)."""
+    width = half_width(estimate)
+    return number(estimate.value, places), "" if width is None else number(width, places)
+
+
+def p_value(p: float | None) -> str:
+    """Return a p-value in at most three decimals, "<0.001" below that, "n/a" for none."""
+    if p is None or not math.isfinite(p):
+        return MISSING
+    if p < 0.001:
+        return "<0.001"
+    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def count(n: int) -> str:
+    """Return a whole number with thousands marked by commas."""
+    return f"{n:,}"
+
+
+def level(share: float) -> str:
+    """Return a share as percent: 0.95 is "95 %"."""
+    return f"{100 * share:.6g} %"

@@ -1,0 +1,318 @@
+"""The report for a terminal: what was compared, what to worry about, the numbers, and the answer last.
+
+Nothing is interpreted on the way: names and sentences are shown character by character, without colours or links of
+their own. Colours are off where the console is no terminal, and signs fall back to ASCII where it cannot show others.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.corpus.inspection import Finding
+from textassay.report.answer import answer, direction, scope
+from textassay.report.digest import Digest, family_of, printable, shorten, variant_of
+from textassay.report.number import MISSING, interval, level, number, p_value, value_and_half_width
+
+__all__ = ["render", "render_findings"]
+
+_ARROWS = {"lower": "↓", "higher": "↑", "closer": "≈", "neither": ""}
+_ASCII = str.maketrans({"↓": "v", "↑": "^", "≈": "~", "±": "+-", "…": "...", "·": "-", "–": "-"})
+_NAME_WIDTH = 24
+_MOST_PAIRS = 10
+_FEW_GENERATORS = 4
+_GAP = 2
+
+
+def render(comparison: Comparison, console: Console) -> None:
+    """Print `comparison` on `console`, in its width.
+
+    Parameters
+    ----------
+    comparison
+        What `compare` returned.
+    console
+        Where to print; its width decides how many columns stand beside each other.
+    """
+    printer = _Printer(Digest(comparison), console)
+    printer.scope()
+    render_findings(comparison.findings, console)
+    printer.warnings()
+    printer.headline()
+    printer.other_metrics()
+    printer.like_beside_like()
+    printer.notes()
+    printer.pairs()
+    printer.answer()
+
+
+def render_findings(findings: Sequence[Finding], console: Console) -> None:
+    """Print findings, warnings first, those of one kind together; nothing where there is none."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: finding.severity != "warning"):
+        groups.setdefault((finding.severity, finding.kind, finding.remedy), []).append(finding)
+    if not groups:
+        return
+    _heading(console, "What to worry about")
+    width = max(20, console.width - 18)
+    for group in groups.values():
+        first = group[0]
+        loud = first.severity == "warning"
+        line = Text.assemble(
+            (f"{first.severity} ", "bold red" if loud else "bold cyan"),
+            _safe(console, f"{first.generator}: {first.message}", "bold" if loud else ""),
+        )
+        console.print(Padding(line, (0, 0, 0, 2), expand=False))
+        grid = _grid()
+        for label, example in (("generated", first.example_generated), ("real", first.example_real)):
+            if example is not None:
+                grid.add_row(Text(label, "dim"), _safe(console, shorten(printable(example), width)))
+        if len(group) > 1:
+            also = [f"{other.generator} ({other.count_generated:,})" for other in group[1:]]
+            grid.add_row(Text("also", "dim"), _safe(console, ", ".join(also)))
+        grid.add_row(Text("do", "dim"), _safe(console, first.remedy))
+        console.print(Padding(grid, (0, 0, 0, 4), expand=False))
+
+
+class _Printer:
+    """One comparison on its way to one console."""
+
+    def __init__(self, digest: Digest, console: Console) -> None:
+        self._digest = digest
+        self._console = console
+        self._footnotes: dict[str, int] = {}
+
+    def scope(self) -> None:
+        grid = _grid()
+        for label, text in scope(self._digest):
+            grid.add_row(Text(label, "dim"), _safe(self._console, text))
+        self._console.print(grid)
+
+    def warnings(self) -> None:
+        warnings = tuple(dict.fromkeys(self._digest.comparison.warnings))
+        if warnings:
+            _heading(self._console, "Warnings")
+        for warning in warnings:
+            self._console.print(Padding(_safe(self._console, f"· {warning}"), (0, 0, 0, 2), expand=False))
+
+    def headline(self) -> None:
+        digest, metric = self._digest, self._digest.headline
+        if metric is None:
+            return
+        share = level(digest.comparison.level)
+        has = {
+            key: any(digest.detail(generator, metric, key) is not None for generator in digest.generators)
+            for key in ("certified_bound", "p_value")
+        }
+        _heading(self._console, f"{metric}, {direction(digest.better(metric))}")
+        table = self._table()
+        table.add_column(_safe(self._console, metric), justify="right", no_wrap=True)
+        table.add_column(f"{share} interval", justify="right", no_wrap=True)
+        if has["certified_bound"]:
+            table.add_column("at least", justify="right", no_wrap=True)
+        if has["p_value"]:
+            table.add_column("p", justify="right", no_wrap=True)
+        table.add_column("rank", justify="right", no_wrap=True)
+        matched = any(digest.matched(generator, metric) is not None for generator in digest.generators)
+        if matched:
+            table.add_column("at floor size", justify="right")
+        places = digest.places(metric)
+        for generator in self._rows(table):
+            estimate = digest.estimate(generator, metric)
+            mark = generator in digest.best(metric)
+            if estimate is None:
+                value, bounds = self._missing(generator, metric), ""
+            else:
+                value, bounds = number(estimate.value, places), interval(estimate.interval, places)
+            row = [Text(f"*{value}" if mark else value, "bold green" if mark else ""), Text(bounds)]
+            if has["certified_bound"]:
+                bound = digest.detail(generator, metric, "certified_bound")
+                row.append(Text("" if bound is None else number(bound.get("value"), places)))
+            if has["p_value"]:
+                p = digest.detail(generator, metric, "p_value")
+                row.append(Text("" if p is None else p_value(p)))
+            row.append(_safe(self._console, digest.rank_text(generator, metric).replace("-", "–")))
+            if matched:
+                like = digest.matched(generator, metric)
+                row.append(Text("" if like is None else number(like.value, places)))
+            table.add_row(self._name(generator, bold=mark), *row)
+        self._console.print(table)
+        if has["certified_bound"]:
+            self._say(f"at least: the total variation is at least this, certified at {share}.")
+
+    def other_metrics(self) -> None:
+        digest = self._digest
+        others = [metric for metric in digest.comparison.metrics if metric != digest.headline]
+        columns = {}
+        for metric in others:
+            places = digest.places(metric)
+            columns[metric] = {name: self._cell(name, metric, places) for name in (*digest.order, *digest.floors)}
+        for group in self._packed(columns, keep_families=True):
+            self._print_columns(group, columns)
+        if others:
+            legend = f"± half of the {level(digest.comparison.level)} interval (the longer arm)"
+            arrows = {digest.better(metric) for metric in others} - {"neither"}
+            legend += "".join(f"; {_ARROWS[better]} {direction(better)}" for better in sorted(arrows))
+            marked = any(digest.best(metric) for metric in digest.comparison.metrics)
+            self._say(legend + ("; * none is significantly better." if marked else "."))
+
+    def like_beside_like(self) -> None:
+        """Print each generator's values at the floor's size, against the same half of the real text."""
+        digest = self._digest
+        columns: dict[str, dict[str, Text]] = {}
+        for metric in digest.comparison.metrics:
+            likes = {name: digest.matched(name, metric) for name in (*digest.order, *digest.floors)}
+            if metric == digest.headline or all(likes[name] is None for name in digest.order):
+                continue
+            places = digest.places(metric)
+            columns[metric] = {
+                name: Text(MISSING if like is None else number(like.value, places)) for name, like in likes.items()
+            }
+        floor = next((digest.estimate(FLOOR, metric) for metric in columns if digest.estimate(FLOOR, metric)), None)
+        size = "" if floor is None else f" ({floor.sizes.get('n_generated', 0):,} sentences)"
+        if columns:
+            _heading(self._console, f"Like beside like: all at the size of the (real) row{size}")
+        for group in self._packed(columns, keep_families=False):
+            self._print_columns(group, columns)
+
+    def notes(self) -> None:
+        if self._footnotes:
+            self._console.print()
+        for reason, mark in self._footnotes.items():
+            self._say(f"({mark}) {reason}")
+
+    def pairs(self) -> None:
+        digest, metric = self._digest, self._digest.headline
+        pairs = () if metric is None else digest.pairs(metric)
+        if not pairs or metric is None:
+            return
+        apart = [pair for pair in pairs if digest.separated(pair)]
+        close = [pair for pair in pairs if not digest.separated(pair)]
+        _heading(self._console, f"Could the order be luck? Pairs by {metric}, p adjusted for all pairs (Holm)")
+        shown = pairs if len(digest.generators) <= _FEW_GENERATORS else close
+        if shown is close:
+            tail = "; not separated:" if close else "."
+            self._say(f"{len(apart)} of {len(pairs)} pairs are separated{tail}")
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+        for justify in ("left", "right", "right", "left", "left"):
+            table.add_column(justify=justify, overflow="fold")  # type: ignore[arg-type]
+        for pair in shown[:_MOST_PAIRS]:
+            places = digest.places(metric)
+            bounds = "" if pair.low is None else f"[{number(pair.low, places)}, {number(pair.high, places)}]"
+            table.add_row(
+                _safe(self._console, f"  {pair.a} - {pair.b}"),
+                Text(number(pair.difference, places, sign=True)),
+                Text(bounds),
+                Text(f"p {p_value(pair.p_adjusted)}"),
+                Text("separated", "green") if digest.separated(pair) else Text("not separated", "dim"),
+            )
+        self._console.print(table)
+        if len(shown) > _MOST_PAIRS:
+            self._say(f"and {len(shown) - _MOST_PAIRS} more in the report.")
+
+    def answer(self) -> None:
+        _heading(self._console, "Answer")
+        self._console.print(
+            Padding(_safe(self._console, " ".join(answer(self._digest)), "bold"), (0, 0, 0, 2), expand=False)
+        )
+
+    def _rows(self, table: Table) -> Iterator[str]:
+        """Yield the generators in order, then the floor rows, set apart by a line."""
+        yield from self._digest.order
+        if self._digest.floors:
+            table.add_section()
+            yield from self._digest.floors
+
+    def _cell(self, generator: str, metric: str, places: int) -> Text:
+        estimate = self._digest.estimate(generator, metric)
+        if estimate is None:
+            return Text(self._missing(generator, metric), "dim")
+        value, width = value_and_half_width(estimate, places)
+        mark = generator in self._digest.best(metric)
+        return Text.assemble(
+            (f"*{value}" if mark else value, "bold green" if mark else ""),
+            _safe(self._console, f" ±{width}" if width else "", "dim"),
+        )
+
+    def _missing(self, generator: str, metric: str) -> str:
+        cell = self._digest.cells.get((generator, metric))
+        if cell is None:
+            return ""
+        reason = (cell.error or "undefined on this text").replace(metric, family_of(metric))
+        return f"{MISSING} ({self._footnotes.setdefault(reason, len(self._footnotes) + 1)})"
+
+    def _packed(self, columns: dict[str, dict[str, Text]], *, keep_families: bool) -> list[list[str]]:
+        """Return the columns table by table, as many as the width allows; families together where asked for."""
+        names = max((len(name) for name in (*self._digest.order, *self._digest.floors)), default=0)
+        room = self._console.width - min(_NAME_WIDTH, max(names, len("generator")))
+        widths = {
+            metric: _GAP + max(*(text.cell_len for text in cells.values()), len(variant_of(metric)))
+            for metric, cells in columns.items()
+        }
+        tables: list[list[str]] = [[]]
+        left = room
+        for _, family in self._digest.families:
+            metrics = [metric for metric in family if metric in columns]
+            if keep_families and sum(widths[metric] for metric in metrics) > left < room:
+                tables.append([])
+                left = room
+            for metric in metrics:
+                family_first = not tables[-1] or self._family(tables[-1][-1]) != self._family(metric)
+                width = max(widths[metric], _GAP + len(self._family(metric)) if family_first else 0)
+                if width > left and tables[-1]:
+                    tables.append([])
+                    left = room
+                    width = max(width, _GAP + len(self._family(metric)))
+                tables[-1].append(metric)
+                left -= width
+        return [table for table in tables if table]
+
+    def _family(self, metric: str) -> str:
+        return f"{family_of(metric)} {_ARROWS[self._digest.better(metric)]}".rstrip()
+
+    def _print_columns(self, metrics: list[str], columns: dict[str, dict[str, Text]]) -> None:
+        self._console.print()
+        table = self._table()
+        above = ""
+        for metric in metrics:
+            family = self._family(metric)
+            header = f"{family if family != above else ''}\n{variant_of(metric)}"
+            table.add_column(_safe(self._console, header), justify="right", no_wrap=True)
+            above = family
+        for generator in self._rows(table):
+            table.add_row(self._name(generator), *(columns[metric][generator] for metric in metrics))
+        self._console.print(table)
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), header_style="dim")
+        table.add_column("generator", overflow="fold", max_width=_NAME_WIDTH)
+        return table
+
+    def _name(self, generator: str, *, bold: bool = False) -> Text:
+        floor = generator in self._digest.floors
+        return _safe(self._console, generator, "italic dim" if floor else "bold" if bold else "")
+
+    def _say(self, text: str) -> None:
+        self._console.print(Padding(_safe(self._console, text, "dim"), (0, 0, 0, 2), expand=False))
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    console.print(_safe(console, text, "bold underline" if console.is_terminal else "bold"))
+
+
+def _grid() -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    return grid
+
+
+def _safe(console: Console, text: str, style: str = "") -> Text:
+    """Return `text` for this console, line breaks kept, with nothing in it that could steer a terminal."""
+    lines = "\n".join(printable(line) for line in text.split("\n"))
+    return Text(lines.translate(_ASCII) if console.options.ascii_only else lines, style)
