@@ -138,8 +138,7 @@ def cluster_terms(values: FloatArray, units: IntArray | None = None) -> FloatArr
         return None
     mean = float(values.mean())
     sums = np.bincount(members, weights=values - mean, minlength=n_units)
-    terms: FloatArray = mean + sums * (n_units / len(values))
-    return terms
+    return np.asarray(mean + sums * (n_units / len(values)), dtype=np.float64)
 
 
 def terms_interval(
