@@ -1,28 +1,36 @@
 """The corpus: ordered sentences as one flat array of token ids, with their texts and their vocabulary."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.encoding import encode
+from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import Tokenizer, resolve_tokenizer
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus.vocabulary import UNK, Vocabulary
+from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 __all__ = ["Corpus", "corpora_from_texts"]
 
+_BLOCK = 1 << 16  # sentences or tokens hashed at once
 
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
     """An immutable set of sentences.
 
     Attributes
     ----------
     tokens
-        Token ids of all sentences, one after another, shape (T,), int32.
+        Token ids of all sentences, one after another, shape (T,), int32, read-only.
     offsets
-        Where each sentence starts in `tokens`, and the end of the last, shape (N + 1,), int64.
+        Where each sentence starts in `tokens`, and the end of the last, shape (N + 1,), int64, read-only.
     vocabulary
         What the ids mean; all corpora of one comparison share one.
     texts
@@ -33,28 +41,79 @@ class Corpus:
         Group number of each sentence, shape (N,), or none: sentences of a group are never split.
     """
 
-    def __init__(
-        self,
-        tokens: npt.NDArray[np.int32],
-        offsets: npt.NDArray[np.int64],
-        vocabulary: Vocabulary,
-        texts: Sequence[str],
+    tokens: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    vocabulary: Vocabulary
+    texts: Sequence[str]
+    tokenizer: str = field(kw_only=True)
+    groups: npt.NDArray[np.int64] | None = field(kw_only=True, default=None)
+
+    def __post_init__(self) -> None:
+        if len(self.offsets) != len(self.texts) + 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.tokens):
+            raise InputError("offsets do not fit texts and tokens")
+        if self.groups is not None and len(self.groups) != len(self.texts):
+            raise InputError(f"groups must have one number a sentence: {len(self.texts)}, got {len(self.groups)}")
+        self._protect()
+
+    def _protect(self) -> None:
+        """Hold the arrays through read-only views; the caller's own arrays stay as they are."""
+        for name, dtype in (("tokens", np.int32), ("offsets", np.int64), ("groups", np.int64)):
+            array = getattr(self, name)
+            if array is not None:
+                view = np.asarray(array, dtype=dtype).view()
+                view.flags.writeable = False
+                object.__setattr__(self, name, view)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._protect()
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Any,
         *,
-        tokenizer: str,
+        tokenizer: str | Tokenizer = "whitespace",
+        lowercase: bool = False,
         groups: npt.NDArray[np.int64] | None = None,
-    ) -> None:
-        if len(offsets) != len(texts) + 1 or offsets[-1] != len(tokens):
-            raise ValueError("offsets do not fit texts and tokens")
-        if groups is not None and len(groups) != len(texts):
-            raise ValueError(f"groups must have one number a sentence: {len(texts)}, got {len(groups)}")
-        tokens.flags.writeable = False
-        offsets.flags.writeable = False
-        self.tokens = tokens
-        self.offsets = offsets
-        self.vocabulary = vocabulary
-        self.texts = texts
-        self.tokenizer = tokenizer
-        self.groups = groups
+        vocabulary: Vocabulary | None = None,
+    ) -> "Corpus":
+        """Return one corpus with a vocabulary of its own, or the one given; see `corpora_from_texts` for several."""
+        return corpora_from_texts(
+            {"texts": texts},
+            tokenizer=tokenizer,
+            lowercase=lowercase,
+            groups=None if groups is None else {"texts": groups},
+            vocabulary=vocabulary,
+        )["texts"]
+
+    @classmethod
+    def concatenate(cls, corpora: Sequence["Corpus"]) -> "Corpus":
+        """Return the sentences of all `corpora`, at least one, in order.
+
+        They must share vocabulary and tokeniser. Group numbers stay as they are: equal numbers mean the same group.
+        """
+        if not corpora:
+            raise EmptyCorpusError("no corpus to concatenate")
+        first = corpora[0]
+        if any(corpus.vocabulary is not first.vocabulary for corpus in corpora):
+            raise OptionError("the corpora have different vocabularies; make them with one corpora_from_texts")
+        if any(corpus.tokenizer != first.tokenizer for corpus in corpora):
+            raise OptionError(f"tokenizers differ: {', '.join(sorted({corpus.tokenizer for corpus in corpora}))}")
+        groups = [corpus.groups for corpus in corpora if corpus.groups is not None]
+        if groups and len(groups) != len(corpora):
+            raise OptionError("all or none of the corpora must have groups")
+        return cls(
+            np.concatenate([corpus.tokens for corpus in corpora]),
+            np.concatenate(([0], np.cumsum(np.concatenate([corpus.lengths for corpus in corpora])))),
+            first.vocabulary,
+            tuple(text for corpus in corpora for text in corpus.texts),
+            tokenizer=first.tokenizer,
+            groups=np.concatenate(groups) if groups else None,
+        )
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -69,66 +128,111 @@ class Corpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of texts, groups and tokeniser, in order: equal for equal content, 32 hexadecimal digits."""
+        """Hash of texts, tokens, groups and tokeniser, in order: equal for equal content, 32 hexadecimal digits.
+
+        The same in every process; which other corpora share the vocabulary does not matter.
+        """
         digest = hashlib.blake2b(self.tokenizer.encode(), digest_size=16)
-        blob = "\n".join(self.texts).encode("utf-8", "surrogatepass")
         digest.update(self.offsets.tobytes())
-        digest.update(np.array([len(text) for text in self.texts], dtype=np.int64).tobytes())
-        digest.update(blob)
+        for start in range(0, len(self.tokens), _BLOCK):
+            digest.update(self.vocabulary.hashes[self.tokens[start : start + _BLOCK]].tobytes())
+        for start in range(0, len(self), _BLOCK):
+            block = self.texts[start : start + _BLOCK]
+            digest.update(np.fromiter(map(len, block), dtype=np.int64, count=len(block)).tobytes())
+            digest.update("".join(block).encode("utf-8", "surrogatepass"))
         if self.groups is not None:
             digest.update(self.groups.tobytes())
         return digest.hexdigest()
 
+    @property
+    def unk_rate(self) -> float:
+        """Share of tokens that are ``<unk>``, in [0, 1]; NaN, with a warning, where there is no token."""
+        if len(self.tokens) == 0:
+            warnings.warn("unk_rate is undefined: the corpus has no token", RuntimeWarning, stacklevel=2)
+            return float("nan")
+        return float(np.mean(self.tokens == UNK))
+
     def sentence(self, index: int) -> list[str]:
         """Return the tokens of one sentence."""
-        return self.vocabulary.decode(self.tokens[self.offsets[index] : self.offsets[index + 1]])
+        start, stop = self.offsets[:-1][index], self.offsets[1:][index]
+        return self.vocabulary.decode(self.tokens[start:stop])
 
     def take(self, indices: npt.NDArray[np.int64]) -> "Corpus":
-        """Return the corpus of the sentences at `indices`, in that order; the vocabulary is shared."""
+        """Return the corpus of the sentences at `indices`, in that order; vocabulary and strings are shared.
+
+        Parameters
+        ----------
+        indices
+            Sentence numbers, any shape-(M,) integer array, repeats allowed; or a mask of shape (N,), dtype bool.
+        """
+        if indices.dtype == np.bool_:
+            if indices.shape != (len(self),):
+                raise OptionError(f"a mask must have shape ({len(self)},), got {indices.shape}")
+            indices = np.flatnonzero(indices)
         lengths = self.lengths[indices]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        positions = np.arange(offsets[-1]) + np.repeat(self.offsets[indices] - offsets[:-1], lengths)
+        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+        positions = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths)
         return Corpus(
             self.tokens[positions],
             offsets,
             self.vocabulary,
-            [self.texts[index] for index in indices],
+            tuple(map(self.texts.__getitem__, indices.tolist())),
             tokenizer=self.tokenizer,
             groups=None if self.groups is None else self.groups[indices],
         )
 
+    def with_vocabulary(self, vocabulary: Vocabulary) -> "Corpus":
+        """Return the corpus with the ids of `vocabulary`; tokens that are not in it become ``<unk>``."""
+        table = vocabulary.encode(self.vocabulary.tokens)
+        tokens = table[self.tokens]
+        return Corpus(tokens, self.offsets, vocabulary, self.texts, tokenizer=self.tokenizer, groups=self.groups)
+
 
 def corpora_from_texts(
-    texts: Mapping[str, Iterable[str]],
+    texts: Mapping[str, Any],
     *,
     tokenizer: str | Tokenizer = "whitespace",
     lowercase: bool = False,
     groups: Mapping[str, npt.NDArray[np.int64]] | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> dict[str, Corpus]:
     """Return one corpus for each named set of sentences, all sharing one vocabulary.
 
     Parameters
     ----------
     texts
-        Name to sentences.
+        Name to sentences: whatever `textassay.corpus.texts.as_texts` takes.
     tokenizer
         Name of a tokeniser or a callable from a sentence to its tokens.
     lowercase
         Whether to lower-case before tokenising.
     groups
         Name to group numbers, shape (N,), for the sets that have them.
+    vocabulary
+        A fixed vocabulary: tokens that are not in it become ``<unk>`` (see `Corpus.unk_rate`). Without one, all tokens
+        get ids in the order of their first appearance over the sets.
+
+    Raises
+    ------
+    InputError
+        If a set is no iterable of str; the message names the set and the position.
     """
     tokenize = resolve_tokenizer(tokenizer, lowercase=lowercase)
-    named = {name: list(sentences) for name, sentences in texts.items()}
-    arrays, vocabulary = encode(list(named.values()), tokenize)
-    return {
+    named = {name: as_texts(sentences, name) for name, sentences in texts.items()}
+    if groups is not None and not groups.keys() <= named.keys():
+        raise OptionError(f"groups are given for unknown sets: {', '.join(sorted(groups.keys() - named.keys()))}")
+    arrays, shared = encode(named, tokenize)
+    corpora = {
         name: Corpus(
             tokens,
             offsets,
-            vocabulary,
-            sentences,
+            shared,
+            named[name],
             tokenizer=tokenize.name,
             groups=None if groups is None else groups.get(name),
         )
-        for (name, sentences), (tokens, offsets) in zip(named.items(), arrays, strict=True)
+        for name, (tokens, offsets) in arrays.items()
     }
+    if vocabulary is None:
+        return corpora
+    return {name: corpus.with_vocabulary(vocabulary) for name, corpus in corpora.items()}

@@ -1,0 +1,226 @@
+"""Interning: every distinct token gets the next free number, by one compiled pass over UTF-8 bytes.
+
+An open-addressing hash table with linear probing; a hash that agrees is checked byte by byte, so the numbers are exact.
+Splitting at white space happens exactly where `str.split` does it.
+
+Source of the hash: Fowler, Noll, Vo, "The FNV Non-Cryptographic Hash Algorithm", RFC 9923 (FNV-1a, 64 bits).
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+__all__ = ["Interner", "Unit"]
+
+_FNV_OFFSET = np.uint64(0xCBF29CE484222325)
+_FNV_PRIME = np.uint64(0x100000001B3)
+_FOLD = np.uint64(32)
+_N_SLOTS = 1 << 13
+# what a byte can begin: 0 nothing to split at, 1 an ASCII space, 2 perhaps a longer space
+_KINDS = np.zeros(256, dtype=np.uint8)
+_KINDS[[0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1C, 0x1D, 0x1E, 0x1F, 0x20]] = 1
+_KINDS[[0xC2, 0xE1, 0xE2, 0xE3]] = 2
+
+
+Number = TypeVar("Number", np.uint8, np.int64, np.uint64)
+
+
+class Unit(IntEnum):
+    """What becomes a token: each run between white space, each string as it is, or each character."""
+
+    WORD = 0
+    STRING = 1
+    CHARACTER = 2
+
+
+class Interner:
+    """Distinct tokens in order of first appearance, as bytes, with their hashes.
+
+    Attributes
+    ----------
+    n_tokens
+        Distinct tokens so far.
+    """
+
+    def __init__(self) -> None:
+        self.n_tokens = 0
+        self._slots = np.full(_N_SLOTS, -1, dtype=np.int32)
+        self._hashes = np.zeros(_N_SLOTS // 2, dtype=np.uint64)
+        self._ends = np.zeros(_N_SLOTS // 2 + 1, dtype=np.int64)
+        self._store = np.zeros(4 * _N_SLOTS, dtype=np.uint8)
+
+    def add(self, texts: Sequence[str], unit: Unit) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Give each token of `texts` its number.
+
+        Returns
+        -------
+        numbers
+            Token numbers of all texts, one after another, shape (T,).
+        counts
+            Tokens in each text, shape (n_texts,).
+
+        Raises
+        ------
+        UnicodeEncodeError
+            If a text has a lone surrogate; nothing was numbered then.
+        """
+        joined = "".join(texts)
+        data = np.frombuffer(joined.encode("utf-8"), dtype=np.uint8)
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        if not joined.isascii():
+            lengths = _byte_lengths(data, lengths)
+        most = {Unit.WORD: (len(data) + len(texts)) // 2, Unit.STRING: len(texts), Unit.CHARACTER: len(joined)}[unit]
+        numbers = np.empty(most, dtype=np.int32)
+        counts = np.empty(len(texts), dtype=np.int64)
+        n_done, position, n_numbers = 0, 0, 0
+        while n_done < len(texts):
+            self._make_room(int(lengths[n_done]))
+            n_done, position, n_numbers, self.n_tokens = _scan(
+                data, lengths, int(unit), numbers, counts, n_done, position, n_numbers,
+                self.n_tokens, self._slots, self._hashes, self._ends, self._store,
+            )  # fmt: skip
+        return numbers[:n_numbers].copy(), counts
+
+    def _make_room(self, n_bytes: int) -> None:
+        """Let a text of `n_bytes` fit, however many new tokens it has; grown parts at least double."""
+        most = self.n_tokens + n_bytes + 1
+        if most > len(self._hashes):
+            self._hashes = _grown(self._hashes, 2 * most)
+            self._ends = _grown(self._ends, 2 * most + 1)
+            self._slots = _rehashed(1 << (4 * most).bit_length(), self.n_tokens, self._hashes)
+        most = int(self._ends[self.n_tokens]) + n_bytes
+        if most > len(self._store):
+            self._store = _grown(self._store, 2 * most)
+
+    @property
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """Hash of each distinct token, shape (n_tokens,); the same on every machine."""
+        return self._hashes[: self.n_tokens].copy()
+
+    @property
+    def encoded(self) -> tuple[bytes, npt.NDArray[np.int64]]:
+        """UTF-8 bytes of the distinct tokens, one after another, and where each starts and ends, (n_tokens + 1,)."""
+        ends = self._ends[: self.n_tokens + 1].copy()
+        return self._store[: ends[-1]].tobytes(), ends
+
+
+def _grown(array: npt.NDArray[Number], size: int) -> npt.NDArray[Number]:
+    """Return a copy of `array` with `size` places."""
+    larger = np.zeros(size, dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def _byte_lengths(data, lengths):  # type: ignore[no-untyped-def]
+    """Return the bytes of each text from its characters."""
+    result = np.empty_like(lengths)
+    position = 0
+    for text in range(len(lengths)):
+        start = position
+        for _ in range(lengths[text]):
+            position += _width(data[position])
+        result[text] = position - start
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _width(first):  # type: ignore[no-untyped-def]
+    """Return the bytes of the character that begins with byte `first`."""
+    if first < 0x80:
+        return 1
+    return 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+
+
+@njit(cache=True, nogil=True)
+def _space_width(data, position):  # type: ignore[no-untyped-def]
+    """Return the bytes of the non-ASCII white space that begins at `position`, 0 where there is none."""
+    first, second = data[position], data[position + 1]
+    if first == 0xC2:
+        return 2 if second == 0x85 or second == 0xA0 else 0
+    third = data[position + 2]
+    if first == 0xE2 and second == 0x80:
+        return 3 if third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF else 0
+    if first == 0xE2:
+        return 3 if second == 0x81 and third == 0x9F else 0
+    if first == 0xE1:
+        return 3 if second == 0x9A and third == 0x80 else 0
+    return 3 if second == 0x80 and third == 0x80 else 0
+
+
+@njit(cache=True, nogil=True)
+def _scan(  # type: ignore[no-untyped-def]
+    data, lengths, unit, numbers, counts, n_done, position, n_numbers, n_tokens, slots, hashes, ends, store
+):
+    """Write the token numbers of `data` from text `n_done` on, until all is done or a table might not hold the next text.
+
+    A text cannot bring more new tokens than bytes (or one, if it is a token). Returns the texts done, where the next
+    begins in `data`, how many numbers are written and how many distinct tokens there are.
+    """
+    mask = len(slots) - 1
+    for text in range(n_done, len(lengths)):
+        stop = position + lengths[text]
+        if n_tokens + lengths[text] + 1 > len(hashes) or ends[n_tokens] + lengths[text] > len(store):
+            return text, position, n_numbers, n_tokens
+        before = n_numbers
+        first = True
+        while position < stop or (first and unit == 1):
+            first = False
+            start = position
+            width = 0
+            key = _FNV_OFFSET
+            while position < stop:
+                if unit == 0:
+                    kind = _KINDS[data[position]]
+                    if kind != 0:
+                        width = 1 if kind == 1 else _space_width(data, position)
+                        if width > 0:
+                            break
+                elif unit == 2 and position > start and data[position] & 0xC0 != 0x80:
+                    break
+                key = (key ^ np.uint64(data[position])) * _FNV_PRIME
+                position += 1
+            size = position - start
+            if size > 0 or unit == 1:
+                slot = np.int64(key ^ (key >> _FOLD)) & mask
+                while True:
+                    number = slots[slot]
+                    if number < 0:
+                        number = n_tokens
+                        slots[slot] = number
+                        hashes[number] = key
+                        begin = ends[number]
+                        store[begin : begin + size] = data[start:position]
+                        ends[number + 1] = begin + size
+                        n_tokens += 1
+                        break
+                    if hashes[number] == key and ends[number + 1] - ends[number] == size:
+                        begin = ends[number]
+                        same = 0
+                        while same < size and store[begin + same] == data[start + same]:
+                            same += 1
+                        if same == size:
+                            break
+                    slot = (slot + 1) & mask
+                numbers[n_numbers] = number
+                n_numbers += 1
+            position += width
+        counts[text] = n_numbers - before
+    return len(lengths), position, n_numbers, n_tokens
+
+
+@njit(cache=True, nogil=True)
+def _rehashed(n_slots, n_tokens, hashes):  # type: ignore[no-untyped-def]
+    """Return a table of `n_slots` slots, a power of two, that holds tokens 0 to `n_tokens` - 1."""
+    slots = np.full(n_slots, -1, dtype=np.int32)
+    mask = n_slots - 1
+    for number in range(n_tokens):
+        slot = np.int64(hashes[number] ^ (hashes[number] >> _FOLD)) & mask
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot] = number
+    return slots
