@@ -1,0 +1,267 @@
+"""n-gram language models: interpolated Kneser-Ney, fitted by counting, sampled exactly.
+
+Source: see `textassay.ngram.kneser_ney`. Draws invert the distribution of the next token with one uniform number a
+sentence and position, so that they do not depend on how many sentences are drawn together.
+"""
+
+import warnings
+from typing import Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS
+from textassay.errors import InputError, OptionError
+from textassay.execution import parallel_map
+from textassay.generator.base import check_sample, check_train, drawn_corpus, tokens_in
+from textassay.ngram.backoff import BackoffModel, Tempered
+from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
+from textassay.seeding import stream, uniforms
+
+__all__ = ["MIN_TEMPERATURE", "NgramModel"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+TokenArray = npt.NDArray[np.int32]
+
+MIN_TEMPERATURE = 0.05  # below it, powers of small probabilities leave the range of float64
+_BLOCK = 4096  # sentences drawn or scored together; changes no number
+
+
+class NgramModel:
+    """Interpolated Kneser-Ney model of any order; a `LanguageModel`.
+
+    Parameters
+    ----------
+    order
+        Length of the longest n-gram, at least 1; 1 draws tokens, and the end of the sentence, independently.
+    discounts
+        "modified" (three a level) or "single".
+    max_length
+        A sample that reaches so many tokens is cut there, with a warning; `log_prob` knows no such limit.
+
+    Attributes
+    ----------
+    model
+        The fitted probabilities.
+    discounts_used
+        What was taken off the counts of each level, unigrams first, and how that was estimated.
+    n_parameters
+        n-grams stored.
+
+    Notes
+    -----
+    Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
+    above 0, and these sum to 1. So a sample may hold words of that vocabulary which no training sentence holds.
+    """
+
+    def __init__(self, order: int = 3, *, discounts: DiscountKind = "modified", max_length: int = 200) -> None:
+        if order < 1:
+            raise OptionError(f"order must be at least 1, got {order}")
+        if discounts not in get_args(DiscountKind):
+            raise OptionError(f"discounts must be one of {', '.join(get_args(DiscountKind))}, got {discounts}")
+        if max_length < 1:
+            raise OptionError(f"max_length must be at least 1, got {max_length}")
+        self.order = order
+        self.discounts: DiscountKind = discounts
+        self.max_length = max_length
+        self._fitted: tuple[Corpus, BackoffModel, tuple[Discounts, ...]] | None = None
+        self._tempered: Tempered | None = None
+
+    @property
+    def name(self) -> str:
+        """Canonical name, such as ``ngram(order=3)``."""
+        return f"ngram(order={self.order})"
+
+    @property
+    def train(self) -> Corpus:
+        """The corpus it was fitted to."""
+        return self._require()[0]
+
+    @property
+    def model(self) -> BackoffModel:
+        """The fitted probabilities."""
+        return self._require()[1]
+
+    @property
+    def discounts_used(self) -> tuple[Discounts, ...]:
+        """What was taken off the counts of each level, unigrams first."""
+        return self._require()[2]
+
+    @property
+    def n_parameters(self) -> int:
+        """n-grams stored."""
+        return len(self.model.tokens) - 1
+
+    def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
+        """Count `train` and return itself; `valid` is not used, since nothing is chosen.
+
+        Raises
+        ------
+        EmptyCorpusError
+            If `train` has no sentence.
+        InputError
+            If a sentence of `train` holds ``<pad>``, ``<eos>`` or ``<sos>``.
+        """
+        check_train(train, generator=self.name)
+        model, used = fit_kneser_ney(
+            train.tokens, train.offsets, order=self.order, n_types=len(train.vocabulary), discounts=self.discounts
+        )
+        self._fitted = (train, model, used)
+        self._tempered = None
+        return self
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return `n` sentences; see `Generator.sample`. There must be no `context`.
+
+        Raises
+        ------
+        OptionError
+            If n is below 1, the temperature below `MIN_TEMPERATURE`, or `prefix` has neither 1 nor n sentences.
+
+        Warns
+        -----
+        UserWarning
+            If a sentence reached `max_length` and was cut.
+        """
+        check_sample(n, temperature=temperature, context=context, generator=self.name)
+        train, model, _ = self._require()
+        tempered = self._at(temperature)
+        key = self._key(seed, temperature)
+        if prefix is None:
+            first_states, started = np.full(n, model.start, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        else:
+            if len(prefix) not in (1, n):
+                raise OptionError(f"{self.name}: prefix must have 1 or {n} sentences, got {len(prefix)}")
+            which = np.arange(n) if len(prefix) == n else np.zeros(n, dtype=np.int64)
+            given = tokens_in(train.vocabulary, prefix, generator=self.name)
+            first_states, started = model.advance(given, prefix.offsets)[which], prefix.lengths[which]
+        blocks = [slice(begin, min(begin + _BLOCK, n)) for begin in range(0, n, _BLOCK)]
+        drawn = parallel_map(
+            lambda block: _draw_block(
+                model,
+                tempered,
+                key,
+                np.arange(block.start, block.stop),
+                first_states[block],
+                started[block],
+                self.max_length,
+            ),
+            blocks,
+        )
+        n_cut = sum(cut for _, _, cut in drawn)
+        if n_cut > 0:
+            warnings.warn(f"{self.name}: {n_cut} of {n} samples were cut at {self.max_length} tokens", stacklevel=2)
+        tokens = np.concatenate([block for block, _, _ in drawn])
+        lengths = np.concatenate([block for _, block, _ in drawn])
+        if prefix is not None:
+            tokens = _interleave(given, prefix.offsets, which, tokens, lengths)
+            lengths = lengths + started
+        return drawn_corpus(tokens, np.concatenate(([0], np.cumsum(lengths))), train=train)
+
+    def log_prob(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each sentence, its end included, shape (N,), in nats."""
+        scores = self.token_log_probs(corpus, temperature=temperature)
+        if len(corpus) == 0:
+            return np.empty(0)
+        return np.add.reduceat(scores, corpus.offsets[:-1] + np.arange(len(corpus)))
+
+    def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`."""
+        train, model, _ = self._require()
+        tempered = self._at(temperature)
+        tokens = tokens_in(train.vocabulary, corpus, generator=self.name)
+        offsets = corpus.offsets + np.arange(len(corpus) + 1)
+        text = np.full(offsets[-1], EOS, dtype=np.int32)
+        inside = np.ones(len(text), dtype=np.bool_)
+        inside[offsets[1:] - 1] = False
+        text[inside] = tokens
+
+        def score(block: slice) -> FloatArray:
+            bounds = offsets[block.start : block.stop + 1]
+            return model.token_log_probs(text[bounds[0] : bounds[-1]], bounds - bounds[0], tempered)
+
+        blocks = [slice(begin, min(begin + _BLOCK, len(corpus))) for begin in range(0, len(corpus), _BLOCK)]
+        return np.concatenate([np.empty(0), *parallel_map(score, blocks)])
+
+    def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`."""
+        train, model, _ = self._require()
+        tempered = self._at(temperature)
+        tokens = tokens_in(train.vocabulary, prefixes, generator=self.name)
+        probs = model.next_probs(model.advance(tokens, prefixes.offsets), tempered)
+        with np.errstate(divide="ignore"):
+            return np.log(probs)
+
+    def _require(self) -> tuple[Corpus, BackoffModel, tuple[Discounts, ...]]:
+        if self._fitted is None:
+            raise InputError(f"{self.name} has learnt nothing yet: call fit first")
+        return self._fitted
+
+    def _at(self, temperature: float) -> Tempered:
+        """Return what drawing at `temperature` needs; that of the last temperature is kept."""
+        if not MIN_TEMPERATURE <= temperature < float("inf"):
+            raise OptionError(f"{self.name}: temperature must be at least {MIN_TEMPERATURE}, got {temperature}")
+        if temperature == 1:
+            return self.model.plain
+        if self._tempered is None or self._tempered.temperature != temperature:
+            self._tempered = self.model.tempered(temperature)
+        return self._tempered
+
+    def _key(self, seed: int, temperature: float) -> int:
+        """Return the seed of the uniforms: another model or temperature draws independently of this one."""
+        if seed < 0:
+            raise OptionError(f"seed must be at least 0, got {seed}")
+        rng = stream(seed, "ngram", self.order, self.discounts, self.train.fingerprint, repr(float(temperature)))
+        return int(rng.integers(2**63))
+
+
+def _draw_block(
+    model: BackoffModel,
+    tempered: Tempered,
+    key: int,
+    numbers: IntArray,
+    states: IntArray,
+    started: IntArray,
+    max_length: int,
+) -> tuple[TokenArray, IntArray, int]:
+    """Return drawn tokens, (T,), without ends and prefixes, how many for each sentence, (B,), and how many were cut."""
+    lengths = np.zeros(len(numbers), dtype=np.int64)
+    columns: list[tuple[IntArray, TokenArray]] = []
+    active = np.flatnonzero(started < max_length)
+    while len(active) > 0:
+        position = len(columns)
+        drawn, after = model.draw(states[active], uniforms(key, numbers[active], position), tempered)
+        going = drawn != EOS
+        active, drawn = active[going], drawn[going]
+        columns.append((active, drawn))
+        states[active] = after[going]
+        lengths[active] += 1
+        active = active[started[active] + lengths[active] < max_length]
+    n_cut = int(np.count_nonzero(started + lengths >= max_length))
+    tokens = np.empty(lengths.sum(), dtype=np.int32)
+    begins = np.cumsum(lengths) - lengths
+    for position, (rows, drawn) in enumerate(columns):
+        tokens[begins[rows] + position] = drawn
+    return tokens, lengths, n_cut
+
+
+def _interleave(
+    given: TokenArray, offsets: IntArray, which: IntArray, drawn: TokenArray, lengths: IntArray
+) -> TokenArray:
+    """Return, for each sentence, its prefix followed by what was drawn."""
+    parts: list[TokenArray] = []
+    begin = 0
+    for row, length in zip(which, lengths, strict=True):
+        parts += [given[offsets[row] : offsets[row + 1]], drawn[begin : begin + length]]
+        begin += length
+    return np.concatenate(parts)

@@ -1,0 +1,142 @@
+"""Generators that are bad in a known way: real sentences with their words shuffled, and a few sentences copied.
+
+A metric that looks only at words cannot tell the first from real text; one that looks only at n-grams finds the second
+flawless. Both draw their sentences independently, with replacement, so that equal sentences may be drawn.
+"""
+
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.generator.base import check_sample, check_train, drawn_corpus
+from textassay.seeding import stream, uniforms
+
+__all__ = ["Copier", "WordShuffler"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+class WordShuffler:
+    """Draws training sentences and puts the words of each in random order; a `Generator`."""
+
+    def __init__(self) -> None:
+        self._train: Corpus | None = None
+
+    @property
+    def name(self) -> str:
+        """Canonical name."""
+        return "word-shuffler"
+
+    def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
+        """Keep `train` and return itself; raises `EmptyCorpusError` where it has no sentence."""
+        check_train(train, generator=self.name)
+        self._train = train
+        return self
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return `n` shuffled training sentences; there must be no temperature but 1, no prefix and no context."""
+        _check_plain(n, seed, temperature=temperature, prefix=prefix, context=context, generator=self.name)
+        train = _require(self._train, self.name)
+        key = _key(seed, self.name, train)
+        drawn = train.take(_choose(key, n, len(train)))
+        ranks = np.empty(len(drawn.tokens))
+        for position in range(int(drawn.lengths.max())):
+            longer = np.flatnonzero(drawn.lengths > position)
+            ranks[drawn.offsets[longer] + position] = uniforms(key, longer, 1 + position)
+        order = np.lexsort((ranks, np.repeat(np.arange(n), drawn.lengths)))
+        return drawn_corpus(drawn.tokens[order], drawn.offsets, train=train)
+
+
+class Copier:
+    """Draws from a few fixed training sentences; a `Generator`.
+
+    Parameters
+    ----------
+    n_sentences
+        How many sentences it knows, at least 1.
+    seed
+        Which ones they are.
+    """
+
+    def __init__(self, n_sentences: int = 50, *, seed: int = 0) -> None:
+        if n_sentences < 1:
+            raise OptionError(f"n_sentences must be at least 1, got {n_sentences}")
+        self.n_sentences = n_sentences
+        self.seed = seed
+        self._known: Corpus | None = None
+
+    @property
+    def name(self) -> str:
+        """Canonical name, such as ``copier(n_sentences=50)``."""
+        return f"copier(n_sentences={self.n_sentences})"
+
+    def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
+        """Choose the sentences, without replacement, and return itself.
+
+        Raises
+        ------
+        EmptyCorpusError
+            If `train` has no sentence.
+        TooFewSentencesError
+            If `train` has fewer than `n_sentences`.
+        """
+        check_train(train, generator=self.name)
+        if len(train) < self.n_sentences:
+            raise TooFewSentencesError(
+                f"{self.name} needs at least {self.n_sentences} training sentences, got {len(train)}"
+            )
+        rng = stream(self.seed, "copier", "choice")
+        self._known = train.take(np.sort(rng.choice(len(train), self.n_sentences, replace=False)))
+        return self
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return `n` of the known sentences; there must be no temperature but 1, no prefix and no context."""
+        _check_plain(n, seed, temperature=temperature, prefix=prefix, context=context, generator=self.name)
+        known = _require(self._known, self.name)
+        return known.take(_choose(_key(seed, self.name, known), n, len(known)))
+
+
+def _check_plain(
+    n: int, seed: int, *, temperature: float, prefix: Corpus | None, context: Corpus | None, generator: str
+) -> None:
+    check_sample(n, temperature=temperature, context=context, generator=generator)
+    if temperature != 1:
+        raise OptionError(f"{generator} has no temperature but 1, got {temperature}")
+    if prefix is not None:
+        raise OptionError(f"{generator} takes no prefix")
+    if seed < 0:
+        raise OptionError(f"seed must be at least 0, got {seed}")
+
+
+def _require(corpus: Corpus | None, generator: str) -> Corpus:
+    if corpus is None:
+        raise InputError(f"{generator} has learnt nothing yet: call fit first")
+    return corpus
+
+
+def _key(seed: int, generator: str, corpus: Corpus) -> int:
+    return int(stream(seed, generator, corpus.fingerprint).integers(2**63))
+
+
+def _choose(key: int, n: int, n_choices: int) -> IntArray:
+    """Return n numbers below `n_choices`, drawn with replacement, one for each sentence number."""
+    return (uniforms(key, np.arange(n), 0) * n_choices).astype(np.int64)

@@ -1,0 +1,358 @@
+"""A back-off n-gram model as an automaton: walking it, scoring with it, drawing from it.
+
+The model is a trie in breadth-first order. Node 0 is the empty context, node ``1 + token`` the unigram of `token`, and
+the children of a node stand side by side, sorted by token. The probability of a token in a context is stored where
+the context was seen with the token; elsewhere it is the context's back-off weight times the probability in the
+context without its oldest token. Tokens seen in a context were also seen in each shorter one, so the tokens that a
+context leaves to the shorter one are those of one row without those of another. Two cumulative sums a node are
+enough to sum over them and to search them: a draw is an exact inversion of the distribution, at any temperature,
+without looking at the whole vocabulary.
+
+A temperature t raises each token's probability to the power 1/t and divides by the sum over all tokens, token by
+token (the convention of neural generators; it is not a temperature of whole sentences).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from textassay.corpus.vocabulary import SOS
+
+__all__ = ["BackoffModel", "Tempered"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+TokenArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Tempered:
+    """What drawing at one temperature needs.
+
+    Attributes
+    ----------
+    temperature
+        The temperature.
+    cumulative
+        Sum of the tempered probabilities of a node and its siblings before it, shape (n_nodes,).
+    cumulative_lower
+        The same of their probabilities in the context without its oldest token, shape (n_nodes,).
+    backoffs
+        Tempered back-off weights, shape (n_contexts,).
+    totals
+        Sum of the tempered probabilities of all tokens in a context, shape (n_contexts,); 1 at temperature 1.
+    """
+
+    temperature: float
+    cumulative: FloatArray
+    cumulative_lower: FloatArray
+    backoffs: FloatArray
+    totals: FloatArray
+
+
+@dataclass(frozen=True)
+class BackoffModel:
+    """A back-off n-gram model over a vocabulary of `n_types` tokens, specials included.
+
+    Attributes
+    ----------
+    order
+        Length of the longest n-gram, at least 1.
+    n_types
+        Size of the vocabulary; every token but ``<pad>`` and ``<sos>`` can be predicted.
+    first
+        Number of the first child of each context, and the end of the last's children, shape (n_contexts + 1,). Nodes
+        from n_contexts on are n-grams of the full order, which have no children.
+    tokens
+        Last token of each node, shape (n_nodes,).
+    suffixes
+        The node without its oldest token, shape (n_nodes,).
+    probs
+        Probability of the last token after the others, shape (n_nodes,).
+    backoffs
+        Back-off weights, shape (n_contexts,), in (0, 1].
+    """
+
+    order: int
+    n_types: int
+    first: IntArray
+    tokens: TokenArray
+    suffixes: TokenArray
+    probs: FloatArray
+    backoffs: FloatArray
+
+    @cached_property
+    def start(self) -> int:
+        """State at the start of a sentence."""
+        return 1 + SOS if self.order > 1 else 0
+
+    @cached_property
+    def plain(self) -> Tempered:
+        """What drawing at temperature 1 needs."""
+        return self.tempered(1.0)
+
+    def tempered(self, temperature: float) -> Tempered:
+        """Return what drawing at `temperature` needs, in time linear in the number of n-grams."""
+        weights = self.probs if temperature == 1 else self.probs ** (1 / temperature)
+        backoffs = self.backoffs if temperature == 1 else self.backoffs ** (1 / temperature)
+        cumulative = np.empty_like(weights)
+        cumulative_lower = np.empty_like(weights)
+        totals = np.empty_like(backoffs)
+        _temper(self.first, self.suffixes, weights, backoffs, cumulative, cumulative_lower, totals)
+        return Tempered(temperature, cumulative, cumulative_lower, backoffs, totals)
+
+    def advance(self, tokens: TokenArray, offsets: IntArray) -> IntArray:
+        """Return the state after each of the N sequences in `tokens`, shape (N,)."""
+        states = np.empty(len(offsets) - 1, dtype=np.int64)
+        _advance(self.first, self.tokens, self.suffixes, tokens, offsets, self.start, states)
+        return states
+
+    def token_log_probs(self, tokens: TokenArray, offsets: IntArray, tempered: Tempered) -> FloatArray:
+        """Return the log-probability, in nats, of each token after those before it, shape (T,).
+
+        Parameters
+        ----------
+        tokens, offsets
+            N sequences, shapes (T,) and (N + 1,), each with its ``<eos>`` if that is to be scored.
+        tempered
+            The temperature, from `plain` or `tempered`.
+        """
+        scores = np.empty(len(tokens))
+        _score(self.first, self.tokens, self.suffixes, self.probs, self.backoffs, tokens, offsets, self.start, scores)
+        np.log(scores, out=scores)
+        if tempered.temperature != 1:
+            states = np.empty(len(tokens), dtype=np.int64)
+            _states(self.first, self.tokens, self.suffixes, tokens, offsets, self.start, states)
+            scores /= tempered.temperature
+            scores -= np.log(tempered.totals[states])
+        return scores
+
+    def next_probs(self, states: IntArray, tempered: Tempered) -> FloatArray:
+        """Return the probability of every token of the vocabulary in each state, shape (B, n_types)."""
+        dense = np.empty((len(states), self.n_types))
+        _dense(self.first, self.tokens, self.suffixes, self.probs, self.backoffs, states, dense)
+        if tempered.temperature != 1:
+            np.power(dense, 1 / tempered.temperature, out=dense)
+            dense /= tempered.totals[states][:, None]
+        return dense
+
+    def draw(self, states: IntArray, uniforms: FloatArray, tempered: Tempered) -> tuple[TokenArray, IntArray]:
+        """Return one token drawn in each state and the state after it, both of shape (B,).
+
+        Parameters
+        ----------
+        states, uniforms
+            B states, and as many uniform draws from [0, 1).
+        tempered
+            The temperature, from `plain` or `tempered`.
+        """
+        drawn = np.empty(len(states), dtype=np.int32)
+        after = np.empty(len(states), dtype=np.int64)
+        _draw(
+            self.first,
+            self.tokens,
+            self.suffixes,
+            tempered.cumulative,
+            tempered.cumulative_lower,
+            tempered.backoffs,
+            tempered.totals,
+            states,
+            uniforms,
+            drawn,
+            after,
+        )
+        return drawn, after
+
+
+@njit(cache=True, nogil=True)
+def _upper_bound(tokens: TokenArray, low: int, high: int, token: int) -> int:
+    """Return the first place in the sorted `tokens` [low, high) that holds more than `token`."""
+    while low < high:
+        middle = (low + high) // 2
+        if tokens[middle] <= token:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _child(first: IntArray, tokens: TokenArray, state: int, token: int) -> int:
+    """Return the node of `token` after `state`, or -1."""
+    if state == 0:
+        return 1 + token
+    place = _upper_bound(tokens, first[state], first[state + 1], token) - 1
+    if place >= first[state] and tokens[place] == token:
+        return place
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _follow(first: IntArray, tokens: TokenArray, suffixes: TokenArray, state: int, token: int) -> int:
+    """Return the state after `token`: the longest context that was seen, shorter than the order."""
+    node = _child(first, tokens, state, token)
+    while node < 0:
+        state = suffixes[state]
+        node = _child(first, tokens, state, token)
+    while node >= len(first) - 1:
+        node = suffixes[node]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def _advance(
+    first: IntArray,
+    tokens: TokenArray,
+    suffixes: TokenArray,
+    text: TokenArray,
+    offsets: IntArray,
+    start: int,
+    states: IntArray,
+) -> None:
+    for sentence in range(len(offsets) - 1):
+        state = start
+        for position in range(offsets[sentence], offsets[sentence + 1]):
+            state = _follow(first, tokens, suffixes, state, text[position])
+        states[sentence] = state
+
+
+@njit(cache=True, nogil=True)
+def _states(
+    first: IntArray,
+    tokens: TokenArray,
+    suffixes: TokenArray,
+    text: TokenArray,
+    offsets: IntArray,
+    start: int,
+    states: IntArray,
+) -> None:
+    """Fill `states` with the state before each token of `text`."""
+    for sentence in range(len(offsets) - 1):
+        state = start
+        for position in range(offsets[sentence], offsets[sentence + 1]):
+            states[position] = state
+            state = _follow(first, tokens, suffixes, state, text[position])
+
+
+@njit(cache=True, nogil=True)
+def _score(
+    first: IntArray,
+    tokens: TokenArray,
+    suffixes: TokenArray,
+    probs: FloatArray,
+    backoffs: FloatArray,
+    text: TokenArray,
+    offsets: IntArray,
+    start: int,
+    scores: FloatArray,
+) -> None:
+    """Fill `scores` with the probability of each token of `text`."""
+    n_contexts = len(first) - 1
+    for sentence in range(len(offsets) - 1):
+        state = start
+        for position in range(offsets[sentence], offsets[sentence + 1]):
+            weight = 1.0
+            node = _child(first, tokens, state, text[position])
+            while node < 0:
+                weight *= backoffs[state]
+                state = suffixes[state]
+                node = _child(first, tokens, state, text[position])
+            scores[position] = weight * probs[node]
+            state = node
+            while state >= n_contexts:
+                state = suffixes[state]
+
+
+@njit(cache=True, nogil=True)
+def _dense(
+    first: IntArray,
+    tokens: TokenArray,
+    suffixes: TokenArray,
+    probs: FloatArray,
+    backoffs: FloatArray,
+    states: IntArray,
+    dense: FloatArray,
+) -> None:
+    for row in range(len(states)):
+        dense[row, :] = -1.0
+        state = states[row]
+        weight = 1.0
+        while True:
+            for node in range(first[state], first[state + 1]):
+                if dense[row, tokens[node]] < 0:
+                    dense[row, tokens[node]] = weight * probs[node]
+            if state == 0:
+                break
+            weight *= backoffs[state]
+            state = suffixes[state]
+
+
+@njit(cache=True, nogil=True)
+def _temper(
+    first: IntArray,
+    suffixes: TokenArray,
+    weights: FloatArray,
+    backoffs: FloatArray,
+    cumulative: FloatArray,
+    cumulative_lower: FloatArray,
+    totals: FloatArray,
+) -> None:
+    cumulative[0] = cumulative_lower[0] = 0.0
+    for state in range(len(first) - 1):
+        here, lower = 0.0, 0.0
+        for node in range(first[state], first[state + 1]):
+            here += weights[node]
+            lower += weights[suffixes[node]]
+            cumulative[node] = here
+            cumulative_lower[node] = lower
+        rest = 0.0 if state == 0 else max(totals[suffixes[state]] - lower, 0.0)
+        totals[state] = here + backoffs[state] * rest
+
+
+@njit(cache=True, nogil=True)
+def _draw(
+    first: IntArray,
+    tokens: TokenArray,
+    suffixes: TokenArray,
+    cumulative: FloatArray,
+    cumulative_lower: FloatArray,
+    backoffs: FloatArray,
+    totals: FloatArray,
+    states: IntArray,
+    uniforms: FloatArray,
+    drawn: TokenArray,
+    after: IntArray,
+) -> None:
+    for row in range(len(states)):
+        state = states[row]
+        target = uniforms[row] * totals[state]
+        begin, end = first[state], first[state + 1]
+        longer_begin, longer_end = 0, 0  # the row of the longer context, whose tokens are left out
+        while state > 0:
+            mass = cumulative[end - 1] if end > begin else 0.0
+            if longer_end > longer_begin:
+                mass -= cumulative_lower[longer_end - 1]
+            if target < mass:
+                break
+            target = max(target - mass, 0.0) / backoffs[state]
+            longer_begin, longer_end = begin, end
+            state = suffixes[state]
+            begin, end = first[state], first[state + 1]
+        low, high = begin, end - 1
+        while low < high:
+            middle = (low + high) // 2
+            reached = cumulative[middle]
+            place = _upper_bound(tokens, longer_begin, longer_end, tokens[middle])
+            if place > longer_begin:
+                reached -= cumulative_lower[place - 1]
+            if reached > target:
+                high = middle
+            else:
+                low = middle + 1
+        drawn[row] = tokens[low]
+        while low >= len(first) - 1:
+            low = suffixes[low]
+        after[row] = low
