@@ -40,7 +40,7 @@ docs: $(VENV)/.dev ## build the documentation into site/
 check: lint types docs test ## all of the above but the slow tests
 
 coverage-list: $(VENV)/bin/python ## print the ids of tests/features.txt that no test proves
-	@$(VENV)/bin/python tests/coverage_list.py
+	@$(VENV)/bin/python tests/support/coverage_list.py
 
 build: $(VENV)/.dev ## build the wheel and the source archive into dist/
 	$(RUN) build --no-isolation --outdir dist .

@@ -66,20 +66,20 @@ Config = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def root(
+def _root(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Answer what is asked of the command itself."""
     if show_version:
-        version()
+        _version()
     elif context.invoked_subcommand is None:
         print(context.get_help())
 
 
 @app.command(name="compare")
-def compare_command(
+def _compare_command(
     *,
     generators: Generators = None,
     real: Real,
@@ -144,7 +144,7 @@ def compare_command(
 
 
 @app.command(name="inspect")
-def inspect_command(
+def _inspect_command(
     *,
     generators: Generators = None,
     real: Real,
@@ -178,15 +178,15 @@ def inspect_command(
 
 
 @app.command(name="report")
-def report_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="What 'compare --out' wrote.")]) -> None:
+def _report_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="What 'compare --out' wrote.")]) -> None:
     """Draw the report of a finished comparison again."""
     from textassay.cli.report import run_report
 
     raise typer.Exit(run_report(folder))
 
 
-@app.command()
-def version() -> None:
+@app.command(name="version")
+def _version() -> None:
     """Print the version."""
     from importlib.metadata import version as installed_version
 
@@ -258,7 +258,7 @@ def _tell(error: BaseException) -> int:
 
 def _usage_message(error: Any) -> str:
     """Return what Typer found wrong with the command line; an unknown option is answered with the nearest ones."""
-    context, option = getattr(error, "ctx", None), getattr(error, "option_name", None)
+    context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
     if context is not None and type(error).__name__ == "NoSuchOption":
         known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
         return str(unknown_name("option", option, known))

@@ -1,0 +1,161 @@
+"""The rooms of the package: who may import whom, and what every module must have. `docs/architecture.md` says why."""
+
+import ast
+import importlib
+import sys
+import tomllib
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from coverage_list import listed_features, marked_features
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SOURCE = REPOSITORY / "src" / "textassay"
+
+# Each imports only from those before it. `textassay` itself (`__init__`) hands out public names lazily.
+ROOMS = (
+    "errors",
+    "estimate",
+    "seeding",
+    "execution",
+    "resampling",
+    "corpus",
+    "ngram",
+    "embedding",
+    "training",
+    "generator",
+    "discriminator",
+    "adversarial",
+    "metric",
+    "comparison",
+    "human",
+    "meta_evaluation",
+    "report",
+    "study",
+    "cli",
+    "__main__",
+)
+VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "tools"}
+# What a distribution is imported as, where that differs from its name.
+IMPORTED_AS = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
+
+MODULES = sorted(SOURCE.rglob("*.py"))
+NAMED_MODULES = [pytest.param(path, id=str(path.relative_to(SOURCE))) for path in MODULES]
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _dotted(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _room(module: str) -> str:
+    """Return the room of a dotted module name; the package itself has none."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def _imports(nodes: Iterator[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import in line {node.lineno}"
+            yield str(node.module)
+
+
+def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield what runs when the module is imported: not the bodies of functions, nor what is for type checkers."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+@pytest.mark.parametrize("path", NAMED_MODULES)
+def test_a_room_imports_only_from_rooms_before_it(path: Path) -> None:
+    room = _room(_dotted(path))
+    if not room:
+        return
+    for module in _imports(ast.walk(_tree(path))):
+        if module == "textassay" or module.startswith("textassay."):
+            other = _room(module)
+            assert other in ROOMS, f"{module} is in no room"
+            assert ROOMS.index(other) <= ROOMS.index(room), f"{room} may not import {module}"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {
+        _dotted(path): {module for module in _imports(_top_level(_tree(path))) if module.startswith("textassay.")}
+        for path in MODULES
+        if path != SOURCE / "__init__.py"
+    }
+    list(TopologicalSorter(graph).static_order())
+
+
+@pytest.mark.parametrize("path", NAMED_MODULES)
+def test_what_is_imported_at_the_top_is_a_core_dependency(path: Path) -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    core = {requirement.split(">")[0].split("[")[0] for requirement in project["dependencies"]}
+    allowed = {IMPORTED_AS.get(name, name) for name in core} | {"textassay"}
+    for module in _imports(_top_level(_tree(path))):
+        package = module.split(".")[0]
+        assert package in allowed or package in sys.stdlib_module_names, f"{package} belongs to an extra"
+
+
+@pytest.mark.parametrize("path", NAMED_MODULES)
+def test_every_module_is_described_short_and_says_what_is_public(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 400
+    assert not VAGUE & set(path.relative_to(SOURCE).with_suffix("").parts)
+    if not text.strip() and path.name == "__init__.py":
+        return
+    tree = _tree(path)
+    assert ast.get_docstring(tree), "no module docstring"
+    module = importlib.import_module(_dotted(path))
+    names = module.__all__
+    assert names == sorted(names, key=_isort_order)
+    assert all(hasattr(module, name) for name in names)
+
+
+@pytest.mark.parametrize("path", NAMED_MODULES)
+def test_all_names_what_is_public_and_defined_here(path: Path) -> None:
+    if not path.read_text(encoding="utf-8").strip() or path == SOURCE / "__init__.py":
+        return
+    module = importlib.import_module(_dotted(path))
+    defined = {
+        node.name
+        for node in _tree(path).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name[0] != "_"
+    }
+    hidden = defined - set(module.__all__)
+    assert not hidden, f"public by name, but not in __all__: {sorted(hidden)}"
+
+
+def test_the_architecture_page_lists_the_rooms_in_this_order() -> None:
+    page = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = [line.split("`")[1].removesuffix("/").removesuffix(".py") for line in page.splitlines() if line[:3] == "| `"]
+    present = {_room(_dotted(path)) for path in MODULES} - {"", "__main__"}
+    assert [room for room in ROOMS if room in present] == [row for row in rows if row in present]
+
+
+def test_feature_marks_are_on_the_coverage_list() -> None:
+    assert len(listed_features()) == 131
+    unknown = set(marked_features()) - set(listed_features())
+    assert not unknown
+
+
+def _isort_order(name: str) -> tuple[int, str]:
+    """Return the key by which the linter sorts ``__all__``: constants, then classes, then the rest."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, name

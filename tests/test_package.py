@@ -1,0 +1,100 @@
+"""The package as a whole: quick to import, light, complete when built."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import textassay
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+HEAVY = ("jinja2", "matplotlib", "numba", "numpy", "pandas", "scipy", "sklearn", "statsmodels", "torch", "typer")
+PRINT_LOADED = "import sys, textassay; print('\\n'.join(sys.modules))"
+
+
+def _python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
+
+
+def _import_seconds() -> float:
+    """Return how long importing textassay takes beyond starting Python."""
+    times = _python("-X", "importtime", "-c", "import textassay").stderr
+    return int(next(line.split("|")[1] for line in times.splitlines() if line.endswith("| textassay"))) / 1e6
+
+
+def test_importing_is_quick_and_loads_nothing_heavy() -> None:
+    loaded = set(_python("-c", PRINT_LOADED).stdout.split())
+    assert not loaded & set(HEAVY)
+    assert min(_import_seconds() for _ in range(3)) < 0.3
+
+
+def test_importing_leaves_the_process_as_it_was() -> None:
+    code = (
+        "import logging, os, warnings; before = (dict(os.environ), list(warnings.filters), list(logging.root.handlers));"
+        "import textassay; [getattr(textassay, name) for name in textassay.__all__];"
+        "assert before[0] == dict(os.environ); assert before[2] == logging.root.handlers"
+    )
+    _python("-c", code)
+
+
+def test_help_is_quick() -> None:
+    code = (
+        "import time; start = time.perf_counter(); from textassay.cli.main import main; main(['compare', '--help']); "
+    )
+    seconds = [float(_python("-c", code + "print(time.perf_counter() - start)").stdout.split()[-1]) for _ in range(3)]
+    assert min(seconds) < 1
+
+
+def test_public_names_are_there_and_have_a_home() -> None:
+    assert textassay.__all__ == sorted(textassay.__all__, key=lambda name: (name[0].islower(), name))
+    assert set(textassay.__all__) == set(textassay._HOMES)
+    for name in textassay.__all__:
+        assert getattr(textassay, name).__module__.startswith("textassay.")
+        assert name in dir(textassay)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        textassay.nonsense  # noqa: B018
+
+
+def test_one_version_everywhere() -> None:
+    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert version("textassay") == declared
+    assert f"\nversion: {declared}\n" in (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {declared}" in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_everything_installed_for_tests_is_pinned() -> None:
+    lines = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[\w.!+-]+", pin) for pin in pins)
+    pinned = {re.sub(r"[-_.]+", "-", pin.split("==")[0]).lower() for pin in pins}
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["dev"], *extras["parquet"], "torch"]
+    assert {re.split(r"[>\[]", requirement)[0].lower() for requirement in needed} <= pinned
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_what_is_needed_at_run_time(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(REPOSITORY)],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        inside = set(archive.namelist())
+    source = REPOSITORY / "src"
+    needed = {
+        str(path.relative_to(source))
+        for path in (source / "textassay").rglob("*")
+        if path.suffix in {".py", ".typed", ".j2", ".css"}
+    }
+    assert needed <= inside
+    assert not any("__pycache__" in name or name.startswith("tests/") for name in inside)
