@@ -4,16 +4,45 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from textassay.comparison.comparison import Comparison
+    from textassay.comparison.run import compare
     from textassay.corpus.corpus import Corpus, corpora_from_texts
+    from textassay.corpus.inspection import inspect
+    from textassay.corpus.reader import read_texts
+    from textassay.errors import TextassayError
     from textassay.estimate import Estimate, Interval
+    from textassay.metric.base import measure
+    from textassay.metric.catalog import parse_metric
+    from textassay.report.document import write_report
 
-__all__ = ["Corpus", "Estimate", "Interval", "corpora_from_texts"]
+__all__ = [
+    "Comparison",
+    "Corpus",
+    "Estimate",
+    "Interval",
+    "TextassayError",
+    "compare",
+    "corpora_from_texts",
+    "inspect",
+    "measure",
+    "parse_metric",
+    "read_texts",
+    "write_report",
+]
 
 _HOMES = {
+    "Comparison": "textassay.comparison.comparison",
     "Corpus": "textassay.corpus.corpus",
     "Estimate": "textassay.estimate",
     "Interval": "textassay.estimate",
+    "TextassayError": "textassay.errors",
+    "compare": "textassay.comparison.run",
     "corpora_from_texts": "textassay.corpus.corpus",
+    "inspect": "textassay.corpus.inspection",
+    "measure": "textassay.metric.base",
+    "parse_metric": "textassay.metric.catalog",
+    "read_texts": "textassay.corpus.reader",
+    "write_report": "textassay.report.document",
 }
 
 
