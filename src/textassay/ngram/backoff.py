@@ -106,9 +106,7 @@ class BackoffModel:
 
     def advance(self, tokens: TokenArray, offsets: IntArray) -> IntArray:
         """Return the state after each of the N sequences in `tokens`, shape (N,)."""
-        states = np.empty(len(offsets) - 1, dtype=np.int64)
-        _advance(self.first, self.tokens, self.suffixes, tokens, offsets, self.start, states)
-        return states
+        return self._walk(tokens, offsets)[2]
 
     def token_log_probs(self, tokens: TokenArray, offsets: IntArray, tempered: Tempered) -> FloatArray:
         """Return the log-probability, in nats, of each token after those before it, shape (T,).
@@ -120,14 +118,10 @@ class BackoffModel:
         tempered
             The temperature, from `plain` or `tempered`.
         """
-        scores = np.empty(len(tokens))
-        _score(self.first, self.tokens, self.suffixes, self.probs, self.backoffs, tokens, offsets, self.start, scores)
-        np.log(scores, out=scores)
+        probs, states, _ = self._walk(tokens, offsets)
+        scores = np.log(probs)
         if tempered.temperature != 1:
-            states = np.empty(len(tokens), dtype=np.int64)
-            _states(self.first, self.tokens, self.suffixes, tokens, offsets, self.start, states)
-            scores /= tempered.temperature
-            scores -= np.log(tempered.totals[states])
+            scores = scores / tempered.temperature - np.log(tempered.totals[states])
         return scores
 
     def next_probs(self, states: IntArray, tempered: Tempered) -> FloatArray:
@@ -166,6 +160,25 @@ class BackoffModel:
         )
         return drawn, after
 
+    def _walk(self, tokens: TokenArray, offsets: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return the probability of each token and the state before it, (T,), and the state after each sequence."""
+        probs, states = np.empty(len(tokens)), np.empty(len(tokens), dtype=np.int64)
+        after = np.empty(len(offsets) - 1, dtype=np.int64)
+        _walk(
+            self.first,
+            self.tokens,
+            self.suffixes,
+            self.probs,
+            self.backoffs,
+            tokens,
+            offsets,
+            self.start,
+            probs,
+            states,
+            after,
+        )
+        return probs, states, after
+
 
 @njit(cache=True, nogil=True)
 def _upper_bound(tokens: TokenArray, low: int, high: int, token: int) -> int:
@@ -191,54 +204,7 @@ def _child(first: IntArray, tokens: TokenArray, state: int, token: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _follow(first: IntArray, tokens: TokenArray, suffixes: TokenArray, state: int, token: int) -> int:
-    """Return the state after `token`: the longest context that was seen, shorter than the order."""
-    node = _child(first, tokens, state, token)
-    while node < 0:
-        state = suffixes[state]
-        node = _child(first, tokens, state, token)
-    while node >= len(first) - 1:
-        node = suffixes[node]
-    return node
-
-
-@njit(cache=True, nogil=True)
-def _advance(
-    first: IntArray,
-    tokens: TokenArray,
-    suffixes: TokenArray,
-    text: TokenArray,
-    offsets: IntArray,
-    start: int,
-    states: IntArray,
-) -> None:
-    for sentence in range(len(offsets) - 1):
-        state = start
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            state = _follow(first, tokens, suffixes, state, text[position])
-        states[sentence] = state
-
-
-@njit(cache=True, nogil=True)
-def _states(
-    first: IntArray,
-    tokens: TokenArray,
-    suffixes: TokenArray,
-    text: TokenArray,
-    offsets: IntArray,
-    start: int,
-    states: IntArray,
-) -> None:
-    """Fill `states` with the state before each token of `text`."""
-    for sentence in range(len(offsets) - 1):
-        state = start
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            states[position] = state
-            state = _follow(first, tokens, suffixes, state, text[position])
-
-
-@njit(cache=True, nogil=True)
-def _score(
+def _walk(
     first: IntArray,
     tokens: TokenArray,
     suffixes: TokenArray,
@@ -248,12 +214,14 @@ def _score(
     offsets: IntArray,
     start: int,
     scores: FloatArray,
+    before: IntArray,
+    after: IntArray,
 ) -> None:
-    """Fill `scores` with the probability of each token of `text`."""
     n_contexts = len(first) - 1
     for sentence in range(len(offsets) - 1):
         state = start
         for position in range(offsets[sentence], offsets[sentence + 1]):
+            before[position] = state
             weight = 1.0
             node = _child(first, tokens, state, text[position])
             while node < 0:
@@ -262,8 +230,9 @@ def _score(
                 node = _child(first, tokens, state, text[position])
             scores[position] = weight * probs[node]
             state = node
-            while state >= n_contexts:
+            while state >= n_contexts:  # the longest context that was seen, shorter than the order
                 state = suffixes[state]
+        after[sentence] = state
 
 
 @njit(cache=True, nogil=True)
