@@ -201,13 +201,14 @@ def corpora_from_texts(
     Parameters
     ----------
     texts
-        Name to sentences: whatever `textassay.corpus.texts.as_texts` takes.
+        Name to sentences: whatever `textassay.corpus.texts.as_texts` takes, such as lists of str, pandas columns and
+        what `read_texts` returned.
     tokenizer
         Name of a tokeniser or a callable from a sentence to its tokens.
     lowercase
         Whether to lower-case before tokenising.
     groups
-        Name to group numbers, shape (N,), for the sets that have them.
+        Name to group numbers, shape (N,), instead of those that come with the texts.
     vocabulary
         A fixed vocabulary: tokens that are not in it become ``<unk>`` (see `Corpus.unk_rate`). Without one, all tokens
         get ids in the order of their first appearance over the sets.
@@ -218,18 +219,19 @@ def corpora_from_texts(
         If a set is no iterable of str; the message names the set and the position.
     """
     tokenize = resolve_tokenizer(tokenizer, lowercase=lowercase)
-    named = {name: as_texts(sentences, name) for name, sentences in texts.items()}
-    if groups is not None and not groups.keys() <= named.keys():
-        raise OptionError(f"groups are given for unknown sets: {', '.join(sorted(groups.keys() - named.keys()))}")
-    arrays, shared = encode(named, tokenize)
+    groups = {} if groups is None else groups
+    sources = {name: as_texts(source, name) for name, source in texts.items()}
+    if not groups.keys() <= sources.keys():
+        raise OptionError(f"groups are given for unknown sets: {', '.join(sorted(groups.keys() - sources.keys()))}")
+    arrays, shared = encode({name: source.texts for name, source in sources.items()}, tokenize)
     corpora = {
         name: Corpus(
             tokens,
             offsets,
             shared,
-            named[name],
+            sources[name].texts,
             tokenizer=tokenize.name,
-            groups=None if groups is None else groups.get(name),
+            groups=groups.get(name, sources[name].groups),
         )
         for name, (tokens, offsets) in arrays.items()
     }

@@ -156,7 +156,7 @@ def _space_width(data, position):  # type: ignore[no-untyped-def]
 def _scan(  # type: ignore[no-untyped-def]
     data, lengths, unit, numbers, counts, n_done, position, n_numbers, n_tokens, slots, hashes, ends, store
 ):
-    """Write the token numbers of `data` from text `n_done` on, until all is done or a table might not hold the next text.
+    """Write the token numbers of `data` from text `n_done` on, until all is done or the next text may not fit.
 
     A text cannot bring more new tokens than bytes (or one, if it is a token). Returns the texts done, where the next
     begins in `data`, how many numbers are written and how many distinct tokens there are.

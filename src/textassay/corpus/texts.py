@@ -1,58 +1,82 @@
-"""Sentences that come from Python: lists, iterables, NumPy arrays, columns and tables of pandas, polars and Arrow."""
+"""Sentences with their source, and how they come from Python: iterables, arrays, columns and tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from textassay.errors import InputError, OptionError
 
-__all__ = ["as_texts", "choose_column"]
+__all__ = ["TextFile", "as_texts", "choose_column", "number_groups"]
 
 _USUAL_COLUMNS = ("text", "sentence", "content")
 _LISTED = 12
+_TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
 
 
-def as_texts(source: Any, name: str, *, column: str | None = None) -> tuple[str, ...]:
-    """Return the sentences of `source`; the strings are shared, not copied.
+@dataclass(frozen=True, eq=False)
+class TextFile:
+    """Sentences as they were read.
+
+    Attributes
+    ----------
+    name
+        What messages call them: the file's name, or what the caller says.
+    texts
+        N sentences, empty ones included.
+    groups
+        Group number of each sentence, shape (N,), 0 to n_groups - 1 in order of appearance; none without groups.
+    path
+        The file or folder; none for standard input and for sentences that come from Python.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    groups: npt.NDArray[np.int64] | None = None
+    path: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def as_texts(source: Any, name: str, *, column: str | None = None, group_column: str | None = None) -> TextFile:
+    """Return the sentences of a Python object; the strings are shared, not copied.
 
     Parameters
     ----------
     source
-        An iterable of str, an array or a column (whatever has ``tolist``, ``to_list`` or ``to_pylist``), or a table
-        (whatever has ``columns`` and gives one by name).
+        An iterable of str, an array or a column (whatever has ``tolist``, ``to_list`` or ``to_pylist``), a table
+        (whatever has ``columns`` and gives one by name), or what was returned before.
     name
         What messages call the source.
-    column
-        Which column of a table; without it as `choose_column` says.
+    column, group_column
+        Which columns of a table hold the sentences and their groups; without `column` as `choose_column` says.
 
     Raises
     ------
     InputError
         If it is a single str or bytes, a mapping, or not iterable, or an item is missing or no str (with its position).
+    OptionError
+        If a column is asked for and there is none.
     """
+    if isinstance(source, TextFile):
+        return source
     if isinstance(source, str | bytes):
         raise InputError(f"{name}: expected many sentences, got one {type(source).__name__}; put it in a list")
     if isinstance(source, Mapping):
-        raise InputError(f"{name}: expected an iterable of str, got a {type(source).__name__}; name one of its values")
+        raise InputError(f"{name}: expected an iterable of str, got a {type(source).__name__}; take one of its values")
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
-        columns = getattr(source, "column_names", source.columns)
-        source = source[choose_column([str(label) for label in columns], column, name)]
-    elif column is not None:
-        raise OptionError(f"{name}: column '{column}' was asked for, but {type(source).__name__} has no columns")
-    for method in ("tolist", "to_list", "to_pylist"):
-        if hasattr(source, method):
-            source = getattr(source, method)()
-            break
-    if not isinstance(source, Iterable) or isinstance(source, str):
-        raise InputError(f"{name}: expected an iterable of str, got {type(source).__name__}")
-    texts: tuple[Any, ...] = tuple(source)
-    if set(map(type, texts)) <= {str}:
-        return texts
-    for position, item in enumerate(texts):
-        if item is None or (isinstance(item, float) and item != item) or type(item).__name__ in ("NAType", "NaTType"):
-            raise InputError(f"{name}: item {position} is missing ({item}); drop it or fill it in")
-        if not isinstance(item, str):
-            raise InputError(f"{name}: item {position} is {type(item).__name__}, not str")
-    return tuple(map(str, texts))
+        labels = [str(label) for label in getattr(source, "column_names", source.columns)]
+        groups = None
+        if group_column is not None:
+            groups = number_groups(_items(source[choose_column(labels, group_column, name)], name), f"{name} groups")
+        return TextFile(name, _strings(source[choose_column(labels, column, name)], name), groups)
+    if column is not None or group_column is not None:
+        raise OptionError(f"{name}: a column was asked for, but a {type(source).__name__} has none")
+    return TextFile(name, _strings(source, name))
 
 
 def choose_column(columns: Sequence[str], column: str | None, place: str) -> str:
@@ -68,12 +92,57 @@ def choose_column(columns: Sequence[str], column: str | None, place: str) -> str
     if column is not None:
         if column in columns:
             return column
-        raise InputError(f"{place} has no column '{column}'; it has {_listed(columns)}")
-    usual = [name for name in columns if name in _USUAL_COLUMNS]
-    candidates = columns if len(columns) == 1 else usual
+        raise InputError(f"{place} has no column '{column}'; it has: {_listed(columns)}")
+    candidates = columns if len(columns) == 1 else [name for name in columns if name in _USUAL_COLUMNS]
     if len(candidates) == 1:
         return candidates[0]
-    raise InputError(f"{place} has several columns; say which holds the sentences (--column): {_listed(columns)}")
+    raise InputError(f"{place}: which column holds the sentences? Say so with --column; it has: {_listed(columns)}")
+
+
+def number_groups(labels: Sequence[Any], place: str) -> npt.NDArray[np.int64]:
+    """Return a number for each label, shape (N,), equal for equal ones, in order of appearance.
+
+    Raises
+    ------
+    InputError
+        If a label is missing (None or NaN).
+    """
+    numbers: dict[Any, int] = {}
+    result = np.empty(len(labels), dtype=np.int64)
+    for position, label in enumerate(labels):
+        if _is_missing(label):
+            raise InputError(f"{place}[{position}] is missing ({label}); every sentence needs its group")
+        result[position] = numbers.setdefault(label, len(numbers))
+    return result
+
+
+def _items(source: Any, name: str) -> tuple[Any, ...]:
+    """Return the items of an array, a column or an iterable."""
+    for method in _TO_LIST:
+        if hasattr(source, method):
+            source = getattr(source, method)()
+            break
+    if isinstance(source, str) or not isinstance(source, Iterable):
+        raise InputError(f"{name}: expected an iterable of str, got {type(source).__name__}")
+    return tuple(source)
+
+
+def _strings(source: Any, name: str) -> tuple[str, ...]:
+    """Return the items of `source` after checking that each is a str."""
+    items = _items(source, name)
+    if set(map(type, items)) <= {str}:
+        return items
+    for position, item in enumerate(items):
+        if _is_missing(item):
+            raise InputError(f"{name}[{position}] is missing ({item}); leave it out or fill it in")
+        if not isinstance(item, str):
+            raise InputError(f"{name}[{position}] must be a str, got {type(item).__name__}")
+    return tuple(map(str, items))
+
+
+def _is_missing(item: Any) -> bool:
+    """Return whether `item` is None, NaN or pandas' NA."""
+    return item is None or (isinstance(item, float) and item != item) or type(item).__name__ in ("NAType", "NaTType")
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -1,0 +1,148 @@
+"""Parquet files and Hugging Face dataset folders saved to disk to sentences and group labels; needs pyarrow."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from textassay.corpus.source import io_errors
+from textassay.corpus.tables import Rows
+from textassay.corpus.texts import choose_column
+from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
+
+__all__ = ["is_dataset", "read_dataset", "read_parquet"]
+
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+
+
+def read_parquet(path: Path, column: str | None, group_column: str | None) -> Rows:
+    """Return the sentences of a Parquet file, gzipped or not; only the columns needed are read.
+
+    Parameters
+    ----------
+    path
+        The file.
+    column, group_column
+        Column names, dotted for fields of a structure (``a.b``).
+    """
+    arrow = _arrow("reading Parquet files")
+    from pyarrow import parquet
+
+    with io_errors(str(path)):
+        content = arrow.BufferReader(gzip.decompress(path.read_bytes())) if path.suffix.lower() == ".gz" else path
+        try:
+            with parquet.ParquetFile(content) as file:
+                names = _leaves(arrow, file.schema_arrow)
+                wanted = [choose_column(list(names), column, str(path))]
+                if group_column is not None:
+                    wanted.append(choose_column(list(names), group_column, str(path)))
+                batches = file.iter_batches(columns=[name.split(".")[0] for name in wanted])
+                return _collect(arrow, batches, wanted, str(path))
+        except arrow.ArrowInvalid as error:
+            raise InputError(f"{path} is no intact Parquet file: {_first_line(error)}") from None
+
+
+def is_dataset(folder: Path) -> bool:
+    """Return whether `folder` holds a dataset, or a dict of splits, saved to disk."""
+    return (folder / _STATE).is_file() or (folder / _SPLITS).is_file()
+
+
+def read_dataset(folder: Path, column: str | None, group_column: str | None) -> Rows:
+    """Return the sentences of a dataset folder, whose ``state.json`` lists its Arrow files; columns as for Parquet."""
+    if (folder / _SPLITS).is_file():
+        splits = _json(folder / _SPLITS).get("splits", [])
+        raise InputError(f"{folder} holds several splits; give one: {', '.join(str(folder / name) for name in splits)}")
+    state = _json(folder / _STATE)
+    if state.get("_indices_data_files") or state.get("_indices_files"):
+        raise InputError(f"{folder} holds a selection of rows; save it again after flatten_indices()")
+    arrow = _arrow("reading dataset folders")
+    files = [folder / entry["filename"] for entry in state.get("_data_files", [])]
+    if not files:
+        raise EmptyCorpusError(f"{folder} lists no data file")
+    wanted: list[str] = []
+
+    def batches() -> Iterator[Any]:
+        for file in files:
+            with io_errors(str(file)), arrow.memory_map(str(file)) as mapped, arrow.ipc.open_stream(mapped) as stream:
+                yield from stream
+
+    try:
+        with io_errors(str(files[0])), arrow.memory_map(str(files[0])) as mapped:
+            names = list(_leaves(arrow, arrow.ipc.open_stream(mapped).schema))
+        wanted.append(choose_column(names, column, str(folder)))
+        if group_column is not None:
+            wanted.append(choose_column(names, group_column, str(folder)))
+        return _collect(arrow, batches(), wanted, str(folder))
+    except arrow.ArrowInvalid as error:
+        raise InputError(f"{folder} holds a file that is no intact Arrow stream: {_first_line(error)}") from None
+
+
+def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) -> Rows:
+    """Return the values of the columns `wanted`: sentences and, where asked for, labels."""
+    columns: list[list[Any]] = [[] for _ in wanted]
+    for batch in batches:
+        for name, values in zip(wanted, columns, strict=True):
+            array = _column(batch, name)
+            if values is columns[0] and not _is_text(arrow, array.type):
+                raise InputError(f"{place}: column '{name}' must hold strings, got {array.type}")
+            if array.null_count:
+                row = len(values) + array.is_null().to_pylist().index(True) + 1
+                raise InputError(f"{place} row {row}: '{name}' is null; leave the row out or fill it in")
+            values.extend(array.to_pylist())
+    if not columns[0]:
+        raise EmptyCorpusError(f"{place} has no row")
+    return columns[0], columns[1] if len(columns) > 1 else None
+
+
+def _column(batch: Any, name: str) -> Any:
+    """Return the array of a column, or of a structure's field."""
+    from pyarrow import compute
+
+    if name in batch.schema.names:
+        return batch.column(name)
+    outer, *inner = name.split(".")
+    return compute.struct_field(batch.column(outer), inner)
+
+
+def _leaves(arrow: Any, fields: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted names of all columns that are no structures."""
+    for field in fields:
+        if arrow.types.is_struct(field.type):
+            yield from _leaves(arrow, field.type, f"{prefix}{field.name}.")
+        else:
+            yield prefix + field.name
+
+
+def _is_text(arrow: Any, kind: Any) -> bool:
+    types = arrow.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    view = getattr(types, "is_string_view", lambda _: False)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind) or view(kind))
+
+
+def _arrow(feature: str) -> Any:
+    """Return the pyarrow module."""
+    try:
+        import pyarrow
+        import pyarrow.ipc
+    except ImportError:
+        raise MissingExtraError(feature, "parquet") from None
+    return pyarrow
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """Return the JSON object of a small file."""
+    with io_errors(str(path)):
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InputError(f"{path} is broken: {error}") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path} is broken: it must hold a JSON object")
+    return value
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,87 @@
+"""Download of a file by its address into the user's cache; only ever on request."""
+
+import hashlib
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from textassay.errors import InputError
+
+__all__ = ["download", "is_url"]
+
+_TIMEOUT = 30  # seconds without an answer
+
+
+def is_url(source: object) -> bool:
+    """Return whether `source` is an address that `download` takes: http or https."""
+    return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
+
+
+def download(url: str, *, sha256: str | None = None, progress: bool = False) -> Path:
+    """Return the local copy of the file at `url`, downloaded unless the cache already has it.
+
+    Parameters
+    ----------
+    url
+        Address, http or https. Its path's last part gives the file's name, so that readers know its kind.
+    sha256
+        SHA-256 of the file, 64 hexadecimal digits; a cached copy that differs is downloaded again. Without it a cached
+        copy is taken as it is.
+    progress
+        Whether to show on standard error how far it is.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be had or has another SHA-256.
+    """
+    import pooch
+    import requests
+
+    name = Path(unquote(urlsplit(url).path)).name or "download.txt"
+    folder = Path(pooch.os_cache("textassay")) / hashlib.sha256(url.encode()).hexdigest()[:16]
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        path = pooch.retrieve(
+            url,
+            known_hash=None if sha256 is None else f"sha256:{sha256.lower()}",
+            fname=name,
+            path=folder,
+            downloader=pooch.HTTPDownloader(progressbar=_Progress(name) if progress else False, timeout=_TIMEOUT),
+        )
+    except (requests.RequestException, OSError) as error:
+        response = getattr(error, "response", None)
+        reason = type(error).__name__ if response is None else f"{response.status_code} {response.reason}"
+        raise InputError(f"{url} cannot be downloaded ({reason}); check address and network") from None
+    except ValueError:
+        raise InputError(f"{url} has another SHA-256 than expected; the file at this address has changed") from None
+    finally:
+        logger.setLevel(level)
+    return Path(path)
+
+
+class _Progress:
+    """One line on standard error that says how much is there; what pooch wants of a progress bar."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.total: Any = 0
+        self.n_bytes = 0
+
+    def update(self, n_bytes: int) -> None:
+        """Count `n_bytes` more."""
+        self.n_bytes += n_bytes
+        total = f" of {self.total / 1e6:.1f}" if self.total else ""
+        print(f"\r{self.name}: {self.n_bytes / 1e6:.1f}{total} MB", end="", file=sys.stderr, flush=True)
+
+    def reset(self) -> None:
+        """Start again from nothing."""
+        self.n_bytes = 0
+
+    def close(self) -> None:
+        """End the line."""
+        print(file=sys.stderr)

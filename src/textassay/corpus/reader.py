@@ -1,0 +1,118 @@
+"""Readers: a file, standard input, a dataset folder or an address to sentences."""
+
+import difflib
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
+from textassay.corpus.download import download, is_url
+from textassay.corpus.source import Source
+from textassay.corpus.tables import Rows, read_csv, read_json, read_json_lines
+from textassay.corpus.texts import TextFile, as_texts, number_groups
+from textassay.errors import InputError
+
+__all__ = ["SUFFIXES", "TextFile", "as_texts", "read_texts"]
+
+_TABLES: dict[str, Callable[[Source, str | None, str | None], Rows]] = {
+    ".jsonl": read_json_lines,
+    ".json": read_json,
+    ".csv": partial(read_csv, delimiter=","),
+    ".tsv": partial(read_csv, delimiter="\t"),
+}
+SUFFIXES = (".txt", *_TABLES, ".parquet")
+
+
+def read_texts(
+    source: str | os.PathLike[str], *, column: str | None = None, group_column: str | None = None
+) -> TextFile:
+    r"""Return the sentences of a file, in order, none left out.
+
+    Parameters
+    ----------
+    source
+        A path ending in .txt (one sentence a line; ``\n`` or ``\r\n`` ends a line, nothing else does; an empty line is
+        an empty sentence), .jsonl, .json, .csv, .tsv, .parquet, or any of these and .gz; a pipe (read as .txt); ``-``
+        for standard input (.txt); a Hugging Face dataset folder saved to disk; an http(s) address, which is downloaded
+        into the user's cache.
+    column
+        Which column holds the sentences, dotted for nested ones (``a.b``). Without it: the only column, or the only
+        one called text, sentence or content. Passed over where there are no columns (.txt, JSON strings).
+    group_column
+        Which column says what group (document, author, ...) a sentence belongs to. Passed over likewise.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, of unknown kind, not UTF-8, broken or without such a column, or a sentence is null or no
+        string; one line with file, place and remedy.
+    EmptyCorpusError
+        If it holds no sentence.
+    MissingExtraError
+        If it needs pyarrow (.parquet, dataset folders) and that is not installed.
+    """
+    if source == "-":
+        return _read_lines(Source(None))
+    if is_url(source):
+        return read_texts(download(str(source)), column=column, group_column=group_column)
+    path = Path(source)
+    if not path.exists():
+        raise InputError(f"no file {path}{_nearest(path)}")
+    if path.is_dir():
+        if not is_dataset(path):
+            raise InputError(f"{path} is a folder and no saved dataset; give a file{_inside(path)}")
+        return _text_file(path, *read_dataset(path, column, group_column))
+    if not path.is_file():  # a pipe, such as the shell's <(...)
+        return _read_lines(Source(path))
+    kind = _kind(path)
+    if kind == ".txt":
+        return _read_lines(Source(path))
+    if kind == ".parquet":
+        return _text_file(path, *read_parquet(path, column, group_column))
+    return _text_file(path, *_TABLES[kind](Source(path), column, group_column))
+
+
+def _read_lines(source: Source) -> TextFile:
+    return TextFile(source.name, tuple(source.lines()), path=source.path)
+
+
+def _text_file(path: Path, texts: list[str], labels: list[Any] | None) -> TextFile:
+    groups = None if labels is None else number_groups(labels, f"{path} groups")
+    return TextFile(path.name, tuple(texts), groups, path)
+
+
+def _kind(path: Path) -> str:
+    """Return which of `SUFFIXES` the file has."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".gz"]:
+        suffixes.pop()
+    if suffixes[-1:] and suffixes[-1] in SUFFIXES:
+        return suffixes[-1]
+    came = f"'{suffixes[-1]}'" if suffixes else "none"
+    raise InputError(f"{path}: unknown kind of file (suffix {came}); valid: {', '.join(SUFFIXES)}, each also with .gz")
+
+
+def _nearest(path: Path) -> str:
+    """Return a hint: the names nearest to a missing file's, or the folder that is missing."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f": there is no folder {folder}"
+    try:
+        near = difflib.get_close_matches(path.name, os.listdir(folder), n=3, cutoff=0.6)  # noqa: PTH208
+    except OSError:
+        near = []
+    return f"; did you mean {' or '.join(str(folder / name) for name in near)}?" if near else ""
+
+
+def _inside(folder: Path) -> str:
+    """Return a hint: some files in `folder` that can be read."""
+    try:
+        names = sorted(
+            path.name for path in folder.iterdir() if path.name.lower().removesuffix(".gz").endswith(SUFFIXES)
+        )
+    except OSError:
+        names = []
+    more = ", ..." if len(names) > 3 else ""
+    return f": {', '.join(names[:3])}{more}" if names else ""

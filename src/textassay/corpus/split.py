@@ -1,0 +1,151 @@
+"""Splits: sentence numbers of the parts of a corpus; the parts are disjoint and leave nothing out.
+
+Shares such as 0.9 are taken as the decimal numbers they look like, so that counts are exact: 70 % of 10 is 7.
+"""
+
+import heapq
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+
+__all__ = ["contiguous_split", "fold_numbers", "halves", "nested_fractions", "random_split", "split_last"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+def split_last(n_sentences: int, n_last: int) -> tuple[IntArray, IntArray]:
+    """Return the numbers of all but the last `n_last` sentences, and of the last (validation, say).
+
+    Raises
+    ------
+    OptionError
+        If `n_last` is below 1.
+    TooFewSentencesError
+        If nothing would be left for the first part.
+    """
+    if n_last < 1:
+        raise OptionError(f"n_last must be at least 1, got {n_last}")
+    if n_last >= n_sentences:
+        raise TooFewSentencesError(f"cannot hold out the last {n_last} of {n_sentences} sentences: none would be left")
+    return np.arange(n_sentences - n_last), np.arange(n_sentences - n_last, n_sentences)
+
+
+def nested_fractions(n_sentences: int, fractions: Sequence[float] = (0.2, 0.4, 0.6, 0.8, 1.0)) -> list[IntArray]:
+    """Return, for each fraction in (0, 1], the numbers of the first ceil(fraction * n_sentences) sentences."""
+    exact = [_exact(fraction) for fraction in fractions]
+    if not all(0 < fraction <= 1 for fraction in exact):
+        raise OptionError(f"fractions must be above 0 and at most 1, got {tuple(fractions)}")
+    if n_sentences < 1:
+        raise TooFewSentencesError("there is no sentence to take a fraction of")
+    return [np.arange(math.ceil(fraction * n_sentences)) for fraction in exact]
+
+
+def contiguous_split(n_sentences: int, shares: Sequence[float] = (0.9, 0.05, 0.05)) -> list[IntArray]:
+    """Return the sentence numbers of consecutive parts, in order.
+
+    Parameters
+    ----------
+    n_sentences
+        At least as many as leave no part empty.
+    shares
+        Of each part, above 0, summing to 1. Part k ends at floor((share 1 + ... + share k) * n_sentences).
+
+    Raises
+    ------
+    OptionError
+        If the shares are not as said.
+    TooFewSentencesError
+        If a part would be empty.
+    """
+    exact = [_exact(share) for share in shares]
+    if min(exact, default=0) <= 0 or sum(exact) != 1:
+        raise OptionError(f"shares must be above 0 and sum to 1, got {tuple(shares)}")
+    bounds = [0, *(math.floor(share * n_sentences) for share in accumulate(exact))]
+    parts = [np.arange(start, stop) for start, stop in pairwise(bounds)]
+    if min(map(len, parts)) == 0:
+        raise TooFewSentencesError(f"{n_sentences} sentences are too few for parts of {_listed(shares)}")
+    return parts
+
+
+def random_split(
+    n_sentences: int, rng: np.random.Generator, shares: Sequence[float] = (0.8, 0.1, 0.1)
+) -> list[IntArray]:
+    """Return the sentence numbers, each part in increasing order, of parts drawn at random; sizes as in order."""
+    order = rng.permutation(n_sentences)
+    return [np.sort(order[part]) for part in contiguous_split(n_sentences, shares)]
+
+
+def fold_numbers(n_sentences: int, n_folds: int, rng: np.random.Generator, groups: IntArray | None = None) -> IntArray:
+    """Return the fold, 0 to n_folds - 1, that each sentence is drawn into.
+
+    Parameters
+    ----------
+    n_sentences
+        At least `n_folds`.
+    n_folds
+        At least 2.
+    rng
+        What decides; the same state gives the same folds.
+    groups
+        Group number of each sentence, shape (n_sentences,): a group is never split. There must be at least `n_folds`
+        groups. They are dealt out from large to small, in random order where equal, each to the smallest fold.
+
+    Returns
+    -------
+    folds
+        Shape (n_sentences,). Without groups, sizes differ by at most one; with groups, by at most the largest group.
+
+    Raises
+    ------
+    OptionError
+        If `n_folds` is below 2.
+    TooFewSentencesError
+        If there are fewer sentences, or groups, than folds.
+    """
+    if n_folds < 2:
+        raise OptionError(f"folds must be at least 2, got {n_folds}")
+    if n_sentences < n_folds:
+        raise TooFewSentencesError(f"{n_sentences} sentences are too few for {n_folds} folds")
+    if groups is None:
+        folds = np.empty(n_sentences, dtype=np.int64)
+        folds[rng.permutation(n_sentences)] = np.arange(n_sentences) % n_folds
+        return folds
+    if len(groups) != n_sentences:
+        raise InputError(f"groups must have one number a sentence: {n_sentences}, got {len(groups)}")
+    _, members, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(sizes) < n_folds:
+        raise TooFewSentencesError(f"{len(sizes)} groups are too few for {n_folds} folds")
+    shuffled = rng.permutation(len(sizes))
+    heap = [(0, fold) for fold in range(n_folds)]
+    fold_of_group = np.empty(len(sizes), dtype=np.int64)
+    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")].tolist():
+        size, fold = heap[0]
+        fold_of_group[group] = fold
+        heapq.heapreplace(heap, (size + int(sizes[group]), fold))
+    return fold_of_group[members.reshape(-1)]
+
+
+def halves(n_sentences: int, rng: np.random.Generator, groups: IntArray | None = None) -> tuple[IntArray, IntArray]:
+    """Return the sentence numbers of two random halves, each in increasing order; groups as in `fold_numbers`.
+
+    Without groups the first half has one sentence more where the number is odd.
+    """
+    folds = fold_numbers(n_sentences, 2, rng, groups)
+    return np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
+
+
+def _exact(share: float) -> Fraction:
+    """Return the number that prints as `share`."""
+    if not math.isfinite(share):
+        raise OptionError(f"a share must be a number, got {share}")
+    return Fraction(str(float(share)))
+
+
+def _listed(shares: Sequence[float]) -> str:
+    return ", ".join(f"{share:g}" for share in shares)

@@ -1,0 +1,186 @@
+"""Rows of JSON lines, JSON, CSV and TSV files to sentences and group labels."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from textassay.corpus.source import Source
+from textassay.corpus.texts import choose_column
+from textassay.errors import EmptyCorpusError, InputError
+
+__all__ = ["Rows", "read_csv", "read_json", "read_json_lines"]
+
+Rows = tuple[list[str], list[Any] | None]  # sentences and, where asked for, group labels
+_OTHER_DELIMITERS = (";", "\t", "|")
+
+
+def read_json_lines(source: Source, column: str | None, group_column: str | None) -> Rows:
+    """Return the sentences of a file with one JSON string or object a line; blank lines hold none.
+
+    Parameters
+    ----------
+    source
+        The file.
+    column, group_column
+        Keys, dotted for nested ones (``a.b``); passed over where the lines are strings.
+    """
+
+    def records() -> Iterator[tuple[str, Any]]:
+        for number, line in enumerate(source.lines(), start=1):
+            if line and not line.isspace():
+                yield f"{source.place} line {number}", _parse(line, f"{source.place} line {number}")
+
+    return _collect(records(), source.place, column, group_column)
+
+
+def read_json(source: Source, column: str | None, group_column: str | None) -> Rows:
+    """Return the sentences of a JSON file that holds a list of strings or objects; columns as in `read_json_lines`."""
+    document = _parse("".join(source.text_blocks()), source.place)
+    if not isinstance(document, list):
+        raise InputError(f"{source.place} must hold a JSON list of strings or objects, got {_kind(document)}")
+    return _collect(
+        ((f"{source.place} item {number}", record) for number, record in enumerate(document, start=1)),
+        source.place,
+        column,
+        group_column,
+    )
+
+
+def read_csv(source: Source, column: str | None, group_column: str | None, *, delimiter: str) -> Rows:
+    """Return the sentences of a CSV or TSV file with a header; fields in double quotes may hold line breaks.
+
+    An empty field is an empty sentence; a blank line is no row. Every row must have as many fields as the header.
+    """
+    texts: list[str] = []
+    labels: list[Any] | None = None if group_column is None else []
+    with _long_fields():
+        reader = csv.reader(_with_ends(source), delimiter=delimiter, strict=True)
+        try:
+            header = next(reader, [])
+            if len(header) == 1 and any(other in header[0] for other in _OTHER_DELIMITERS if other != delimiter):
+                raise InputError(
+                    f"{source.place}: the only column is '{header[0]}'; fields must be parted by "
+                    f"{'commas' if delimiter == ',' else 'tabs'}"
+                )
+            place = header.index(choose_column(header, column, source.place))
+            group = None if group_column is None else header.index(choose_column(header, group_column, source.place))
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise InputError(
+                        f"{source.place} line {reader.line_num}: {len(row)} fields, but the header has {len(header)}; "
+                        "put fields that hold the separator or quotes in double quotes"
+                    )
+                texts.append(row[place])
+                if labels is not None and group is not None:
+                    labels.append(row[group])
+        except csv.Error as error:
+            raise InputError(
+                f"{source.place} line {reader.line_num}: {error}; double the quotes inside a quoted field"
+            ) from None
+    if not texts:
+        raise EmptyCorpusError(f"{source.place} has a header but no row")
+    return texts, labels
+
+
+def _with_ends(source: Source) -> Iterator[str]:
+    r"""Yield the lines with their ends; only ``\n`` ends one."""
+    for block in source.text_blocks():
+        lines = block.split("\n")
+        last = lines.pop()
+        for line in lines:
+            yield line + "\n"
+        if last:
+            yield last
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Lift the csv module's limit on the length of a field, and put it back."""
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _parse(text: str, place: str) -> Any:
+    """Return the JSON value of `text`."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno} " if error.lineno > 1 else ""
+        hint = "; a file with one value a line must be called .jsonl" if error.msg == "Extra data" else ""
+        raise InputError(f"{place}: broken JSON at {line}column {error.colno}: {error.msg}{hint}") from None
+    except RecursionError:
+        raise InputError(f"{place}: the JSON value is nested too deeply") from None
+
+
+def _collect(
+    records: Iterator[tuple[str, Any]], place: str, column: str | None, group_column: str | None
+) -> tuple[list[str], list[Any] | None]:
+    """Return sentences and labels of `records`, pairs of a place and a JSON value."""
+    texts: list[str] = []
+    labels: list[Any] = []
+    has_columns: bool | None = None
+    for where, record in records:
+        if has_columns is None:
+            has_columns = isinstance(record, Mapping)
+            if has_columns:
+                column = column if column is not None else choose_column(list(record), None, place)
+        if isinstance(record, Mapping) != has_columns:
+            expected = "an object" if has_columns else "a string"
+            raise InputError(f"{where}: expected {expected} as before, got {_kind(record)}")
+        text = record if column is None or not has_columns else _value(record, column, where)
+        if not isinstance(text, str):
+            named = f"'{column}'" if has_columns else "the value"
+            raise InputError(f"{where}: {named} must be a string, got {_kind(text)}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            code = ord(text[error.start])
+            raise InputError(
+                f"{where} holds a lone surrogate (\\u{code:04x}), which is no character; write the pair or the "
+                "character itself"
+            ) from None
+        texts.append(text)
+        if group_column is not None and has_columns:
+            label = _value(record, group_column, where)
+            if label is None or isinstance(label, list | dict):
+                raise InputError(f"{where}: '{group_column}' must name a group, got {_kind(label)}")
+            labels.append(label)
+    if not texts:
+        raise EmptyCorpusError(f"{place} holds no sentence")
+    return texts, labels if group_column is not None and has_columns else None
+
+
+def _value(record: Mapping[str, Any], column: str, where: str) -> Any:
+    """Return the value of `column`: a key of that very name, or keys from outer to inner parted by dots."""
+    if column in record:
+        return record[column]
+    value: Any = record
+    for key in column.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            return record[choose_column(_paths(record), column, where)]
+        value = value[key]
+    return value
+
+
+def _paths(record: Mapping[str, Any], prefix: str = "") -> Sequence[str]:
+    """Return the dotted names of all values in `record` that are no objects."""
+    paths: list[str] = []
+    for key, value in record.items():
+        paths += _paths(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [prefix + key]
+    return paths
+
+
+def _kind(value: Any) -> str:
+    """Return what JSON calls a value."""
+    if value is None:
+        return "null"
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+    return names[type(value)]
