@@ -139,6 +139,13 @@ def test_unknown_words_and_other_vocabularies() -> None:
     assert model.log_prob(known.take(np.arange(0))).shape == (0,)
 
 
+@pytest.mark.parametrize("texts", [[""], ["", ""], ["a"], ["a a a a"]])
+@pytest.mark.parametrize("order", [1, 2, 6])
+def test_the_smallest_corpora(texts: list[str], order: int) -> None:
+    model = _fitted(order, texts, max_length=10_000)
+    assert np.isfinite(model.log_prob(model.sample(50, seed=0))).all()
+
+
 def test_it_is_a_language_model() -> None:
     model: LanguageModel = _fitted(2)
     assert model.name == "ngram(order=2)"

@@ -128,7 +128,7 @@ def test_agrees_with_the_formulas(texts: list[str], order: int, kind: DiscountKi
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 @pytest.mark.parametrize("kind", ["modified", "single"])
-@pytest.mark.parametrize("temperature", [1.0, 0.3, 2.5])
+@pytest.mark.parametrize("temperature", [1.0, 0.05, 0.3, 2.5])
 def test_sums_to_one_in_every_context(order: int, kind: DiscountKind, temperature: float) -> None:
     corpus = _corpus(TEXTS)
     model, _ = fit_kneser_ney(
