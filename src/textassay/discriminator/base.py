@@ -1,0 +1,165 @@
+"""What a discriminator is: a judge that says how likely a sentence is to be real.
+
+Sources: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation" (objective (3) and optimum
+(4)); Platt, "Probabilistic outputs for support vector machines", 1999 (scores of classifiers without probabilities).
+"""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import OptionError
+
+__all__ = ["Discriminator", "Pair", "SklearnDiscriminator", "balanced_accuracy", "balanced_cross_entropy"]
+
+FloatArray = npt.NDArray[np.float64]
+Pair = tuple[Corpus, Corpus]  # (real, generated)
+
+_SMALLEST = 1e-15  # probabilities are kept this far from 0 and 1 before the logarithm
+
+
+@runtime_checkable
+class Discriminator(Protocol):
+    """Tells real sentences from generated ones."""
+
+    @property
+    def name(self) -> str:
+        """Short name for signatures, such as ``logistic``."""
+        ...
+
+    @property
+    def features(self) -> str:
+        """What it looks at and every setting that can change its answers, for signatures."""
+        ...
+
+    @property
+    def chosen(self) -> Mapping[str, Any]:
+        """What `fit` chose on validation text; JSON-ready; empty before."""
+        ...
+
+    def fit(self, train: Pair, valid: Pair) -> Self:
+        """Return a fitted discriminator; both classes weigh the same, whatever their sizes.
+
+        Parameters
+        ----------
+        train, valid
+            Real and generated corpora, at least one sentence each; choices are made on `valid`.
+        """
+        ...
+
+    def prob_real(self, corpus: Corpus) -> FloatArray:
+        """Return the probability that each sentence is real, shape (N,), if both classes were equally frequent."""
+        ...
+
+
+def balanced_cross_entropy(real_scores: FloatArray, generated_scores: FloatArray) -> float:
+    """Return the binary cross-entropy of scores, both classes weighing a half, in nats per sentence.
+
+    Objective (3) is minus twice this. At best it is ln 2 less the Jensen-Shannon divergence of the two distributions.
+
+    Parameters
+    ----------
+    real_scores, generated_scores
+        Probabilities of being real, shapes (n_real,) and (n_generated,).
+    """
+    real = np.clip(real_scores, _SMALLEST, 1 - _SMALLEST)
+    generated = np.clip(generated_scores, _SMALLEST, 1 - _SMALLEST)
+    return float(-(np.mean(np.log(real)) + np.mean(np.log1p(-generated))) / 2)
+
+
+def balanced_accuracy(real_scores: FloatArray, generated_scores: FloatArray, threshold: float = 0.5) -> float:
+    """Return the mean over both classes of the share that is right; a score of exactly `threshold` says generated."""
+    return float((np.mean(real_scores > threshold) + np.mean(generated_scores <= threshold)) / 2)
+
+
+class SklearnDiscriminator:
+    """Any scikit-learn classifier or pipeline over texts (as they were read, before tokenising).
+
+    Parameters
+    ----------
+    classifier
+        Takes a list of strings; it is cloned, never changed. Classes are balanced by sample weights where it takes
+        them, else its probabilities are corrected for the class sizes. One without `predict_proba` has its
+        `decision_function` turned into probabilities by a sigmoid fitted on validation text.
+
+    Raises
+    ------
+    OptionError
+        If it has neither `predict_proba` nor `decision_function`.
+    """
+
+    def __init__(self, classifier: Any) -> None:
+        if not (hasattr(classifier, "predict_proba") or hasattr(classifier, "decision_function")):
+            raise OptionError(
+                f"a discriminator needs predict_proba or decision_function, {type(classifier).__name__} has neither"
+            )
+        self.classifier = classifier
+        self._log_prior_odds = 0.0
+        self._sigmoid: LogisticRegression | None = None
+
+    @property
+    def name(self) -> str:
+        """Class of the classifier, of a pipeline's last step."""
+        last = self.classifier.steps[-1][1] if isinstance(self.classifier, Pipeline) else self.classifier
+        return type(last).__name__
+
+    @property
+    def features(self) -> str:
+        """All settings that differ from their defaults, as scikit-learn prints them."""
+        return " ".join(repr(self.classifier).split())
+
+    @property
+    def chosen(self) -> Mapping[str, Any]:
+        """Nothing: the classifier comes with its settings."""
+        return {}
+
+    def fit(self, train: Pair, valid: Pair) -> Self:
+        """Return a fitted copy."""
+        fitted = type(self)(clone(self.classifier))
+        sizes = [len(corpus) for corpus in train]
+        texts = [text for corpus in train for text in corpus.texts]
+        labels = np.repeat([1, 0], sizes)
+        parameter = _weight_parameter(fitted.classifier)
+        if parameter is None:
+            fitted.classifier.fit(texts, labels)
+            fitted._log_prior_odds = float(np.log(sizes[0] / sizes[1]))
+        else:
+            weights = np.repeat([sum(sizes) / (2 * size) for size in sizes], sizes)
+            fitted.classifier.fit(texts, labels, **{parameter: weights})
+        if not hasattr(fitted.classifier, "predict_proba"):
+            decisions = np.concatenate([fitted.classifier.decision_function(list(corpus.texts)) for corpus in valid])
+            fitted._sigmoid = LogisticRegression(C=1e6, class_weight="balanced").fit(
+                decisions[:, None], np.repeat([1, 0], [len(corpus) for corpus in valid])
+            )
+        return fitted
+
+    def prob_real(self, corpus: Corpus) -> FloatArray:
+        """Return the probability that each sentence is real, shape (N,)."""
+        texts = list(corpus.texts)
+        if self._sigmoid is not None:
+            decisions = self.classifier.decision_function(texts)
+            scores: FloatArray = self._sigmoid.predict_proba(decisions[:, None])[:, 1]
+            return scores
+        probabilities = self.classifier.predict_proba(texts)[:, list(self.classifier.classes_).index(1)]
+        if self._log_prior_odds == 0:
+            return np.asarray(probabilities, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            log_odds = np.log(probabilities) - np.log1p(-probabilities)
+        return np.asarray(expit(log_odds - self._log_prior_odds), dtype=np.float64)
+
+
+def _weight_parameter(classifier: Any) -> str | None:
+    """Return the name under which `fit` takes sample weights, or none where it takes none."""
+    prefix = ""
+    while isinstance(classifier, Pipeline):
+        step, classifier = classifier.steps[-1]
+        prefix += f"{step}__"
+    return f"{prefix}sample_weight" if "sample_weight" in inspect.signature(classifier.fit).parameters else None
