@@ -50,6 +50,8 @@ def run_inspect(options: InspectOptions) -> int:
     if options.json:
         json.dump({"findings": [finding.to_dict() for finding in findings]}, sys.stdout, indent=1, allow_nan=False)
         print()
-    else:
+    elif findings:
         render_findings(findings, Console())
+    else:
+        print("Nothing trivially different was found.")
     return 0

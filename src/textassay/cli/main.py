@@ -177,6 +177,18 @@ def _inspect_command(
     raise typer.Exit(run_inspect(options))
 
 
+@app.command(name="demo")
+def _demo_command(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the texts and the report go.")] = Path("demo-report"),
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same numbers.")] = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Show all of it on text made at run time: five generators against Python's own docstrings."""
+    from textassay.cli.demo import DemoOptions, run_demo
+
+    raise typer.Exit(run_demo(DemoOptions(out=out, seed=seed, quiet=quiet)))
+
+
 @app.command(name="report")
 def _report_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="What 'compare --out' wrote.")]) -> None:
     """Draw the report of a finished comparison again."""

@@ -68,8 +68,8 @@ def parse_generators(arguments: Sequence[str]) -> dict[str, str]:
         name, source = _split(argument)
         if not name.strip() or not source:
             raise OptionError(f"cannot read '{argument}': write NAME=FILE, such as lstm=lstm.txt")
-        if not name.isprintable():
-            raise OptionError(f"a generator's name must be printable, got {name!r}")
+        if not name.isprintable() or name[0] in "-(":
+            raise OptionError(f"a generator's name is printable and starts with neither '-' nor '(', got {name!r}")
         if name in generators:
             raise OptionError(
                 f"two generators are called '{name}' ({generators[name]} and {source}): give each its own NAME=FILE"

@@ -1,0 +1,145 @@
+"""Errors become a line and a status, in one place."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textassay.cli import main as main_module
+from textassay.errors import OptionError
+
+COMMAND = [sys.executable, "-m", "textassay"]
+
+
+def _raise(error: BaseException) -> Callable[[list[str]], int]:
+    def run(_: list[str]) -> int:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (OptionError("order must be at least 1,\ngot 0"), 2, "error: order must be at least 1, got 0"),
+        (KeyboardInterrupt(), 130, "interrupted; run the same command again (with --out it resumes where it stopped)"),
+        (OSError(28, "No space left on device"), 2, "error: no space left on device"),
+        (PermissionError(13, "Permission denied", "x.csv"), 2, "error: x.csv: permission denied"),
+        (MemoryError("Unable to allocate 9 GiB"), 1, "error: out of memory (Unable to allocate 9 GiB); fewer"),
+        (ZeroDivisionError("by zero"), 1, "error: ZeroDivisionError: by zero; this is a bug, please report it"),
+    ],
+)
+def test_an_error_is_one_line(
+    error: BaseException,
+    status: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(main_module, "_run", _raise(error))
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        assert main_module.main([]) == status
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"textassay: {line}")
+    assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_debug_shows_the_traceback(
+    how: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main_module, "_run", _raise(ZeroDivisionError("by zero")))
+    if how == "environment":
+        monkeypatch.setenv("TEXTASSAY_DEBUG", "1")
+    assert main_module.main(["--debug"] if how == "option" else []) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(_: list[str]) -> int:
+        warnings.simplefilter("always")
+        warnings.warn("no sentence has 4 tokens", UserWarning, stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(main_module, "_run", run)
+    assert main_module.main([]) == 0
+    assert capsys.readouterr().err == "textassay: warning: no sentence has 4 tokens\n"
+
+
+def test_help_and_version_answer_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["--help"], ["compare", "--help"]):
+        assert main_module.main(arguments) == 0
+        assert "compare" in capsys.readouterr().out
+    assert main_module.main(["version"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("textassay ")
+    assert main_module.main(["--version"]) == 0
+    assert capsys.readouterr().out == said
+
+
+def test_every_option_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    import typer
+
+    group: Any = typer.main.get_command(main_module.app)
+    page = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for command in group.commands.values():
+        assert f"`textassay {command.name}`" in page
+        assert command.help
+        for parameter in command.params:
+            assert parameter.help, f"{command.name} {parameter.name}"
+            if command.name == "compare" and parameter.name not in ("generators", "help"):
+                assert f"| `{parameter.opts[0]}" in page
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_a_closed_pipe_is_quiet() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m textassay compare --help | true", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_standard_output_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "textassay: error: no space left on device\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_interrupted_comparison_resumes(folder: Path, run: Callable[..., Any]) -> None:
+    command = ["compare", "--real", "real.txt", "lstm.txt", "trigram.txt", "--out", "report", "--quiet"]
+    process = subprocess.Popen(
+        [*COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+    )
+    estimates = folder / "report" / "estimates"
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline and not list(estimates.glob("*.npz")):
+        time.sleep(0.005)
+    assert process.poll() is None, "it was done before it could be interrupted"
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert printed == ""
+    assert said.startswith("textassay: interrupted; run the same command again")
+    assert said.count("\n") == 1
+    assert not (folder / "report" / "report.html").exists()
+    assert not [path for path in (folder / "report").rglob("*") if path.is_file() and path.suffix != ".npz"]
+    kept = {path: path.stat().st_mtime_ns for path in estimates.glob("*.npz")}
+    assert kept
+    resumed = run(*command)
+    assert resumed.status == 0
+    assert (folder / "report" / "report.html").exists()
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept, "it computed again what it had kept"
