@@ -1,0 +1,101 @@
+"""``textassay demo``: the whole job on text that every Python brings along, with generators built on the spot."""
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from textassay.cli.compare import CompareOptions, run_compare
+from textassay.cli.options import check_writable
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.errors import OptionError
+from textassay.generator.base import Generator
+from textassay.generator.ngram import NgramModel
+from textassay.generator.simple import Copier, WordShuffler
+from textassay.seeding import stream
+
+__all__ = ["DemoOptions", "demo_texts", "run_demo"]
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """What the command line asked for; the fields are the options of ``textassay demo``."""
+
+    out: Path = Path("demo-report")
+    seed: int = 0
+    quiet: bool = False
+
+
+def run_demo(options: DemoOptions) -> int:
+    """Make the texts, compare them as ``textassay compare`` does, and return its exit status."""
+    if options.seed < 0:
+        raise OptionError(f"--seed must be at least 0, got {options.seed}")
+    check_writable(options.out)
+    say = _silent if options.quiet else _say
+    begun = time.perf_counter()
+    say("reading the docstrings of this Python's standard library")
+    texts = demo_texts(docstring_sentences(), seed=options.seed)
+    folder = options.out / "texts"
+    files = _write(texts, folder)
+    say(
+        f"{len(texts['train'])} sentences to train on, {len(texts['real'])} held out as real text, and as many from "
+        f"each of {len(texts) - 2} generators are in {folder} ({time.perf_counter() - begun:.0f} s)"
+    )
+    real, train = files.pop("real"), files.pop("train")
+    command = ["textassay", "compare", "--real", real, "--train", train]
+    command += [f"{name}={file}" for name, file in files.items()]
+    command += ["--out", str(options.out), *([] if options.seed == 0 else ["--seed", str(options.seed)])]
+    say(f"now doing what this command does:\n\n  {shlex.join(command)}\n")
+    return run_compare(
+        CompareOptions(
+            real=real, train=train, generators=files, out=options.out, seed=options.seed, quiet=options.quiet
+        )
+    )
+
+
+def demo_texts(sentences: Sequence[str], *, seed: int) -> dict[str, list[str]]:
+    """Return half of `sentences` as "train", the others as "real", and as many from each generator by its name."""
+    order = stream(seed, "demo", "halves").permutation(len(sentences))
+    n_train = len(sentences) // 2
+    halves = {
+        name: [sentences[index] for index in sorted(part)]
+        for name, part in (("train", order[:n_train]), ("real", order[n_train:]))
+    }
+    train = corpora_from_texts({"train": halves["train"]})["train"]
+    generators: dict[str, Generator] = {
+        "unigram": NgramModel(1),
+        "trigram": NgramModel(3),
+        "5-gram": NgramModel(5),
+        "shuffled": WordShuffler(),
+        "copier": Copier(50, seed=seed),
+    }
+    n = len(halves["real"])
+    return halves | {name: list(maker.fit(train).sample(n, seed=seed).texts) for name, maker in generators.items()}
+
+
+def _write(texts: Mapping[str, Sequence[str]], folder: Path) -> dict[str, str]:
+    """Write one file a name, one sentence a line, each whole or not at all; return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for name, sentences in texts.items():
+        file = folder / f"{name}.txt"
+        draft = folder / f".{name}.{os.getpid()}.tmp"
+        try:
+            draft.write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8", newline="\n")
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+        files[name] = str(file)
+    return files
+
+
+def _say(message: str) -> None:
+    print(f"textassay: {message}", file=sys.stderr, flush=True)
+
+
+def _silent(message: str) -> None:
+    pass

@@ -1,0 +1,75 @@
+"""The demo: what it writes and says, and that it hands on to the comparison."""
+
+from pathlib import Path
+
+import pytest
+
+from textassay.cli import demo
+from textassay.cli.compare import CompareOptions
+from textassay.cli.demo import DemoOptions, demo_texts, run_demo
+from textassay.errors import OptionError
+
+SENTENCES = [
+    f"{verb} the {noun} of number {number} ."
+    for number in range(40)
+    for verb, noun in (("Return", "value"), ("Read", "line"), ("Close", "file"), ("Raise", "error"))
+]
+NAMES = ["unigram", "trigram", "5-gram", "shuffled", "copier"]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[CompareOptions]:
+    """Return what the comparison is asked for, which is not run."""
+    options: list[CompareOptions] = []
+
+    def record(given: CompareOptions) -> int:
+        options.append(given)
+        return 0
+
+    monkeypatch.setattr(demo, "docstring_sentences", lambda: SENTENCES)
+    monkeypatch.setattr(demo, "run_compare", record)
+    return options
+
+
+def test_texts_are_two_halves_and_as_many_generated() -> None:
+    texts = demo_texts(SENTENCES, seed=0)
+    assert list(texts) == ["train", "real", *NAMES]
+    assert sorted(texts["train"] + texts["real"]) == sorted(SENTENCES)
+    assert {name: len(sentences) for name, sentences in texts.items()} == dict.fromkeys(texts, 80)
+    assert len(set(texts["copier"])) <= 50
+    assert set(texts["copier"]) <= set(texts["train"])
+    assert {tuple(sorted(text.split())) for text in texts["shuffled"]} <= {
+        tuple(sorted(text.split())) for text in texts["train"]
+    }
+    assert demo_texts(SENTENCES, seed=0) == texts
+    assert demo_texts(SENTENCES, seed=1)["train"] != texts["train"]
+
+
+def test_files_command_and_comparison(
+    asked: list[CompareOptions], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "report"
+    assert run_demo(DemoOptions(out=out, seed=3)) == 0
+    texts = demo_texts(SENTENCES, seed=3)
+    assert sorted(path.name for path in (out / "texts").iterdir()) == sorted(f"{name}.txt" for name in texts)
+    for name, sentences in texts.items():
+        assert (out / "texts" / f"{name}.txt").read_text("utf-8").split("\n") == [*sentences, ""]
+    (options,) = asked
+    files = {name: str(out / "texts" / f"{name}.txt") for name in texts}
+    assert (options.real, options.train) == (files.pop("real"), files.pop("train"))
+    assert (options.generators, options.out, options.seed) == (files, out, 3)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    command = next(line for line in printed.err.splitlines() if line.startswith("  textassay compare"))
+    assert command.split() == [
+        *["textassay", "compare", "--real", options.real, "--train", options.train],
+        *[f"{name}={file}" for name, file in files.items()],
+        *["--out", str(out), "--seed", "3"],
+    ]
+
+
+def test_quiet_and_refusals(asked: list[CompareOptions], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_demo(DemoOptions(out=tmp_path, quiet=True)) == 0
+    assert capsys.readouterr().err == ""
+    with pytest.raises(OptionError, match="--seed must be at least 0, got -1"):
+        run_demo(DemoOptions(out=tmp_path, seed=-1))
