@@ -1,0 +1,182 @@
+"""``textassay compare``, ``inspect`` and ``report`` on small files."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textassay.comparison.comparison import Comparison
+
+Run = Callable[..., Any]
+QUICK = ("--metrics", "length,distinct-n(order=2)")
+RESULT_KEYS = {"generator", "metric", "value", "low", "high", "better", "signature", "details", "error"}
+PAIR_KEYS = {"metric", "a", "b", "difference", "low", "high", "p", "p_adjusted"}
+
+
+def _refuse_constant(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+def _document(run: Run, *arguments: object) -> dict[str, Any]:
+    outcome = run("compare", "--json", *arguments)
+    assert outcome.status == 0, outcome.stderr
+    document: dict[str, Any] = json.loads(outcome.stdout, parse_constant=_refuse_constant)
+    return document
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_table_goes_to_standard_output_alone(run: Run) -> None:
+    outcome = run("compare", "--real", "real.txt", "lstm.txt", "other=trigram.txt", *QUICK)
+    assert outcome.status == 0
+    assert "lstm" in outcome.stdout
+    assert "other" in outcome.stdout
+    assert "(real)" in outcome.stdout
+    assert outcome.stderr == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_is_one_document_with_the_promised_keys(run: Run) -> None:
+    document = _document(run, "--real", "real.txt", "lstm.txt", "trigram.txt", "--train", "train.txt")
+    assert {"version", "real", "results", "pairs", "ranks", "findings", "warnings"} <= set(document)
+    assert {result["generator"] for result in document["results"]} == {"(real)", "lstm", "trigram"}
+    assert all(set(result) >= RESULT_KEYS for result in document["results"])
+    assert all(set(pair) == PAIR_KEYS for pair in document["pairs"])
+    assert len(document["metrics"]) > 10
+    Comparison.from_dict(document)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_same_seed_gives_the_same_document_with_any_number_of_workers(run: Run) -> None:
+    arguments = ("--real", "real.txt", "lstm.txt", "--metrics", "dd,self-bleu(order=3)")
+    one, two = (_document(run, *arguments, "--seed", 5, "--workers", workers) for workers in (1, 2))
+    assert one == two
+    assert one != _document(run, *arguments, "--seed", 6)
+
+
+@pytest.mark.usefixtures("folder")
+def test_options_reach_the_numbers(run: Run) -> None:
+    def lengths(*arguments: object) -> str:
+        document = _document(run, "--real", "real.txt", "lstm.txt", "--metrics", "length", *arguments)
+        return str(document["results"][-1]["signature"])
+
+    assert "tok:whitespace" in lengths()
+    assert "tok:chars" in lengths("--tokenizer", "chars")
+    assert "lower" in lengths("--lowercase")
+    assert lengths("--max-tokens", 5) != lengths()
+    assert lengths("--normalize") != lengths()
+    document = _document(run, "--real", "real.txt", "lstm.txt", "--metrics", "length", "--level", 0.8)
+    assert document["level"] == 0.8
+    assert {result["level"] for result in document["results"]} == {0.8}
+
+
+def test_out_writes_the_files_of_the_contract_and_adds(folder: Path, run: Run) -> None:
+    command = ("compare", "--real", "real.txt", "--out", "new/report", "--quiet")
+    assert run(*command, "lstm.txt", *QUICK).status == 0
+    report = folder / "new" / "report"
+    for name in ("results.json", "results.csv", "report.html"):
+        assert (report / name).stat().st_size > 0
+    assert list((report / "figures").glob("*.svg"))
+    kept = {path: path.stat().st_mtime_ns for path in (report / "estimates").iterdir()}
+    assert run(*command, "lstm.txt", "trigram.txt", "--metrics", QUICK[1] + ",vocabulary(of=types)").status == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    document = json.loads((report / "results.json").read_text(encoding="utf-8"))
+    assert document["generators"] == ["lstm", "trigram"]
+    assert len(document["metrics"]) == 3
+
+
+def test_what_is_added_equals_what_is_computed_at_once(folder: Path, run: Run) -> None:
+    arguments = ("--real", "real.txt", "lstm.txt", "trigram.txt", *QUICK)
+    run("compare", "--real", "real.txt", "lstm.txt", "--metrics", "length", "--out", "report", "--quiet")
+    assert _document(run, *arguments, "--out", "report") == _document(run, *arguments)
+
+
+def test_report_draws_again(folder: Path, run: Run) -> None:
+    run("compare", "--real", "real.txt", "lstm.txt", *QUICK, "--out", "report", "--quiet")
+    html = (folder / "report" / "report.html").read_text(encoding="utf-8")
+    (folder / "report" / "report.html").unlink()
+    outcome = run("report", "report")
+    assert outcome.status == 0
+    assert "lstm" in outcome.stdout
+    assert len((folder / "report" / "report.html").read_text(encoding="utf-8")) > len(html) / 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_fail_if_says_who_and_exits_with_1(run: Run) -> None:
+    command = ("compare", "--real", "real.txt", "lstm.txt", "trigram.txt", "--metrics", "length", "--quiet")
+    assert run(*command, "--fail-if", "length>1").status == 0
+    outcome = run(*command, "--fail-if", "length >= 0")
+    assert outcome.status == 1
+    assert "length" in outcome.stdout, "the results are printed as always"
+    assert outcome.stderr.startswith("textassay: --fail-if 'length>=0' holds for lstm (0")
+    assert "trigram (0" in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_metric_without_a_value_meets_every_condition(run: Run) -> None:
+    Path("few.txt").write_text("a b c .\nd e f .\ng h .\n", encoding="utf-8")
+    outcome = run("compare", "--real", "real.txt", "few.txt", "--fail-if", "dd>2", "--quiet")
+    assert outcome.status == 1
+    assert "few (no value)" in outcome.stderr
+    document = json.loads(run("compare", "--real", "real.txt", "few.txt", "--json", "--quiet").stdout)
+    (result,) = [result for result in document["results"] if (result["generator"], result["metric"]) == ("few", "dd")]
+    assert result["value"] is None
+    assert result["error"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_line_wins_over_the_configuration(run: Run) -> None:
+    Path("c.yaml").write_text(
+        "real: real.txt\ngenerators:\n  a: lstm.txt\n  b: trigram.txt\nmetrics: [length, 'distinct-n(order=2)']\n"
+        "seed: 3\nlowercase: true\nfail-if: [length>1]\nquiet: true\n",
+        encoding="utf-8",
+    )
+    document = _document(run, "--config", "c.yaml")
+    assert (document["generators"], document["metrics"]) == (["a", "b"], ["length", "distinct-n(order=2)"])
+    assert document["seed"] == 3
+    assert "lower" in document["results"][0]["signature"]
+    document = _document(run, "--config", "c.yaml", "--seed", 4, "--no-lowercase", "--metrics", "length", "c=lstm.txt")
+    assert (document["generators"], document["metrics"], document["seed"]) == (["c"], ["length"], 4)
+    assert "lower" not in document["results"][0]["signature"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("lstm.txt").read_bytes())))
+    piped = _document(run, "--real", "real.txt", "lstm=-", *QUICK)
+    assert piped == _document(run, "--real", "real.txt", "lstm=lstm.txt", *QUICK)
+
+
+@pytest.mark.usefixtures("folder")
+def test_heldout_text_gets_a_row(run: Run) -> None:
+    document = _document(run, "--real", "real.txt", "--real-heldout", "train.txt", "lstm.txt", *QUICK)
+    assert {result["generator"] for result in document["results"]} == {"(real)", "(real-heldout)", "lstm"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_groups_come_from_their_column(run: Run) -> None:
+    for name in ("real", "lstm"):
+        lines = Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        rows = "".join(f"{number // 3},{line}\n" for number, line in enumerate(lines))
+        Path(f"{name}.csv").write_text("page,review\n" + rows, encoding="utf-8")
+    arguments = ("--real", "real.csv", "lstm.csv", "--column", "review", "--metrics", "dd")
+    grouped, by_line = _document(run, *arguments, "--group-column", "page"), _document(run, *arguments)
+    assert "split:group" in grouped["results"][-1]["signature"]
+    assert "split:draw" in by_line["results"][-1]["signature"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_inspect_prints_findings(run: Run) -> None:
+    glued = Path("lstm.txt").read_text(encoding="utf-8").replace(" .", ".").title()
+    Path("glued.txt").write_text(glued, encoding="utf-8")
+    outcome = run("inspect", "--real", "real.txt", "glued.txt", "--train", "train.txt")
+    assert outcome.status == 0
+    assert "--normalize" in outcome.stdout
+    document = json.loads(run("inspect", "--real", "real.txt", "glued.txt", "--json").stdout)
+    assert {"glued-punctuation", "case"} <= {finding["kind"] for finding in document["findings"]}
+    repaired = json.loads(run("inspect", "--real", "real.txt", "glued.txt", "--normalize", "--json").stdout)
+    assert not {"glued-punctuation", "case"} & {finding["kind"] for finding in repaired["findings"]}

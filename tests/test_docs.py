@@ -1,0 +1,86 @@
+"""Every example in the documentation runs.
+
+Blocks of ``python`` run, in order, in one namespace a page. In blocks of ``console``, lines that start with ``$`` run
+in a folder with small texts; those that call textassay must succeed. Blocks of ``yaml`` whose first line names a file
+are written there.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from made_up import sentences, shuffled
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def _blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def _pages_with(*kinds: str) -> list[Path]:
+    return [page for page in PAGES if any(kind in kinds for kind, _ in _blocks(page))]
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(REPOSITORY))
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder with the files that examples name."""
+    made = {
+        "real": sentences(200, 1),
+        "heldout": sentences(200, 2),
+        "train": sentences(200, 3),
+        "trigram": sentences(200, 4, shift=0.3),
+        "lstm": shuffled(sentences(200, 5), 0),
+    }
+    for name, lines in made.items():
+        (tmp_path / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("texts")
+@pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
+def test_python_examples(page: Path) -> None:
+    namespace: dict[str, object] = {}
+    for kind, code in _blocks(page):
+        if kind == "python":
+            exec(compile(code, _name(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", _pages_with("console"), ids=_name)
+def test_console_examples(page: Path, texts: Path) -> None:
+    textassay = shlex.join([sys.executable, "-m", "textassay"])
+    for kind, code in _blocks(page):
+        if kind == "yaml" and (named := re.match(r"# (\S+\.yaml)\n", code)):
+            (texts / named[1]).write_text(code, encoding="utf-8")
+        for line in code.splitlines() if kind == "console" else ():
+            if line.startswith("$ "):
+                command = re.sub(r"(^|\| )textassay\b", lambda match: match[1] + textassay, line[2:])
+                done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+                assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_no_page_mentions_an_unknown_option() -> None:
+    from typer.main import get_command
+
+    from textassay.cli.main import app
+
+    group = get_command(app)
+    known = {"--help", "--debug", "--version"}
+    for command in group.commands.values():  # type: ignore[attr-defined]
+        for parameter in command.params:
+            known |= {*parameter.opts, *parameter.secondary_opts}
+    known |= {"--constraint", "--upgrade", "--no-build-isolation"}  # of pip
+    for page in PAGES:
+        used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
+        assert used <= known, f"{_name(page)}: {sorted(used - known)}"
