@@ -1,47 +1,177 @@
-"""Findings: trivial differences between two corpora that any metric would mistake for quality."""
+"""Inspection: trivial differences between two corpora that any metric would mistake for quality.
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+Checks read the tokens that metrics read, so what a tokeniser or --lowercase has made equal is not reported. Every
+comparison of shares leaves four standard errors to luck; `docs/inspection.md` lists the thresholds. The checks stand in
+`style_checks`, `marker_checks`, `size_checks` and `copy_checks`.
+"""
 
-__all__ = ["Finding"]
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from textassay.corpus import copy_checks, marker_checks, size_checks, style_checks
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.finding import REAL, Finding, own_finding
+from textassay.corpus.sentence_keys import Keys, occurs_elsewhere, sentence_keys
+from textassay.corpus.surface import Mask, Pair, Surface, surfaces
+from textassay.corpus.token_traits import Trait
+from textassay.errors import EmptyCorpusError, InputError
+
+__all__ = ["Finding", "inspect", "inspect_corpus", "inspect_pair"]
+
+HELDOUT = "(real-heldout)"
+_OWN_SHARE = 0.01
+_OWN_REMEDIES = {
+    "empty-sentences": "Remove empty lines if they are no sentences: they count as sentences as long as they stand.",
+    "repeated-sentences": "Nothing to repair if they are legitimate draws; a generator has to repeat itself as often.",
+    "whitespace": "Use --normalize, which leaves single spaces on both sides.",
+    "special-tokens": "Strip special tokens from the text: they are no part of a sentence.",
+}
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that differs between two sides, or is wrong with one.
+def inspect(
+    real: Corpus,
+    generated: Mapping[str, Corpus],
+    *,
+    train: Corpus | None = None,
+    heldout: Corpus | None = None,
+) -> list[Finding]:
+    """Return what is wrong with the real text, with the held-out real text and with each generator's text.
 
-    Attributes
+    Parameters
     ----------
-    kind
-        Stable name, such as ``glued-punctuation``.
-    severity
-        "warning" where it moves metrics by itself, "note" where it is worth knowing.
-    generator
-        Whose text it is about (``(real)`` where it is the real text's own).
-    message
-        One sentence: what was found and how many.
-    count_generated, count_real
-        How many sentences show it on each side.
-    n_generated, n_real
-        Out of how many.
-    example_generated, example_real
-        One example of each side, or none.
-    remedy
-        What to do, one sentence.
+    real
+        Real text, at least one sentence; all corpora share one vocabulary.
+    generated
+        Name of a generator to its text.
+    train
+        What the generators were trained on.
+    heldout
+        More real text, looked at as if it were a generator's, named ``(real-heldout)``.
+
+    Returns
+    -------
+    list
+        The real text's own findings, then the held-out text's, then each generator's in the order given; in each,
+        warnings first.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If a corpus has no sentence.
+    InputError
+        If the corpora do not share one vocabulary.
     """
+    others = ({} if heldout is None else {HELDOUT: heldout}) | dict(generated)
+    trained = [] if train is None else [train]
+    _check([real, *others.values(), *trained])
+    faces = surfaces([real, *others.values()])
+    keys = [sentence_keys(corpus) for corpus in (real, *others.values(), *trained)]
+    train_keys = keys[-1] if trained else None
+    found = _own(faces[0], keys[0], REAL)
+    if train_keys is not None:
+        seen = copy_checks.real_in_train(faces[0], keys[0], train_keys)
+        found += [] if seen is None else [seen]
+    found = _warnings_first(found)
+    for number, name in enumerate(others, start=1):
+        pair = Pair(faces[number], faces[0], name)
+        found += _compare(pair, keys[number], keys[0], train_keys)
+    return found
 
-    kind: str
-    severity: Literal["warning", "note"]
-    generator: str
-    message: str
-    count_generated: int
-    count_real: int
-    n_generated: int
-    n_real: int
-    example_generated: str | None
-    example_real: str | None
-    remedy: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready dict."""
-        return asdict(self)
+def inspect_pair(real: Corpus, generated: Corpus, *, name: str) -> list[Finding]:
+    """Return what differs between `generated`, the text of `name`, and `real`; warnings first.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If a corpus has no sentence.
+    InputError
+        If the corpora do not share one vocabulary.
+    """
+    _check([real, generated])
+    faces = surfaces([generated, real])
+    return _compare(Pair(faces[0], faces[1], name), sentence_keys(generated), sentence_keys(real), None)
+
+
+def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:
+    """Return what is wrong with one corpus by itself; warnings first.
+
+    Counts are those of the real side where `name` stands in parentheses, as ``(real)`` does, else of the generated.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If `corpus` has no sentence.
+    """
+    _check([corpus])
+    return _warnings_first(_own(surfaces([corpus])[0], sentence_keys(corpus), name))
+
+
+def _check(corpora: Sequence[Corpus]) -> None:
+    for corpus in corpora:
+        if not len(corpus):
+            raise EmptyCorpusError("a corpus to inspect needs at least one sentence, got none")
+        if corpus.vocabulary is not corpora[0].vocabulary:
+            raise InputError("corpora to compare must share one vocabulary: encode them together")
+
+
+def _own(side: Surface, keys: Keys, name: str) -> list[Finding]:
+    """Return what is wrong with one side by itself."""
+    few = size_checks.few_sentences(side.corpus, name)
+    found = [] if few is None else [few]
+    filled = side.filled
+    filled_keys = keys[filled]
+    repeats = np.zeros(len(side), dtype=np.bool_)
+    repeats[filled] = occurs_elsewhere(filled_keys)
+    n_repeats = len(filled_keys) - len(np.unique(filled_keys))
+    if (~filled).any():
+        found.append(_own_share("empty-sentences", "are empty", side, name, ~filled))
+    if n_repeats >= _OWN_SHARE * len(side):
+        found.append(_own_share("repeated-sentences", "repeat an earlier one", side, name, repeats, count=n_repeats))
+    if side.words is not side.corpus:
+        spaced = size_checks.spaced(side.corpus)
+        if spaced.sum() >= _OWN_SHARE * len(side):
+            found.append(_own_share("whitespace", "have a space at an end or two in a row", side, name, spaced))
+    special = side.shows(Trait.SPECIAL)
+    if special.sum() >= _OWN_SHARE * len(side) and special.any():
+        found.append(_own_share("special-tokens", "have a special token left in", side, name, special))
+    return found
+
+
+def _own_share(kind: str, what: str, side: Surface, name: str, shown: Mask, *, count: int | None = None) -> Finding:
+    n_shown = int(shown.sum()) if count is None else count
+    message = f"{n_shown} of {len(side)} sentences ({100 * n_shown / len(side):.1f} %) {what}."
+    example = side.example(shown & side.filled, Trait.SPECIAL)
+    return own_finding(kind, "note", name, message, n_shown, len(side), example, _OWN_REMEDIES[kind])
+
+
+def _compare(pair: Pair, generated: Keys, real: Keys, train: Keys | None) -> list[Finding]:
+    same = copy_checks.same_text(pair, generated, real)
+    if same is not None:
+        return [same]
+    cut = size_checks.cut_length(pair)
+    found = [
+        size_checks.few_sentences(pair.generated.corpus, pair.name),
+        size_checks.unequal_samples(pair),
+        size_checks.empty_sentences(pair),
+        style_checks.case(pair),
+        style_checks.glued_punctuation(pair),
+        cut[0] if cut is not None else size_checks.length(pair),
+        style_checks.final_punctuation(pair, None if cut is None else cut[1]),
+        marker_checks.unknown_tokens(pair),
+        marker_checks.masked_digits(pair),
+        marker_checks.digits(pair),
+        marker_checks.special_tokens(pair),
+        marker_checks.alphabet(pair),
+        size_checks.outer_space(pair),
+        copy_checks.repeated(pair, generated, real),
+        copy_checks.shared(pair, generated, real),
+    ]
+    if train is not None:
+        found.append(copy_checks.memorised(pair, generated, real, train))
+    return _warnings_first([one for one in found if one is not None])
+
+
+def _warnings_first(found: list[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda one: one.severity != "warning")

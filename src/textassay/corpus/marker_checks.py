@@ -1,0 +1,195 @@
+"""Checks of what preparing text leaves behind: unknown words, masked numbers, special tokens, foreign characters."""
+
+import unicodedata
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.finding import Finding, Severity
+from textassay.corpus.surface import Contrast, Mask, Pair, Surface, gap, severity
+from textassay.corpus.token_traits import Trait
+
+__all__ = ["alphabet", "digits", "masked_digits", "special_tokens", "unknown_tokens"]
+
+_NOTE, _WARNING = 0.005, 0.05
+_DIGITS_NOTE, _DIGITS_WARNING = 0.02, 0.1
+_RARER = 0.1
+_OWN_SHARE = 0.01
+_MIN_OCCURRENCES = 10
+_N_NAMED = 6
+
+_ARTEFACTS = {
+    Trait.ENTITY: "escaped characters such as &apos;",
+    Trait.JOINER: "joiners such as @-@",
+    Trait.SUBWORD: "marks of subword tokenisers",
+    Trait.MOJIBAKE: "wrongly decoded characters",
+    Trait.TREEBANK: "treebank brackets or quotes such as -LRB-",
+}
+_NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK
+for _trait in _ARTEFACTS:
+    _NAMED_ELSEWHERE |= _trait
+
+
+def unknown_tokens(pair: Pair) -> Finding | None:
+    """Return a finding where tokens such as ``<unk>`` stand for rare words more often on one side."""
+    return _marker(
+        pair,
+        Trait.UNKNOWN,
+        "unknown-tokens",
+        "have a token that stands for an unknown word",
+        "Give both sides the same vocabulary: replace rare words by the same token on both sides, or on neither.",
+    )
+
+
+def masked_digits(pair: Pair) -> Finding | None:
+    """Return a finding where numbers are masked (``_num_``, ``N``, ``##``, ``000``) more often on one side.
+
+    The last three also stand in ordinary text: they count only where the other side writes more plain digits.
+    """
+    weak = pair.traits(Trait.WEAK_MASK).gap * pair.traits(Trait.DIGIT).gap < 0
+    for trait in (Trait.MASK, Trait.WEAK_MASK) if weak else (Trait.MASK,):
+        found = _marker(
+            pair,
+            trait,
+            "masked-digits",
+            "have a masked number",
+            "Mask numbers on both sides in the same way, or on neither.",
+        )
+        if found is not None:
+            return found
+    return None
+
+
+def digits(pair: Pair) -> Finding | None:
+    """Return a finding where one side writes next to no digits and the other does."""
+    contrast = pair.traits(Trait.DIGIT)
+    how_bad = severity(contrast.gap, note=_DIGITS_NOTE, warning=_DIGITS_WARNING)
+    shares = sorted(count / max(size, 1) for count, size in zip(contrast.counts, contrast.sizes, strict=True))
+    if how_bad is None or shares[0] > _RARER * shares[1]:
+        return None
+    return pair.finding(
+        "digits",
+        how_bad,
+        f"Numbers are written differently: {contrast} have a digit from 1 to 9.",
+        contrast,
+        "Write numbers alike on both sides: as digits, as words or as one mask.",
+        spots=(Trait.DIGIT, Trait.DIGIT),
+    )
+
+
+def special_tokens(pair: Pair) -> Finding | None:
+    """Return a finding where tokens such as ``</s>`` or ``[PAD]`` were left in, on one side or on both."""
+    found = _marker(
+        pair,
+        Trait.SPECIAL,
+        "special-tokens",
+        "have a special token left in",
+        "Strip special tokens from both sides: they are no part of a sentence.",
+    )
+    contrast = pair.traits(Trait.SPECIAL)
+    shares = [count / max(size, 1) for count, size in zip(contrast.counts, contrast.sizes, strict=True)]
+    if found is not None or min(shares) < _OWN_SHARE:
+        return found
+    return pair.finding(
+        "special-tokens",
+        "note",
+        f"Both sides have special tokens left in: {contrast}.",
+        contrast,
+        "Strip them from both sides: shared tokens make n-gram overlap look better than it is.",
+        spots=(Trait.SPECIAL, Trait.SPECIAL),
+    )
+
+
+def alphabet(pair: Pair) -> Finding | None:
+    """Return a finding where one side has characters or tokeniser marks that the other lacks.
+
+    Letters are compared without case; ASCII letters and digits are left to other checks, as are the characters of
+    markers such as ``<unk>``. A character counts as lacking where it is less than a tenth as frequent.
+    """
+    only: list[Mask] = []
+    names: list[list[str]] = []
+    words = _compared(pair.real)
+    codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    types = np.repeat(np.arange(len(words)), [len(word) for word in words])
+    counts = [_occurrences(side, codes, types) for side in pair.sides]
+    for here, there, sign in ((0, 1, 1), (1, 0, -1)):
+        lacking = _lacking(counts[here], counts[there])
+        chosen = np.zeros(len(words), dtype=np.bool_)
+        chosen[types[np.isin(codes, lacking)]] = True
+        found = []
+        for trait, name in _ARTEFACTS.items():
+            if sign * pair.traits(trait).gap >= _NOTE:
+                chosen |= (pair.real.traits & int(trait)) != 0
+                found.append(name)
+        only.append(chosen)
+        names.append(found + [_character_name(code) for code in lacking])
+    contrasts = [pair.contrast((_has(pair.generated, chosen), _has(pair.real, chosen))) for chosen in only]
+    worst = int(abs(contrasts[1].gap) > abs(contrasts[0].gap))
+    how_bad: Severity | None = severity(contrasts[worst].gap, note=_NOTE, warning=_WARNING)
+    if how_bad is None or (contrasts[worst].gap > 0) != (worst == 0):
+        return None
+    side, other = ("generated", "real") if worst == 0 else ("real", "generated")
+    listed = ", ".join(names[worst][:_N_NAMED]) + (" and others" if len(names[worst]) > _N_NAMED else "")
+    return pair.finding(
+        "alphabet",
+        how_bad,
+        f"The {side} text has what the {other} text lacks: {contrasts[worst]} have {listed}.",
+        contrasts[worst],
+        "Use --normalize, which unifies quotes, dashes, escapes and character widths; anything else must be prepared "
+        "alike on both sides.",
+        spots=(only[worst], only[worst]),
+    )
+
+
+def _marker(pair: Pair, trait: Trait, kind: str, what: str, remedy: str) -> Finding | None:
+    contrast: Contrast = pair.traits(trait)
+    how_bad = severity(contrast.gap, note=_NOTE, warning=_WARNING)
+    if how_bad is None:
+        return None
+    return pair.finding(kind, how_bad, f"{contrast} {what}.", contrast, remedy, spots=(trait, trait))
+
+
+def _compared(side: Surface) -> list[str]:
+    """Return the tokens of the vocabulary in lower case, those that are named elsewhere as empty strings."""
+    ordinary = (side.traits & int(_NAMED_ELSEWHERE)) == 0
+    return [
+        token.lower() if compared else ""
+        for token, compared in zip(side.words.vocabulary.tokens, ordinary.tolist(), strict=True)
+    ]
+
+
+def _occurrences(side: Surface, codes: npt.NDArray[np.uint32], types: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return how often each character occurs, shape (0x110000,)."""
+    n_tokens = np.bincount(side.words.tokens, minlength=len(side.traits))
+    occurrences: npt.NDArray[np.float64] = np.bincount(codes, weights=n_tokens[types], minlength=0x110000)
+    return occurrences
+
+
+def _lacking(here: npt.NDArray[np.float64], there: npt.NDArray[np.float64]) -> list[int]:
+    """Return the characters of `here` that `there` lacks, the most frequent first."""
+    n_here, n_there = int(here.sum()), int(there.sum())
+    if not n_here or not n_there:
+        return []
+    candidates = np.flatnonzero((here >= _MIN_OCCURRENCES) & (_RARER * here / n_here > there / n_there))
+    lacking = [
+        code
+        for code in candidates.tolist()
+        if not (chr(code).isascii() and (chr(code).isalnum() or chr(code) in ".!?"))
+        and gap(int(here[code]), n_here, int(there[code]), n_there) > 0
+    ]
+    return sorted(lacking, key=lambda code: -here[code])
+
+
+def _has(side: Surface, types: Mask) -> Mask:
+    """Return which sentences have a token of `types`, shape (N,)."""
+    found = np.zeros(len(side), dtype=np.bool_)
+    filled = np.flatnonzero(side.words.lengths)
+    if len(filled):
+        found[filled] = np.logical_or.reduceat(types[side.words.tokens], side.words.offsets[filled])
+    return found
+
+
+def _character_name(code: int) -> str:
+    character = chr(code)
+    name = unicodedata.name(character, f"U+{code:04X}")
+    return f"{character} ({name.lower()})" if character.isprintable() else name.lower()

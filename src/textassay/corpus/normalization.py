@@ -1,0 +1,155 @@
+"""Normalisation and truncation: what makes two differently prepared texts comparable, done to both sides alike.
+
+`normalize` first splits every punctuation mark off, so that glued and split text become the same, and only then joins
+what belongs together (contractions, decimal numbers, ellipses). What it returns depends on the split form alone:
+``don't``, ``do n't`` and ``don ' t`` all end as ``don't``.
+
+Unicode compatibility forms: Unicode Standard Annex 15 (NFKC).
+"""
+
+import html
+import re
+import unicodedata
+
+import numpy as np
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import OptionError
+
+__all__ = ["normalize", "truncate"]
+
+_MAX_PASSES = 10
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_CHARACTERS = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4\u0060\u02bc", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\u00ad", "-"),
+        **dict.fromkeys("\u2014\u2015", "--"),
+        **dict.fromkeys("\u200b\u2060\ufeff\u200e\u200f"),
+        **dict.fromkeys(code for code in range(0x20) if not chr(code).isspace()),
+        **dict.fromkeys(code for code in range(0x7F, 0xA0) if not chr(code).isspace()),
+    }
+)
+_JOINERS = re.compile(r"@([-,.:/])@")
+_BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
+_BRACKET = re.compile("|".join(_BRACKETS))
+_QUOTES = re.compile("``|''")
+
+# a kept marker, a run of anything but space and marks, or one mark; marks: ASCII punctuation but the underscore,
+# Latin-1 marks, general punctuation, arrows to miscellaneous symbols, CJK punctuation, emoji
+_MARKS = (
+    r"!-/:-@\[-\^`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4-\u00b9\u00bb-\u00bf\u00d7\u00f7\u2010-\u206f\u2190-\u2bff"
+    r"\u3001-\u303f\U0001f000-\U0001faff"
+)
+_PIECE = re.compile(
+    rf"<\|[a-z0-9_]+\|>|</?[a-z][a-z0-9_]*>|\[(?:unk|num|pad|cls|sep|mask|bos|eos|sos)\]|[^\s{_MARKS}]+|[{_MARKS}]"
+)
+
+_NEGATION = re.compile(r"(?<=[^\W\d_]) n ' t(?= |$)")
+_CONTRACTION = re.compile(r"(?<=[^\W\d_]) ' (?=(?:s|t|re|ve|ll|d|m)(?: |$))")
+_DECIMAL = re.compile(r"(?<=\d) \. (?=\d)")
+_THOUSANDS = re.compile(r"(?<=\d) , (?=\d{3}(?!\d))")
+_RUN = re.compile(r"(?<=\.) (?=\.)|(?<=-) (?=-)")
+
+
+def normalize(text: str) -> str:
+    """Return `text` in lower case, with punctuation split off and characters unified, and single spaces between.
+
+    Typographic quotes, dashes and ellipses, full-width forms, escapes such as ``&apos;``, treebank brackets and quotes
+    and ``@-@`` joiners become plain ASCII. A contraction stays one token (``don't``), and so do a number with its
+    decimal point or thousands commas and a marker such as ``<unk>``. Normalising twice changes nothing.
+
+    Parameters
+    ----------
+    text
+        A sentence; may be empty.
+
+    Examples
+    --------
+    >>> normalize("They don\u2019t pay $1,600\u2026")
+    "they don't pay $ 1,600 ..."
+    >>> normalize("They do n't pay $ 1 , 600 ...")
+    "they don't pay $ 1,600 ..."
+    """
+    if text.isascii() and text.isprintable() and "&" not in text:
+        return _respace(_plain(text.lower()))
+    for _ in range(_MAX_PASSES):
+        before = text
+        text = _respace(_plain(_unify(text)))
+        if text == before:
+            break
+    return text
+
+
+def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
+    """Return `corpus` with every sentence cut after `max_tokens` tokens.
+
+    Parameters
+    ----------
+    corpus
+        Any corpus; its vocabulary is kept and shared.
+    max_tokens
+        Tokens that a sentence may have, at least 1.
+
+    Returns
+    -------
+    Corpus
+        The text of a cut sentence is its tokens, joined by spaces (by nothing for a tokeniser of characters); the
+        name of the tokeniser ends in ``+max-tokens=20`` or whatever the limit is.
+
+    Raises
+    ------
+    OptionError
+        If `max_tokens` is below 1.
+    """
+    if max_tokens < 1:
+        raise OptionError(f"max_tokens must be at least 1, got {max_tokens}")
+    lengths = np.minimum(corpus.lengths, max_tokens)
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    positions = np.arange(offsets[-1]) + np.repeat(corpus.offsets[:-1] - offsets[:-1], lengths)
+    between = "" if corpus.tokenizer.startswith("chars") else " "
+    texts = list(corpus.texts)
+    for index in np.flatnonzero(corpus.lengths > max_tokens).tolist():
+        start = corpus.offsets[index]
+        texts[index] = between.join(corpus.vocabulary.decode(corpus.tokens[start : start + max_tokens].tolist()))
+    return Corpus(
+        corpus.tokens[positions],
+        offsets,
+        corpus.vocabulary,
+        tuple(texts),
+        tokenizer=f"{corpus.tokenizer}+max-tokens={max_tokens}",
+        groups=corpus.groups,
+    )
+
+
+def _unify(text: str) -> str:
+    """Return `text` without escapes, in compatibility form, with ASCII for typographic characters, in lower case."""
+    for _ in range(_MAX_PASSES):
+        before, text = text, _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+        if text == before:
+            break
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).translate(_CHARACTERS).lower())
+
+
+def _plain(text: str) -> str:
+    """Return lower-case `text` without the marks of tokenisers."""
+    if "@" in text:
+        text = _JOINERS.sub(r"\1", text)
+    if "b-" in text:
+        text = _BRACKET.sub(lambda match: _BRACKETS[match[0]], text)
+    if "``" in text or "''" in text:
+        text = _QUOTES.sub('"', text)
+    return text.replace("`", "'")
+
+
+def _respace(text: str) -> str:
+    """Return `text` with all marks split off, then with what belongs together joined."""
+    text = " ".join(_PIECE.findall(text))
+    if "'" in text:
+        text = _CONTRACTION.sub("'", _NEGATION.sub("n ' t", text))
+    if " . " in text:
+        text = _RUN.sub("", _DECIMAL.sub(".", text))
+    if " , " in text:
+        text = _THOUSANDS.sub(",", text)
+    return _RUN.sub("", text) if "- -" in text else text

@@ -1,0 +1,94 @@
+"""Sentence keys: one 64-bit number a sentence, equal for equal token sequences, to count repeats and shared sentences.
+
+The key is the sum over positions of a random number of the token times a random odd number of the position (multilinear
+hashing, modulo 2^64): two different sentences of one million share a key with a chance of about one in ten million.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import EmptyCorpusError, OptionError
+from textassay.seeding import stream
+
+__all__ = ["expected_repeats", "occurs_elsewhere", "occurs_in", "sentence_keys"]
+
+Keys = npt.NDArray[np.uint64]
+_MAX_WORD = np.iinfo(np.uint64).max
+
+
+def sentence_keys(corpus: Corpus) -> Keys:
+    """Return one key a sentence, shape (N,); comparable between corpora that share a vocabulary."""
+    words = _random_words("tokens", _power_of_two(len(corpus.vocabulary)))
+    lengths = corpus.lengths
+    odd = _random_words("positions", _power_of_two(int(lengths.max(initial=1)) + 1)) | np.uint64(1)
+    positions = np.arange(len(corpus.tokens)) - np.repeat(corpus.offsets[:-1], lengths)
+    terms = words[corpus.tokens] * odd[positions]
+    totals = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)))
+    sums: Keys = totals[corpus.offsets[1:]] - totals[corpus.offsets[:-1]] + odd[lengths]
+    return sums
+
+
+def occurs_in(keys: Keys, others: Keys) -> npt.NDArray[np.bool_]:
+    """Return for each key whether it is among `others`, shape (N,)."""
+    found: npt.NDArray[np.bool_] = np.isin(keys, others)
+    return found
+
+
+def occurs_elsewhere(keys: Keys) -> npt.NDArray[np.bool_]:
+    """Return for each key whether another sentence of the same corpus has it, shape (N,)."""
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    found: npt.NDArray[np.bool_] = counts[inverse] > 1
+    return found
+
+
+def expected_repeats(keys: Keys, n_drawn: int) -> float:
+    """Return the expected share of repeats among `n_drawn` sentences drawn from `keys` without replacement.
+
+    Repeats become more as a corpus grows, so corpora of different sizes are compared at the smaller size. A sentence
+    that occurs c times among N is missing from the draw with probability C(N - c, n) / C(N, n).
+
+    Parameters
+    ----------
+    keys
+        Shape (N,), N at least 1.
+    n_drawn
+        From 1 to N; at N it is the share of repeats itself, ``1 - distinct / N``.
+
+    Returns
+    -------
+    float
+        In [0, 1).
+    """
+    if not len(keys):
+        raise EmptyCorpusError("repeats need at least one sentence")
+    if not 1 <= n_drawn <= len(keys):
+        raise OptionError(f"n_drawn must be from 1 to {len(keys)}, got {n_drawn}")
+    n_keys = len(keys)
+    counts = np.unique(np.unique(keys, return_counts=True)[1], return_counts=True)
+    copies, n_types = counts[0].astype(np.float64), counts[1]
+    rest = n_keys - copies
+    possible = rest >= n_drawn
+    log_missing = np.full(len(copies), -np.inf)
+    log_missing[possible] = (
+        gammaln(rest[possible] + 1)
+        - gammaln(rest[possible] - n_drawn + 1)
+        - gammaln(n_keys + 1)
+        + gammaln(n_keys - n_drawn + 1)
+    )
+    n_distinct = float(np.sum(n_types * -np.expm1(np.minimum(log_missing, 0.0))))
+    return min(max(1.0 - n_distinct / n_drawn, 0.0), 1.0)
+
+
+@lru_cache(maxsize=8)
+def _random_words(purpose: str, size: int) -> Keys:
+    words = stream(0, "sentence-keys", purpose).integers(0, _MAX_WORD, size=size, dtype=np.uint64, endpoint=True)
+    words.flags.writeable = False
+    return words
+
+
+def _power_of_two(size: int) -> int:
+    return 1 << max(size - 1, 1).bit_length()
