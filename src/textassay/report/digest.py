@@ -6,6 +6,7 @@ knows a metric by its name: the headline is the first metric that has a directio
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,8 @@ from textassay.report.number import places_for
 
 __all__ = ["Digest", "family_of", "join_words", "printable", "shorten", "variant_of"]
 
+# Unicode's embeddings, overrides and isolates, by which a text turns the order of what follows.
+_DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 _METRIC = re.compile(r"(?P<family>[^(]*)(?:\((?P<variant>.*)\))?$", re.DOTALL)
 
 
@@ -194,13 +197,17 @@ class Digest:
             return ""
         return str(rank.low) if rank.low == rank.high else f"{rank.low}-{rank.high}"
 
+    def reason(self, result: Result) -> str:
+        """Return why a result has no value, without the variant of its metric: one reason for a whole family."""
+        reason = result.error or "it is undefined on this text"
+        return reason.replace(result.metric, family_of(result.metric))
+
     def errors(self, metrics: Sequence[str]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         """Return the reasons of missing values among `metrics`, each with the (generator, metric) cells it explains."""
         reasons: dict[str, list[tuple[str, str]]] = {}
         for result in self.comparison.results:
             if result.metric in metrics and self.estimate(result.generator, result.metric) is None:
-                reason = result.error or "the metric is undefined on this text"
-                reasons.setdefault(reason, []).append((result.generator, result.metric))
+                reasons.setdefault(self.reason(result), []).append((result.generator, result.metric))
         return tuple((reason, tuple(cells)) for reason, cells in reasons.items())
 
 
@@ -222,8 +229,14 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` with control and formatting characters replaced, so that it cannot steer a terminal or a page."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    """Return `text` with what could steer a terminal or reorder a page replaced: controls, line breaks, directions."""
+    return "".join("\N{REPLACEMENT CHARACTER}" if _steers(character) else character for character in text)
+
+
+def _steers(character: str) -> bool:
+    if character.isprintable():
+        return False
+    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _DIRECTIONS
 
 
 def shorten(text: str, width: int) -> str:

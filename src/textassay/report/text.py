@@ -21,7 +21,7 @@ from textassay.report.number import MISSING, interval, level, number, p_value, v
 __all__ = ["render", "render_findings"]
 
 _ARROWS = {"lower": "↓", "higher": "↑", "closer": "≈", "neither": ""}
-_ASCII = str.maketrans({"↓": "v", "↑": "^", "≈": "~", "±": "+-", "…": "...", "·": "-", "–": "-"})
+_ASCII = str.maketrans({"↓": "v", "↑": "^", "≈": "~", "±": "+-", "…": "...", "·": "-"})
 _NAME_WIDTH = 24
 _MOST_PAIRS = 10
 _FEW_GENERATORS = 4
@@ -135,7 +135,7 @@ class _Printer:
             if has["p_value"]:
                 p = digest.detail(generator, metric, "p_value")
                 row.append(Text("" if p is None else p_value(p)))
-            row.append(_safe(self._console, digest.rank_text(generator, metric).replace("-", "–")))
+            row.append(_safe(self._console, digest.rank_text(generator, metric)))
             if matched:
                 like = digest.matched(generator, metric)
                 row.append(Text("" if like is None else number(like.value, places)))
@@ -199,7 +199,7 @@ class _Printer:
             self._say(f"{len(apart)} of {len(pairs)} pairs are separated{tail}")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, _GAP, 0, 0))
         for justify in ("left", "right", "right", "left", "left"):
-            table.add_column(justify=justify, overflow="fold")  # type: ignore[arg-type]
+            table.add_column(justify=justify, overflow="fold")
         for pair in shown[:_MOST_PAIRS]:
             places = digest.places(metric)
             bounds = "" if pair.low is None else f"[{number(pair.low, places)}, {number(pair.high, places)}]"
@@ -242,7 +242,7 @@ class _Printer:
         cell = self._digest.cells.get((generator, metric))
         if cell is None:
             return ""
-        reason = (cell.error or "undefined on this text").replace(metric, family_of(metric))
+        reason = self._digest.reason(cell)
         return f"{MISSING} ({self._footnotes.setdefault(reason, len(self._footnotes) + 1)})"
 
     def _packed(self, columns: dict[str, dict[str, Text]], *, keep_families: bool) -> list[list[str]]:

@@ -1,0 +1,229 @@
+"""The page: one file, readable offline, light and dark, on paper and on a phone; no script, nothing loaded.
+
+Every text from outside goes through Jinja's escaping; figures are ours, with names escaped when they were drawn.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
+from textassay.report.answer import answer, command_line, direction, scope
+from textassay.report.digest import Digest, printable, shorten, variant_of
+from textassay.report.figures import Drawing
+from textassay.report.number import MISSING, count, interval, level, number, p_value, value_and_half_width
+from textassay.report.reading import reading_guide
+from textassay.report.sentences import Examples
+from textassay.report.svg import slug, to_inline
+
+__all__ = ["to_html"]
+
+_EXAMPLE_WIDTH = 280
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One number in a table: the value, half its interval, its value at the floor's size, a mark, a footnote."""
+
+    value: str
+    width: str = ""
+    like: str = ""
+    best: bool = False
+    note: int | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    floor: bool
+    best: bool
+    cells: tuple[_Cell, ...]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """One family of metrics: a table of them, the reasons of missing values, and the forest plots."""
+
+    name: str
+    anchor: str
+    summary: str
+    columns: tuple[str, ...]
+    directions: str
+    rows: tuple[_Row, ...]
+    reasons: tuple[str, ...]
+    forests: tuple[Markup, ...]
+
+
+def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mapping[str, Examples]) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    comparison
+        What to show.
+    drawings
+        What `draw_figures` returned for it.
+    examples
+        Generator to its most telling sentences; may lack some.
+    """
+    digest = Digest(comparison)
+    environment = Environment(
+        loader=PackageLoader("textassay.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["count"] = count
+    environment.filters["minus"] = lambda text: text.replace("-", "\N{MINUS SIGN}")
+    environment.filters["minus_numbers"] = lambda text: re.sub(r"(?<![\w.)])-(?=\d)", "\N{MINUS SIGN}", text)
+    environment.filters["sentence_case"] = lambda text: text[:1].upper() + text[1:]
+    environment.filters["shown"] = printable
+    environment.filters["short"] = lambda text: shorten(printable(" ".join(text.split())), _EXAMPLE_WIDTH)
+    figures = {(drawing.kind, drawing.subject): _inline(drawing) for drawing in drawings}
+    page = environment.get_template("report.html.j2").render(
+        answer=answer(digest),
+        scope=scope(digest),
+        level=level(comparison.level),
+        version=comparison.version,
+        findings=digest.grouped_findings(),
+        warnings=tuple(dict.fromkeys(comparison.warnings)),
+        headline=digest.headline,
+        headline_summary="",
+        headline_direction="" if digest.headline is None else direction(digest.better(digest.headline)),
+        head_rows=() if digest.headline is None else _headline_rows(digest, digest.headline),
+        head_has=_headline_columns(digest),
+        head_forest=figures.get(("forest", digest.headline or "")),
+        head_reasons=() if digest.headline is None else _reasons(digest, (digest.headline,)),
+        families=_families(digest, figures),
+        scored=[
+            (generator, generator in digest.floors, figures.get(("scores", generator)), examples.get(generator))
+            for generator in (*digest.order, *digest.floors)
+            if ("scores", generator) in figures or generator in examples
+        ],
+        pair_figure=figures.get(("pairs", digest.headline or "")),
+        rank_figure=figures.get(("ranks", "")),
+        pair_tables=_pair_tables(digest),
+        has_floor=FLOOR in digest.floors,
+        signatures=[
+            (result.generator, result.metric, str(result.estimate.signature))
+            for result in comparison.results
+            if result.estimate is not None
+        ],
+        command=command_line(digest),
+        reading=reading_guide(digest),
+    )
+    return re.sub(r"\n\s*\n+", "\n", page)
+
+
+def _inline(drawing: Drawing) -> Markup:
+    title = str(escape(drawing.description))
+    return Markup(to_inline(drawing.svg, name=slug(drawing.file_name), title=title))
+
+
+def _headline_columns(digest: Digest) -> dict[str, bool]:
+    metric = digest.headline or ""
+    return {
+        "bound": any(digest.detail(g, metric, "certified_bound") is not None for g in digest.generators),
+        "p": any(digest.detail(g, metric, "p_value") is not None for g in digest.generators),
+        "like": any(digest.matched(g, metric) is not None for g in digest.generators),
+        "rank": any((g, metric) in digest.ranks for g in digest.generators),
+    }
+
+
+def _headline_rows(digest: Digest, metric: str) -> list[dict[str, Any]]:
+    places = digest.places(metric)
+    rows = []
+    for generator in (*digest.order, *digest.floors):
+        estimate, like = digest.estimate(generator, metric), digest.matched(generator, metric)
+        bound, p = digest.detail(generator, metric, "certified_bound"), digest.detail(generator, metric, "p_value")
+        size = digest.size(generator)
+        rows.append(
+            {
+                "name": generator,
+                "floor": generator in digest.floors,
+                "best": generator in digest.best(metric),
+                "n": "" if size is None else count(size),
+                "value": MISSING if estimate is None else number(estimate.value, places),
+                "interval": "" if estimate is None else interval(estimate.interval, places),
+                "bound": "" if bound is None else number(bound.get("value"), places),
+                "p": "" if p is None else p_value(p),
+                "rank": digest.rank_text(generator, metric).replace("-", "\N{EN DASH}"),
+                "like": "" if like is None else number(like.value, places),
+            }
+        )
+    return rows
+
+
+def _families(digest: Digest, figures: Mapping[tuple[str, str], Markup]) -> list[_Family]:
+    families = []
+    for name, members in digest.families:
+        metrics = [metric for metric in members if metric != digest.headline]
+        if not metrics:
+            continue
+        reasons = _reasons(digest, metrics)
+        rows = [
+            _Row(
+                generator,
+                generator in digest.floors,
+                any(generator in digest.best(metric) for metric in metrics),
+                tuple(_cell(digest, generator, metric, reasons) for metric in metrics),
+            )
+            for generator in (*digest.order, *digest.floors)
+        ]
+        forests = [figures[key] for metric in metrics if (key := ("forest", metric)) in figures]
+        directions = dict.fromkeys(
+            f"{direction(digest.better(metric))} ({variant_of(metric)})"
+            if len({digest.better(other) for other in metrics}) > 1
+            else direction(digest.better(metric))
+            for metric in metrics
+        )
+        columns = tuple(variant_of(metric) or metric for metric in metrics)
+        families.append(
+            _Family(name, slug(name), "", columns, "; ".join(directions), tuple(rows), tuple(reasons), tuple(forests))
+        )
+    return families
+
+
+def _cell(digest: Digest, generator: str, metric: str, reasons: Sequence[str]) -> _Cell:
+    estimate = digest.estimate(generator, metric)
+    if estimate is None:
+        cell = digest.cells.get((generator, metric))
+        reason = digest.reason(cell) if cell is not None else None
+        return _Cell(MISSING, note=reasons.index(reason) + 1 if reason in reasons else None)
+    places = digest.places(metric)
+    value, width = value_and_half_width(estimate, places)
+    like = digest.matched(generator, metric)
+    shown = "" if like is None else number(like.value, places)
+    return _Cell(value, width, shown, generator in digest.best(metric))
+
+
+def _reasons(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    return [reason for reason, _ in digest.errors(metrics)]
+
+
+def _pair_tables(digest: Digest) -> list[tuple[str, int, tuple[dict[str, Any], ...]]]:
+    """Return (metric, number of separated pairs, rows) for every metric with pairs, the headline first."""
+    tables = []
+    for metric in sorted(digest.comparison.metrics, key=lambda metric: metric != digest.headline):
+        pairs = digest.pairs(metric)
+        if pairs:
+            rows = tuple(_pair_row(digest, pair) for pair in pairs)
+            tables.append((metric, sum(digest.separated(pair) for pair in pairs), rows))
+    return tables
+
+
+def _pair_row(digest: Digest, pair: PairDifference) -> dict[str, Any]:
+    places = digest.places(pair.metric)
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "difference": number(pair.difference, places, sign=True),
+        "interval": "" if pair.low is None else f"[{number(pair.low, places)}, {number(pair.high, places)}]",
+        "p": p_value(pair.p_adjusted),
+        "separated": digest.separated(pair),
+    }

@@ -1,0 +1,104 @@
+"""From a matplotlib figure to SVG: reproducible bytes, text as text, and colours that a page can turn into variables.
+
+Colours: two hues of Okabe and Ito, "Color Universal Design" (2008), darkened until they read as text on white.
+"""
+
+import io
+import re
+import warnings
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+__all__ = [
+    "GENERATED",
+    "INK",
+    "MUTED",
+    "PALETTE",
+    "REAL",
+    "RULE",
+    "SETTINGS",
+    "canvas",
+    "slug",
+    "to_inline",
+    "to_svg",
+]
+
+INK = "#1c2127"
+MUTED = "#5d6875"
+RULE = "#d3d8de"
+REAL = "#0b659f"
+GENERATED = "#bf4a06"
+PALETTE = {"ink": INK, "muted": MUTED, "rule": RULE, "real": REAL, "generated": GENERATED}
+SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "textassay",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 8.5,
+    "axes.unicode_minus": True,
+    "text.parse_math": False,
+}
+_NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
+_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+def canvas(width: float, height: float, *, left: float, right: float, top: float, bottom: float) -> tuple[Figure, Axes]:
+    """Return a transparent figure of `width` by `height` inches and its axes inside the margins, also in inches."""
+    figure = Figure(figsize=(width, height))
+    FigureCanvasSVG(figure)
+    axes = figure.add_axes(
+        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+    )
+    axes.patch.set_visible(False)
+    figure.patch.set_visible(False)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(RULE)
+    axes.tick_params(color=RULE, labelcolor=MUTED, length=3, width=0.8, labelsize=7.5, pad=2)
+    axes.set_yticks([])
+    return figure, axes
+
+
+def to_svg(figure: Figure) -> str:
+    """Return the figure as an SVG document in the reader's own sans-serif."""
+    buffer = io.StringIO()
+    with warnings.catch_warnings():
+        # Names may hold characters that the font used for measuring has not; the reader's font draws them.
+        warnings.filterwarnings("ignore", message=r"Glyph \d+", category=UserWarning)
+        warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support", category=UserWarning)
+        figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
+    return re.sub(r"'?DejaVu Sans'?(?:, sans-serif)?", _FONTS, buffer.getvalue())
+
+
+def to_inline(svg: str, *, name: str, title: str) -> str:
+    """Return `svg` as an element for a page: colours as variables, ids of its own, no size but its proportions.
+
+    Parameters
+    ----------
+    svg
+        What `to_svg` returned.
+    name
+        Prefix of its ids, distinct in the page.
+    title
+        What it shows, already escaped for an attribute.
+    """
+    start = svg.index("<svg")
+    head_end = svg.index(">", start)
+    head, body = svg[start:head_end], svg[head_end + 1 :]
+    box = re.search(r'viewBox="([^"]*)"', head)
+    assert box is not None
+    body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->|<style[^>]*>.*?</style>", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="(?!DejaVu)([^"]*)"', rf'id="{name}-\1"', body)
+    body = re.sub(r"url\(#([^)]*)\)", rf"url(#{name}-\1)", body)
+    body = re.sub(r'xlink:href="#([^"]*)"', rf'href="#{name}-\1"', body)
+    for variable, colour in PALETTE.items():
+        body = body.replace(colour, f"var(--{variable})")
+    width = float(box[1].split()[2])
+    return f'<svg viewBox="{box[1]}" role="img" aria-label="{title}" style="--natural: {width:g}">{body.strip()}'
+
+
+def slug(text: str) -> str:
+    """Return `text` in lower-case letters, digits and hyphens, at most 60 of them, for file names and ids."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "unnamed"

@@ -1,0 +1,246 @@
+"""Tables for files: CSV in long format with full precision, Markdown, and papers' layout over several runs."""
+
+import csv
+import io
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from textassay.comparison.comparison import Comparison
+from textassay.errors import OptionError
+from textassay.report.answer import answer, command_line, direction, scope
+from textassay.report.digest import Digest, printable, variant_of
+from textassay.report.number import MISSING, decimals, interval, level, number, p_value, value_and_half_width
+
+__all__ = ["RESULT_COLUMNS", "runs_frame", "runs_table", "to_csv", "to_markdown"]
+
+RESULT_COLUMNS = (
+    "generator",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "level",
+    "interval_method",
+    "unit",
+    "better",
+    "n_generated",
+    "n_real",
+    "rank_low",
+    "rank_high",
+    "matched_value",
+    "matched_low",
+    "matched_high",
+    "error",
+    "signature",
+)
+
+
+def to_csv(comparison: Comparison) -> str:
+    """Return one line a generator and metric, in full precision; what is missing or undefined is empty."""
+    digest = Digest(comparison)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(RESULT_COLUMNS)
+    for result in comparison.to_dict()["results"]:
+        rank = digest.ranks.get((result["generator"], result["metric"]))
+        matched = result["matched"] or {}
+        sizes = result["sizes"] or {}
+        row: dict[str, Any] = {
+            **result,
+            "n_generated": sizes.get("n_generated"),
+            "n_real": sizes.get("n_real"),
+            "rank_low": None if rank is None else rank.low,
+            "rank_high": None if rank is None else rank.high,
+            "matched_low": matched.get("low"),
+            "matched_high": matched.get("high"),
+        }
+        writer.writerow(["" if row[column] is None else row[column] for column in RESULT_COLUMNS])
+    return buffer.getvalue()
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """Return the comparison as a Markdown document: the answer, the findings, one table a family, the pairs."""
+    digest = Digest(comparison)
+    lines = ["# How far the generated text is from the real text", "", " ".join(map(_escape, answer(digest))), ""]
+    lines += [f"- {label}: {_escape(text)}" for label, text in scope(digest)]
+    lines += _findings(digest)
+    if digest.headline is not None:
+        lines += ["", f"## {_escape(digest.headline)}", "", *_headline(digest, digest.headline)]
+    for family, metrics in digest.families:
+        shown = [metric for metric in metrics if metric != digest.headline]
+        if shown:
+            lines += ["", f"## {_escape(family)}", "", *_family(digest, shown)]
+            reasons = digest.errors(shown)
+            lines += ["", *(f"- {MISSING}: {_escape(reason)}" for reason, _ in reasons)] if reasons else []
+    lines += _pairs(digest)
+    lines += ["", "## To repeat it", "", "    " + printable(command_line(digest)), ""]
+    return "\n".join(lines)
+
+
+def runs_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """Return mean and spread of every cell over runs that differ in their seed.
+
+    Parameters
+    ----------
+    comparisons
+        At least one; every seed once. A cell counts the runs in which it has a value.
+
+    Returns
+    -------
+    DataFrame
+        Columns `generator`, `metric`, `mean`, `sd` (over runs, ddof 1; NaN for one run) and `n_runs`.
+
+    Raises
+    ------
+    OptionError
+        If there is no run, or two runs have the same seed and so no spread between them.
+    """
+    seeds = [comparison.seed for comparison in comparisons]
+    if not seeds:
+        raise OptionError("a table over runs needs at least one comparison, got none")
+    if len(set(seeds)) < len(seeds):
+        raise OptionError(f"every run must have its own seed, got {', '.join(map(str, seeds))}")
+    values: dict[tuple[str, str], list[float]] = {}
+    for comparison in comparisons:
+        for result in comparison.results:
+            cell = values.setdefault((result.generator, result.metric), [])
+            if result.estimate is not None and math.isfinite(result.estimate.value):
+                cell.append(result.estimate.value)
+    rows = [
+        (
+            *cell,
+            statistics.fmean(runs) if runs else math.nan,
+            statistics.stdev(runs) if len(runs) > 1 else math.nan,
+            len(runs),
+        )
+        for cell, runs in values.items()
+    ]
+    return pd.DataFrame(rows, columns=["generator", "metric", "mean", "sd", "n_runs"])
+
+
+def runs_table(comparisons: Sequence[Comparison]) -> str:
+    """Return papers' layout in Markdown: generators by metrics, cells "mean ± standard deviation" over the runs."""
+    frame = runs_frame(comparisons)
+    digest = Digest(comparisons[0])
+    metrics = list(dict.fromkeys(frame["metric"]))
+    cells = {(row.generator, row.metric): row for row in frame.itertuples()}
+    rows = []
+    for generator in (*digest.order, *digest.floors):
+        row = [_escape(generator)]
+        for metric in metrics:
+            cell = cells.get((generator, metric))
+            row.append(MISSING if cell is None else _mean_and_spread(cell.mean, cell.sd))
+        rows.append(row)
+    note = f"Mean ± standard deviation over {len(comparisons)} runs with different seeds."
+    return "\n".join([*_table(["generator", *map(_escape, metrics)], rows), "", note, ""])
+
+
+def _mean_and_spread(mean: Any, spread: Any) -> str:
+    places = decimals(float(mean), float(spread))
+    width = "" if math.isnan(spread) else f" ± {number(float(spread), places)}"
+    return number(float(mean), places) + width
+
+
+def _headline(digest: Digest, metric: str) -> list[str]:
+    places = digest.places(metric)
+    header = [
+        "generator",
+        metric,
+        f"{level(digest.comparison.level)} interval",
+        "at least",
+        "p",
+        "rank",
+        "at floor size",
+    ]
+    rows = []
+    for generator in (*digest.order, *digest.floors):
+        estimate = digest.estimate(generator, metric)
+        bound = digest.detail(generator, metric, "certified_bound")
+        p = digest.detail(generator, metric, "p_value")
+        like = digest.matched(generator, metric)
+        rows.append(
+            [
+                _marked(digest, generator, metric, _escape(generator)),
+                MISSING if estimate is None else number(estimate.value, places),
+                "" if estimate is None else interval(estimate.interval, places),
+                "" if bound is None else number(bound.get("value"), places),
+                "" if p is None else p_value(p),
+                digest.rank_text(generator, metric),
+                "" if like is None else number(like.value, places),
+            ]
+        )
+    reasons = [f"- {MISSING}: {_escape(reason)}" for reason, _ in digest.errors([metric])]
+    notes = f"{direction(digest.better(metric)).capitalize()}; bold: none is significantly better."
+    return [*_table(header, rows), "", notes, *(["", *reasons] if reasons else [])]
+
+
+def _family(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    rows = []
+    for generator in (*digest.order, *digest.floors):
+        row = [_escape(generator)]
+        for metric in metrics:
+            estimate = digest.estimate(generator, metric)
+            places = digest.places(metric)
+            value, width = (MISSING, "") if estimate is None else value_and_half_width(estimate, places)
+            cell = _marked(digest, generator, metric, value) + (f" ± {width}" if width else "")
+            like = None if generator in digest.floors else digest.matched(generator, metric)
+            row.append(cell if like is None else f"{cell} ({number(like.value, places)})")
+        rows.append(row)
+    header = ["generator", *(_escape(variant_of(metric) or metric) for metric in metrics)]
+    better = "; ".join(dict.fromkeys(direction(digest.better(metric)) for metric in metrics))
+    note = f"{better.capitalize()}. In brackets: the value at the size of the (real) row, to compare with that row."
+    return [*_table(header, rows), "", note]
+
+
+def _findings(digest: Digest) -> list[str]:
+    lines = ["", "## What to worry about", ""]
+    for group in digest.grouped_findings():
+        for finding in group:
+            lines.append(f"- **{finding.severity}** {_escape(finding.generator)}: {_escape(finding.message)}")
+        lines.append(f"    - do: {_escape(group[0].remedy)}")
+    lines += [f"- {_escape(warning)}" for warning in dict.fromkeys(digest.comparison.warnings)]
+    return lines if len(lines) > 3 else [*lines, "Nothing was found."]
+
+
+def _pairs(digest: Digest) -> list[str]:
+    metric = digest.headline
+    pairs = () if metric is None else digest.pairs(metric)
+    if not pairs or metric is None:
+        return []
+    places = digest.places(metric)
+    rows = [
+        [
+            _escape(pair.a),
+            _escape(pair.b),
+            number(pair.difference, places, sign=True),
+            "" if pair.low is None else f"[{number(pair.low, places)}, {number(pair.high, places)}]",
+            p_value(pair.p_adjusted),
+            "yes" if digest.separated(pair) else "no",
+        ]
+        for pair in pairs
+    ]
+    return [
+        "",
+        f"## Pairs by {_escape(metric)}",
+        "",
+        *_table(["a", "b", "a - b", "interval", "p adjusted", "separated"], rows),
+    ]
+
+
+def _marked(digest: Digest, generator: str, metric: str, text: str) -> str:
+    return f"**{text}**" if generator in digest.best(metric) else text
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    rule = ["---", *("---:" for _ in header[1:])]
+    return [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
+
+
+def _escape(text: str) -> str:
+    """Return `text` with everything that Markdown or HTML would interpret made plain."""
+    plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "".join(f"\\{character}" if character in "\\`*_[]|#~" else character for character in plain)

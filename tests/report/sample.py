@@ -1,0 +1,185 @@
+"""Made-up comparisons to draw: three generators, twelve, one; missing cells; text that tries to break out."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, RealText, Result
+from textassay.corpus.inspection import Finding
+from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
+
+METRICS: dict[str, Better] = {
+    "dd": "lower",
+    **{f"bleu(order={order})": "higher" for order in (2, 3, 4, 5)},
+    **{f"self-bleu(order={order})": "closer" for order in (2, 3, 4, 5)},
+    **{f"distinct-n(order={order})": "closer" for order in (1, 2, 3)},
+    "length": "lower",
+    "vocabulary(of=tokens)": "closer",
+    "vocabulary(of=types)": "neither",
+}
+REVIEWS = (
+    "AttentionAC GoogleLM LeakGAN MLE_SeqGAN NoAttentionAC RankGAN SS SeqGAN SkipConnectionsAC "
+    "WordRNN05 WordRNN07 WordRNN10"
+).split()
+HOSTILE = (
+    "<script>alert('x')</script> & <img src=x onerror=alert(1)>",
+    '=HYPERLINK("http://example.org","click")',
+    "a" * 400,
+    "שלום עולם \u202eevil\u202c مرحبا",
+    "👩‍👩‍👧 emoji, \"quotes\", 'more', and\na line break",
+    "\x1b[31mred\x1b[0m \x07 [bold]markup[/bold]",
+    "{{ 7 * 7 }} {% raw %}",
+)
+N = 40
+
+
+def make_comparison(
+    generators: tuple[str, ...] = ("trigram", "5-gram", "shuffler"),
+    *,
+    heldout: bool = False,
+    missing: bool = False,
+    findings: tuple[Finding, ...] = (),
+    seed: int = 0,
+    n_sentences: int = 10_000,
+) -> Comparison:
+    """Return a comparison whose generators are farther from real text the later they come."""
+    rng = np.random.default_rng(seed)
+    floors = (FLOOR, HELDOUT) if heldout else (FLOOR,)
+    results: list[Result] = []
+    pairs: list[PairDifference] = []
+    ranks: list[Rank] = []
+    for metric, better in METRICS.items():
+        values: dict[str, float] = {}
+        for row, name in enumerate((*floors, *generators)):
+            place = 0 if name in floors else row
+            value = _value(better, place, len(generators)) + rng.normal(0, 0.002)
+            values[name] = value
+            gone = missing and name == generators[-1] and metric.startswith(("self-bleu", "length"))
+            size = n_sentences // 2 if name == FLOOR else n_sentences
+            estimate = _estimate(metric, better, value, name, size, rng)
+            if missing and metric == "bleu(order=5)" and name == generators[0]:
+                estimate = _estimate(metric, better, math.nan, name, n_sentences, rng)
+            matched = _estimate(metric, better, value + 0.01, name, n_sentences // 2, rng)
+            results.append(
+                Result(
+                    name,
+                    metric,
+                    better,
+                    None if gone else estimate,
+                    None if gone or name in floors else matched,
+                    f"{metric} needs at least 50 sentences a side, {name} has 12" if gone else None,
+                )
+            )
+        for i, a in enumerate(generators):
+            for b in generators[i + 1 :]:
+                difference = values[a] - values[b]
+                p = min(1.0, math.exp(-abs(difference) / 0.008))
+                pairs.append(PairDifference(metric, a, b, difference, difference - 0.01, difference + 0.01, p, p))
+        if better != "neither":
+            ranks += _ranks(metric, better, generators, values)
+    return Comparison(
+        version="0.1.0",
+        real=RealText("real.txt", n_sentences, "abc123"),
+        generators=generators,
+        metrics=tuple(METRICS),
+        results=tuple(results),
+        pairs=tuple(pairs),
+        ranks=tuple(ranks),
+        findings=findings,
+        warnings=("bleu(order=5) of trigram: 3 sentences are empty",) if missing else (),
+        level=0.95,
+        seed=seed,
+    )
+
+
+def make_findings(generators: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Return two warnings of one kind and a note, with hostile examples."""
+    glued = [
+        Finding(
+            "glued-punctuation",
+            "warning",
+            name,
+            f"{9120 - 10 * i:,} of 10,000 generated sentences end in punctuation glued to the word (real: 12 of 10,000)",
+            9120 - 10 * i,
+            12,
+            10_000,
+            10_000,
+            f"the cat sat. {HOSTILE[0]}",
+            "the cat sat .",
+            "Repair both sides alike with --normalize, or tokenise with --tokenizer words.",
+        )
+        for i, name in enumerate(generators[:2])
+    ]
+    note = Finding(
+        "repeated-sentences", "note", generators[-1], "212 of 10,000 sentences repeat another", 212, 3, 10_000, 10_000,
+        HOSTILE[3], None, "Nothing needs doing if the generator really draws them.",
+    )  # fmt: skip
+    return (note, *glued)
+
+
+def make_texts(generators: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """Return `N` sentences a side, the first ones hostile; the real text's under its row's name."""
+    words = ["".join(pair) for pair in zip("abcdefghij", "klmnopqrst", strict=True)]
+    texts = {}
+    for name in (FLOOR, *generators):
+        plain = [f"{name} sentence {number} {words[number % 10]} ." for number in range(N - len(HOSTILE))]
+        texts[name] = [*HOSTILE, *plain]
+    return texts
+
+
+def _value(better: Better, place: int, n: int) -> float:
+    far = place / (n + 1)
+    return {"lower": 0.01 + 0.9 * far, "higher": 0.9 - 0.6 * far, "closer": 0.3 + 0.4 * far, "neither": 0.4}[better]
+
+
+def _estimate(
+    metric: str, better: Better, value: float, name: str, size: int, rng: np.random.Generator
+) -> Estimate:  # fmt: skip
+    details: dict[str, object] = {}
+    evidence = None
+    if metric == "dd":
+        real = np.histogram(rng.beta(3 + 4 * value, 3, size), bins=40, range=(0, 1))[0]
+        generated = np.histogram(rng.beta(3, 3 + 4 * value, size), bins=40, range=(0, 1))[0]
+        details = {
+            "certified_bound": {"value": max(0.0, value - 0.03), "level": 0.95, "fold": 0},
+            "p_value": 0.34 if name == FLOOR else 0.001,
+            "dd_distinct_texts": value - 0.01,
+            "sd_seeds": 0.002,
+            "score_histogram": {
+                "edges": np.linspace(0, 1, 41).tolist(),
+                "real": real.tolist(),
+                "generated": generated.tolist(),
+            },
+        }
+        evidence = Evidence(None, None, rng.uniform(size=N), rng.uniform(size=N))
+    elif metric.startswith("bleu"):
+        evidence = Evidence(None, None, None, rng.uniform(size=N))
+    return Estimate(
+        metric=metric,
+        value=value,
+        interval=Interval(value - 0.012, value + 0.011, 0.95, "newcombe"),
+        unit="fraction",
+        better=better,
+        sizes={"n_generated": size, "n_real": size},
+        signature=Signature({"metric": metric, "tok": "whitespace", "n": f"{size}+{size}", "seed": "0", "v": "0.1.0"}),
+        details=details,
+        evidence=evidence,
+    )
+
+
+def _ranks(metric: str, better: Better, generators: tuple[str, ...], values: Mapping[str, float]) -> list[Rank]:
+    def badness(name: str) -> float:
+        if better == "closer":
+            return abs(values[name] - values[FLOOR])
+        return -values[name] if better == "higher" else values[name]
+
+    return [
+        Rank(
+            name,
+            metric,
+            1 + sum(badness(other) < badness(name) - 0.024 for other in generators),
+            len(generators) - sum(badness(other) > badness(name) + 0.024 for other in generators),
+        )
+        for name in generators
+    ]
