@@ -20,7 +20,10 @@ class Metric(Protocol):
     computes those once. `measure` is the three in a row for those who have one metric.
     """
 
-    level: float
+    @property
+    def level(self) -> float:
+        """Of the confidence interval, such as 0.95."""
+        ...
 
     @property
     def name(self) -> str:
