@@ -185,6 +185,8 @@ def _convert(text: str, kind: Any, where: str) -> Any:
         if text not in get_args(kind):
             raise unknown_name(f"value of {where}", text, get_args(kind))
         return text
+    if str in get_args(kind):  # a name here, an object from Python
+        kind = str
     try:
         return {int: int, float: float, str: str}[kind](text)
     except ValueError:
