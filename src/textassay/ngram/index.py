@@ -118,8 +118,12 @@ class NgramIndex:
         """
         if not 1 <= order <= self.max_order:
             raise OptionError(f"order must be between 1 and {self.max_order}, got {order}")
-        ids: Ids = self._all_ids(corpus, order)[-1]
+        ids: Ids = self._ids_up_to(corpus, order)[-1]
         return ids
+
+    def all_ids(self, corpus: Corpus) -> Ids:
+        """Return `ids` of every order, shape (max_order, T)."""
+        return self._ids_up_to(corpus, self.max_order)
 
     def count_matrix(self, corpus: Corpus) -> csr_matrix:
         """Return how often each n-gram of the index stands in each sentence.
@@ -130,7 +134,7 @@ class NgramIndex:
             Shape (N, n_features), float64, indices sorted; features are numbered order after order, ids within.
             N-grams that are not in the index are left out.
         """
-        ids = self._all_ids(corpus, self.max_order)
+        ids = self.all_ids(corpus)
         data, indices, indptr = _count(ids, corpus.offsets, self._firsts)
         return csr_matrix((data, indices, indptr), shape=(len(corpus), self.n_features))
 
@@ -150,7 +154,7 @@ class NgramIndex:
         """Return the n-gram of column `feature` of `count_matrix`, its tokens joined by spaces."""
         return " ".join(self.tokens(feature))
 
-    def _all_ids(self, corpus: Corpus, max_order: int) -> Ids:
+    def _ids_up_to(self, corpus: Corpus, max_order: int) -> Ids:
         _check_vocabulary(corpus, self._vocabulary)
         ids = np.zeros((max_order + 1, len(corpus.tokens)), dtype=np.int32)  # row 0: the empty n-gram, id 0 everywhere
         for order in range(1, max_order + 1):

@@ -21,7 +21,7 @@ from scipy import stats
 from textassay.errors import OptionError
 from textassay.estimate import Interval
 
-__all__ = ["N_GROUPS", "assign_groups", "cluster_terms", "jackknife_terms", "terms_interval"]
+__all__ = ["N_GROUPS", "assign_groups", "cluster_terms", "jackknife_terms", "sole_groups", "terms_interval"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -108,6 +108,29 @@ def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> Fl
     steps = (1 - weights) / weights * (value - replicates)
     deviations = steps - float(weights @ steps)
     return np.asarray(value + deviations * np.sqrt((n_groups - 1) * weights / (1 - weights)), dtype=np.float64)
+
+
+def sole_groups(kinds: npt.NDArray[np.int32], groups: IntArray, n_kinds: int) -> IntArray:
+    """Return the one group in which each kind of item stands: what is lost with a group, such as its own words.
+
+    Parameters
+    ----------
+    kinds
+        Kind of each item, from 0 to `n_kinds` - 1, shape (n_items,).
+    groups
+        Jackknife group of each item, shape (n_items,).
+    n_kinds
+        Number of kinds.
+
+    Returns
+    -------
+    IntArray
+        Shape (n_kinds,); -1 for a kind that stands in several groups or in none.
+    """
+    sole = np.full(n_kinds, -1, dtype=np.int64)
+    sole[kinds] = groups
+    sole[kinds[sole[kinds] != groups]] = -1
+    return sole
 
 
 def cluster_terms(values: FloatArray, units: IntArray | None = None) -> FloatArray | None:
