@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from textassay.errors import OptionError
-from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, sole_groups, terms_interval
 
 
 def _variance(terms: np.ndarray) -> float:
@@ -148,3 +148,9 @@ def test_intervals_of_a_mean_cover(skewed: bool) -> None:
         assert interval is not None
         covered += interval.low <= 1.0 <= interval.high
     assert 0.93 <= covered / n_runs <= 0.97
+
+
+def test_sole_groups_name_the_only_group_of_a_kind() -> None:
+    kinds = np.array([0, 1, 0, 2, 2, 1, 0], dtype=np.int32)
+    groups = np.array([5, 1, 5, 3, 3, 2, 5])
+    assert sole_groups(kinds, groups, 4).tolist() == [5, -1, 3, -1]
