@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up import sentences, shuffled
 
+from made_up import sentences, shuffled
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
 from textassay.comparison.run import compare
 from textassay.errors import InputError, OptionError, TooFewSentencesError

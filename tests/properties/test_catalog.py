@@ -5,8 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from made_up import sentences, shuffled
 
+from made_up import sentences, shuffled
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
