@@ -33,10 +33,10 @@ def read_parquet(path: Path, column: str | None, group_column: str | None) -> Ro
         content = arrow.BufferReader(gzip.decompress(path.read_bytes())) if path.suffix.lower() == ".gz" else path
         try:
             with parquet.ParquetFile(content) as file:
-                names = _leaves(arrow, file.schema_arrow)
-                wanted = [choose_column(list(names), column, str(path))]
+                names = list(_leaves(arrow, file.schema_arrow))
+                wanted = [choose_column(names, column, str(path))]
                 if group_column is not None:
-                    wanted.append(choose_column(list(names), group_column, str(path)))
+                    wanted.append(choose_column(names, group_column, str(path)))
                 batches = file.iter_batches(columns=[name.split(".")[0] for name in wanted])
                 return _collect(arrow, batches, wanted, str(path))
         except arrow.ArrowInvalid as error:

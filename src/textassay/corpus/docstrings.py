@@ -21,18 +21,14 @@ _SHARE_OF_WORDS = 0.65  # of the tokens, below which a sentence is code or a tab
 _SHARE_OF_WORDS_LOWER = 0.8  # the same for one that begins in lower case
 _BULLET = re.compile(r"(?:[-*+\u2022]|--|o|\(?[0-9a-zA-Z]{1,2}[.)])\s+")
 _DOCTEST = re.compile(r">>>|\.\.\.(?:\s|$)")
-_NO_PROSE = re.compile(
-    r"^\.\.\s|^:\w[^:]*:(?:\s|$)|^[@#$%]|[-=+|_~*^]{3}|\S\s{3,}\S"  # directive, field, comment, rule, columns
-    r"|^\S+(?:\s+--?|\s*:|\s*=)\s|\s:$"  # a list of definitions
-    r"|->|^[\w.]+\([^)]*\)[^.!?]*$|\s=\s|==|[][{}<>=*|@$#^~`\\]"  # signatures and code
-)
+_NO_PROSE = re.compile(r"^\S+ (?:-|--|:) | :$|[][{}<>=*|@$#^~`\\]")  # an entry of a list of definitions; code
 _MARKUP = (
     (re.compile(r"^\s*(?:Args|Example|Internal|NOTE|Note|Raises|Returns|See|Warning)\s*:+\s+"), ""),
     (re.compile(r":[\w:+-]+:`[~!]?([^`<]*?)(?:\s*<[^`>]*>)?`"), r"\1"),  # :class:`Name`
     (re.compile(r"``([^`]*)``|`([^`']*)[`']_{0,2}"), r"\1\2"),  # ``code``, `name` and `name'
     (re.compile(r"(?<![\w*])\*{1,2}([A-Za-z_][\w ]*)\*{1,2}(?![\w*])"), r"\1"),  # *name*, **word**
     (re.compile(r"(?<![\w'])'([\w.]+(?:\(\))?)'(?![\w'])"), r"\1"),  # 'name'
-    (re.compile(r"\s+-{1,2}\s+"), " - "),
+    (re.compile(r"\s+-{1,3}\s+"), " - "),
     (re.compile(r"\s+"), " "),
 )
 _ABBREVIATIONS = "".join(

@@ -55,7 +55,10 @@ def download(url: str, *, sha256: str | None = None, progress: bool = False) -> 
         )
     except (requests.RequestException, OSError) as error:
         response = getattr(error, "response", None)
-        reason = type(error).__name__ if response is None else f"{response.status_code} {response.reason}"
+        reason = type(error).__name__
+        if response is not None:
+            reason = f"{response.status_code} {response.reason}"
+            response.close()
         raise InputError(f"{url} cannot be downloaded ({reason}); check address and network") from None
     except ValueError:
         raise InputError(f"{url} has another SHA-256 than expected; the file at this address has changed") from None

@@ -1,0 +1,112 @@
+"""Parquet files and dataset folders: nested columns, groups, nulls, and what is broken."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textassay.corpus.reader import read_texts
+from textassay.errors import EmptyCorpusError, InputError
+
+arrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def write_parquet(path: Path, **columns: Any) -> Path:
+    parquet.write_table(arrow.table(columns), path)
+    return path
+
+
+def save_dataset(folder: Path, parts: list[Any], **state: Any) -> Path:
+    """Write what a dataset saved to disk consists of: Arrow streams and the file that lists them."""
+    folder.mkdir(parents=True)
+    names = [f"data-{number:05d}-of-{len(parts):05d}.arrow" for number in range(len(parts))]
+    for name, table in zip(names, parts, strict=True):
+        with arrow.OSFile(str(folder / name), "wb") as sink, arrow.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+    state = {"_data_files": [{"filename": name} for name in names], "_format_type": None, **state}
+    (folder / "state.json").write_text(json.dumps(state))
+    (folder / "dataset_info.json").write_text("{}")
+    return folder
+
+
+def message_of(path: Path, **columns: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read_texts(path, **columns)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
+def test_every_type_of_string_is_read(tmp_path: Path, kind: str) -> None:
+    array = arrow.array(["a", "b", "a"])
+    column = array.dictionary_encode() if kind == "dictionary" else array.cast(kind)
+    assert read_texts(write_parquet(tmp_path / "f.parquet", text=column)).texts == ("a", "b", "a")
+
+
+def test_nested_columns_and_groups(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "f.parquet", a=[{"b": "x", "c": 1}, {"b": "y", "c": 2}], doc=[8, 3])
+    file = read_texts(path, column="a.b", group_column="doc")
+    assert file.texts == ("x", "y")
+    assert file.groups is not None
+    assert file.groups.tolist() == [0, 1]
+    assert message_of(path, column="a.x").endswith("has no column 'a.x'; it has: a.b, a.c, doc")
+
+
+def test_nulls_and_other_types_are_errors(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "f.parquet", text=["a", "b", None], n=[1, 2, 3])
+    assert message_of(path) == f"{path} row 3: 'text' is null; leave the row out or fill it in"
+    assert message_of(path, column="n") == f"{path}: column 'n' must hold strings, got int64"
+    nested = write_parquet(tmp_path / "g.parquet", a=arrow.array([{"b": "x"}, None]))
+    assert message_of(nested, column="a.b") == f"{nested} row 2: 'a.b' is null; leave the row out or fill it in"
+
+
+def test_broken_and_empty_files(tmp_path: Path) -> None:
+    broken = tmp_path / "f.parquet"
+    broken.write_bytes(b"PAR1 no parquet")
+    assert "is no intact Parquet file" in message_of(broken)
+    broken.write_bytes(b"")
+    assert "is no intact Parquet file" in message_of(broken)
+    with pytest.raises(EmptyCorpusError, match="has no row"):
+        read_texts(write_parquet(tmp_path / "g.parquet", text=arrow.array([], arrow.string())))
+    (tmp_path / "h.parquet.gz").write_bytes(b"plain")
+    assert "no intact gzip file" in message_of(tmp_path / "h.parquet.gz")
+
+
+def test_a_dataset_folder_is_read_part_by_part(tmp_path: Path) -> None:
+    parts = [arrow.table({"text": ["a", "b", "c"], "doc": [1, 1, 2]}), arrow.table({"text": ["d"], "doc": [2]})]
+    folder = save_dataset(tmp_path / "saved", parts)
+    file = read_texts(folder, group_column="doc")
+    assert (file.texts, file.name, file.path) == (("a", "b", "c", "d"), "saved", folder)
+    assert file.groups is not None
+    assert file.groups.tolist() == [0, 0, 1, 1]
+
+
+def test_a_dict_of_splits_names_them(tmp_path: Path) -> None:
+    save_dataset(tmp_path / "saved" / "train", [arrow.table({"text": ["a"]})])
+    (tmp_path / "saved" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    assert message_of(tmp_path / "saved") == (
+        f"{tmp_path / 'saved'} holds several splits; give one: {tmp_path / 'saved' / 'train'}, "
+        f"{tmp_path / 'saved' / 'test'}"
+    )
+    assert read_texts(tmp_path / "saved" / "train").texts == ("a",)
+
+
+def test_broken_dataset_folders(tmp_path: Path) -> None:
+    table = arrow.table({"text": ["a"]})
+    selected = save_dataset(tmp_path / "selected", [table], _indices_data_files=[{"filename": "indices.arrow"}])
+    assert "save it again after flatten_indices()" in message_of(selected)
+    missing = save_dataset(tmp_path / "missing", [table])
+    (missing / "data-00000-of-00001.arrow").unlink()
+    assert "cannot be read" in message_of(missing)
+    broken = save_dataset(tmp_path / "broken", [table])
+    (broken / "data-00000-of-00001.arrow").write_bytes(b"no arrow at all here")
+    assert "no intact Arrow stream" in message_of(broken)
+    state = save_dataset(tmp_path / "state", [table])
+    (state / "state.json").write_text("{")
+    assert "state.json is broken" in message_of(state)
+    (state / "state.json").write_text("[]")
+    assert "it must hold a JSON object" in message_of(state)
+    (state / "state.json").write_text("{}")
+    assert "lists no data file" in message_of(state)

@@ -1,0 +1,112 @@
+"""Sentences that come from Python: what is taken, and what is wrong is said with its position."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.texts import TextFile, as_texts, choose_column
+from textassay.errors import InputError, OptionError
+
+SENTENCES = ("a b", "", "c")
+
+
+def generate() -> Iterator[str]:
+    yield from SENTENCES
+
+
+class PolarsLike:
+    """Has what a polars series has: `to_list`."""
+
+    def to_list(self) -> list[str]:
+        return list(SENTENCES)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        list(SENTENCES),
+        SENTENCES,
+        generate(),
+        dict.fromkeys(SENTENCES).keys(),
+        np.array(SENTENCES),
+        np.array(SENTENCES, dtype=object),
+        pd.Series(SENTENCES),
+        pd.Series(SENTENCES, index=[5, 6, 7]),
+        pd.Series(SENTENCES, dtype="category"),
+        pd.DataFrame({"sentence": SENTENCES, "id": [1, 2, 3]}),
+        pd.DataFrame({"whatever": SENTENCES}),
+        PolarsLike(),
+        TextFile("x", SENTENCES),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_every_kind_of_source_gives_the_same_sentences(source: Any) -> None:
+    assert as_texts(source, "real").texts == SENTENCES
+    assert {type(text) for text in as_texts(source, "real").texts} <= {str}
+
+
+def test_arrow_columns_and_tables() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    assert as_texts(arrow.array(SENTENCES), "real").texts == SENTENCES
+    table = arrow.table({"text": SENTENCES, "n": [1, 2, 3]})
+    assert as_texts(table, "real").texts == SENTENCES
+    with pytest.raises(InputError, match=r"real\[1\] is missing"):
+        as_texts(arrow.array(["a", None]), "real")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("one sentence", r"^real: expected many sentences, got one str; put it in a list$"),
+        (b"bytes", r"^real: expected many sentences, got one bytes"),
+        ({"a": ["b"]}, r"^real: expected an iterable of str, got a dict"),
+        (7, r"^real: expected an iterable of str, got int$"),
+        (np.array("x"), r"^real: expected an iterable of str, got str$"),
+        (["a", 3], r"^real\[1\] must be a str, got int$"),
+        (["a", b"b"], r"^real\[1\] must be a str, got bytes$"),
+        (["a", "b", None], r"^real\[2\] is missing \(None\)"),
+        (pd.Series(["a", np.nan]), r"^real\[1\] is missing \(nan\)"),
+        (pd.Series(["a", pd.NA], dtype="string"), r"^real\[1\] is missing \(<NA>\)"),
+        ([["a"], ["b"]], r"^real\[0\] must be a str, got list$"),
+    ],
+)
+def test_what_is_no_sentence_is_named_with_its_position(source: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        as_texts(source, "real")
+
+
+def test_a_string_is_no_corpus() -> None:
+    with pytest.raises(InputError, match="got one str"):
+        Corpus.from_texts("a b c")
+
+
+def test_columns_of_a_table() -> None:
+    frame = pd.DataFrame({"a": ["x", "y", "z"], "b": ["k", "l", "m"], "doc": [9, 4, 9]})
+    file = as_texts(frame, "real", column="b", group_column="doc")
+    assert file.texts == ("k", "l", "m")
+    assert file.groups is not None
+    assert file.groups.tolist() == [0, 1, 0]
+    with pytest.raises(InputError, match=r"^real has no column 'c'; it has: a, b, doc$"):
+        as_texts(frame, "real", column="c")
+    with pytest.raises(InputError, match=r"^real: which column holds the sentences\? .*a, b, doc$"):
+        as_texts(frame, "real")
+    with pytest.raises(OptionError, match="a list has none"):
+        as_texts(["a"], "real", column="b")
+    frame.loc[1, "doc"] = np.nan
+    with pytest.raises(InputError, match=r"real groups\[1\] is missing"):
+        as_texts(frame, "real", column="b", group_column="doc")
+
+
+def test_which_column_is_meant() -> None:
+    assert choose_column(["anything"], None, "f") == "anything"
+    assert choose_column(["id", "text", "label"], None, "f") == "text"
+    with pytest.raises(InputError, match="which column"):
+        choose_column(["text", "content"], None, "f")
+    with pytest.raises(InputError, match=r"it has: none$"):
+        choose_column([], None, "f")
+    with pytest.raises(InputError, match=r"c10, c11 and 8 more$"):
+        choose_column([f"c{number}" for number in range(20)], None, "f")
