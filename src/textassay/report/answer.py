@@ -102,9 +102,19 @@ def _closest(digest: Digest, metric: str) -> str:
     else:
         named = join_words([f"{generator} ({number(digest.value(generator, metric), places)})" for generator in first])
         text = f"{named} are {superlative} by {metric} and share first place: none is significantly better"
-    if len(measured) > 2 and measured[-1] not in first:
-        text += f"; {measured[-1]} is last at {number(digest.value(measured[-1], metric), places)}"
+    last = [generator for generator in measured if _ranked_last(digest, generator, metric)]
+    values = join_words([number(digest.value(generator, metric), places) for generator in last])
+    if len(measured) > 2 and last == measured[-1:]:
+        text += f"; {last[0]} is last at {values}"
+    elif len(measured) > 2 and 0 < len(last) <= _MOST_NAMED and not set(last) & set(first):
+        text += f"; {join_words(last)} share last place at {values}"
     return f"{text}{against}."
+
+
+def _ranked_last(digest: Digest, generator: str, metric: str) -> bool:
+    """Return whether a generator is significantly better than none."""
+    rank = digest.ranks.get((generator, metric))
+    return rank is not None and rank.high == sum(ranked == metric for _, ranked in digest.ranks)
 
 
 def _passing(digest: Digest, metric: str) -> list[str]:
@@ -131,10 +141,14 @@ def _disagreement(digest: Digest, metric: str) -> list[str]:
             others.setdefault(tuple(g for g in digest.order if g in best), []).append(other)
     if not others:
         return []
-    parts = [f"{join_words(names)} by {join_words(_by_family(digest, metrics))}" for names, metrics in others.items()]
+    parts = [
+        f"{join_words(names)} {'is first' if len(names) == 1 else 'share first place'} "
+        f"by {join_words(_by_family(digest, metrics))}"
+        for names, metrics in others.items()
+    ]
     if len(parts) > _MOST_NAMED:
-        parts = [*parts[:_MOST_NAMED], f"others by {len(parts) - _MOST_NAMED} more"]
-    return [f"Not all metrics agree; these come first elsewhere: {'; '.join(parts)}."]
+        parts = [*parts[:_MOST_NAMED], f"and so on for {len(parts) - _MOST_NAMED} more"]
+    return [f"Not all metrics agree: {'; '.join(parts)}."]
 
 
 def _by_family(digest: Digest, metrics: list[str]) -> list[str]:

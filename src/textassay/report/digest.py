@@ -118,6 +118,16 @@ class Digest:
         estimate = self.estimate(generator, metric)
         return None if estimate is None else estimate.details.get(key)
 
+    def bound(self, generator: str, metric: str) -> tuple[float | None, str | None] | None:
+        """Return the certified bound, or none and why; None where the metric certifies nothing."""
+        found = self.detail(generator, metric, "certified_bound")
+        return None if found is None else (found.get("value"), found.get("reason"))
+
+    def bound_reasons(self, metric: str) -> tuple[str, ...]:
+        """Return why certified bounds are missing."""
+        bounds = [self.bound(generator, metric) for generator in (*self.order, *self.floors)]
+        return tuple(dict.fromkeys(bound[1] for bound in bounds if bound is not None and bound[1] is not None))
+
     def places(self, metric: str) -> int:
         """Return the decimals of a metric's column."""
         return places_for(self.estimate(generator, metric) for generator in self.generators)

@@ -12,10 +12,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
+from textassay.metric.catalog import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
-from textassay.report.digest import Digest, printable, shorten, variant_of
+from textassay.report.digest import Digest, family_of, printable, shorten, variant_of
 from textassay.report.figures import Drawing
-from textassay.report.number import MISSING, count, interval, level, number, p_value, value_and_half_width
+from textassay.report.number import MISSING, count, decimals, interval, level, number, p_value, value_and_half_width
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples
 from textassay.report.svg import slug, to_inline
@@ -23,6 +24,7 @@ from textassay.report.svg import slug, to_inline
 __all__ = ["to_html"]
 
 _EXAMPLE_WIDTH = 280
+_DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,15 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         findings=digest.grouped_findings(),
         warnings=tuple(dict.fromkeys(comparison.warnings)),
         headline=digest.headline,
-        headline_summary="",
+        headline_summary=_summary(digest.headline or ""),
         headline_direction="" if digest.headline is None else direction(digest.better(digest.headline)),
         head_rows=() if digest.headline is None else _headline_rows(digest, digest.headline),
         head_has=_headline_columns(digest),
         head_forest=figures.get(("forest", digest.headline or "")),
-        head_reasons=() if digest.headline is None else _reasons(digest, (digest.headline,)),
+        head_reasons=()
+        if digest.headline is None
+        else (*_reasons(digest, (digest.headline,)), *digest.bound_reasons(digest.headline)),
+        head_details=_details(digest),
         families=_families(digest, figures),
         scored=[
             (generator, generator in digest.floors, figures.get(("scores", generator)), examples.get(generator))
@@ -131,6 +136,7 @@ def _headline_columns(digest: Digest) -> dict[str, bool]:
         "bound": any(digest.detail(g, metric, "certified_bound") is not None for g in digest.generators),
         "p": any(digest.detail(g, metric, "p_value") is not None for g in digest.generators),
         "like": any(digest.matched(g, metric) is not None for g in digest.generators),
+        "distinct": any(digest.detail(g, metric, _DISTINCT) is not None for g in digest.generators),
         "rank": any((g, metric) in digest.ranks for g in digest.generators),
     }
 
@@ -140,7 +146,8 @@ def _headline_rows(digest: Digest, metric: str) -> list[dict[str, Any]]:
     rows = []
     for generator in (*digest.order, *digest.floors):
         estimate, like = digest.estimate(generator, metric), digest.matched(generator, metric)
-        bound, p = digest.detail(generator, metric, "certified_bound"), digest.detail(generator, metric, "p_value")
+        bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
+        distinct = digest.detail(generator, metric, _DISTINCT)
         size = digest.size(generator)
         rows.append(
             {
@@ -150,13 +157,35 @@ def _headline_rows(digest: Digest, metric: str) -> list[dict[str, Any]]:
                 "n": "" if size is None else count(size),
                 "value": MISSING if estimate is None else number(estimate.value, places),
                 "interval": "" if estimate is None else interval(estimate.interval, places),
-                "bound": "" if bound is None else number(bound.get("value"), places),
+                "bound": "" if bound is None else number(bound[0], places),
                 "p": "" if p is None else p_value(p),
                 "rank": digest.rank_text(generator, metric).replace("-", "\N{EN DASH}"),
+                "distinct": "" if distinct is None else number(distinct, places),
                 "like": "" if like is None else number(like.value, places),
             }
         )
     return rows
+
+
+def _details(digest: Digest) -> tuple[tuple[str, ...], list[tuple[str, list[str]]]]:
+    """Return the numbers among the headline's details: their names, and one row a generator."""
+    metric = digest.headline or ""
+    estimates = {name: digest.estimate(name, metric) for name in (*digest.order, *digest.floors)}
+    details = {name: estimate.details for name, estimate in estimates.items() if estimate is not None}
+    keys = dict.fromkeys(
+        key
+        for found in details.values()
+        for key, value in found.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    )
+    rows = [(name, [_detail(found.get(key)) for key in keys]) for name, found in details.items()]
+    return tuple(key.replace("_", " ") for key in keys), rows
+
+
+def _detail(value: Any) -> str:
+    if value is None or isinstance(value, int):
+        return MISSING if value is None else count(value)
+    return number(value, decimals(value, abs(value)))
 
 
 def _families(digest: Digest, figures: Mapping[tuple[str, str], Markup]) -> list[_Family]:
@@ -184,9 +213,24 @@ def _families(digest: Digest, figures: Mapping[tuple[str, str], Markup]) -> list
         )
         columns = tuple(variant_of(metric) or metric for metric in metrics)
         families.append(
-            _Family(name, slug(name), "", columns, "; ".join(directions), tuple(rows), tuple(reasons), tuple(forests))
+            _Family(
+                name,
+                slug(name),
+                _summary(name),
+                columns,
+                "; ".join(directions),
+                tuple(rows),
+                tuple(reasons),
+                tuple(forests),
+            )
         )
     return families
+
+
+def _summary(metric: str) -> str:
+    """Return what a metric is in one sentence; empty for one that the catalogue does not have."""
+    entry = CATALOG.get(family_of(metric))
+    return "" if entry is None else entry.summary
 
 
 def _cell(digest: Digest, generator: str, metric: str, reasons: Sequence[str]) -> _Cell:

@@ -1,9 +1,6 @@
 """How numbers are written for people: as many decimals as their uncertainty carries.
 
 Stored files (JSON, CSV) keep full precision and never come here.
-
-Source of the rule for decimals: Particle Data Group, "Review of Particle Physics", introduction, section on rounding:
-two digits of an uncertainty that begins with 1 or 2, else one digit.
 """
 
 import math
@@ -27,6 +24,7 @@ __all__ = [
 
 MISSING = "n/a"
 _MOST_DECIMALS = 6
+_ONE_SIDED = 0.1
 
 
 def decimals(value: float, half_width: float | None) -> int:
@@ -37,7 +35,7 @@ def decimals(value: float, half_width: float | None) -> int:
     value
         A typical value: below 10 it gets at least three decimals, below 100 two, below 1000 one.
     half_width
-        Its uncertainty; none, 0 or NaN where there is none.
+        Its uncertainty, of which one digit is to be seen; none, 0 or NaN where there is none.
 
     Returns
     -------
@@ -48,9 +46,7 @@ def decimals(value: float, half_width: float | None) -> int:
     least = 3 if size < 10 else max(0, 3 - math.floor(math.log10(size)))
     if half_width is None or not math.isfinite(half_width) or half_width <= 0:
         return least
-    exponent = math.floor(math.log10(half_width))
-    carried = 1 - exponent if half_width / 10.0**exponent < 3 else -exponent
-    return min(_MOST_DECIMALS, max(least, carried))
+    return min(_MOST_DECIMALS, max(least, -math.floor(math.log10(half_width))))
 
 
 def places_for(estimates: Iterable[Estimate | None]) -> int:
@@ -86,9 +82,25 @@ def interval(bounds: Interval | None, places: int) -> str:
 
 
 def value_and_half_width(estimate: Estimate, places: int) -> tuple[str, str]:
-    """Return the value and its half-width ("" where there is none)."""
+    """Return the value and its uncertainty.
+
+    Returns
+    -------
+    tuple
+        The value; and "±" with the longer arm of the interval ("" where there is none, "±<0.001" where it is too small
+        to be seen), "+" or "-" instead where the interval lies on one side only, as at the end of a range.
+    """
+    value = number(estimate.value, places)
     width = half_width(estimate)
-    return number(estimate.value, places), "" if width is None else number(width, places)
+    if width is None or estimate.interval is None:
+        return value, ""
+    shorter = min(estimate.value - estimate.interval.low, estimate.interval.high - estimate.value)
+    if width > 0 and shorter < _ONE_SIDED * width:
+        sign = "+" if estimate.interval.high - estimate.value == width else "-"
+    else:
+        sign = "±"
+    unseen = 0 < width < 0.5 * 10.0**-places
+    return value, sign + (f"<{10.0**-places:.{places}f}" if unseen else number(width, places))
 
 
 def p_value(p: float | None) -> str:

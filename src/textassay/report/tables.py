@@ -159,7 +159,7 @@ def _headline(digest: Digest, metric: str) -> list[str]:
     rows = []
     for generator in (*digest.order, *digest.floors):
         estimate = digest.estimate(generator, metric)
-        bound = digest.detail(generator, metric, "certified_bound")
+        bound = digest.bound(generator, metric)
         p = digest.detail(generator, metric, "p_value")
         like = digest.matched(generator, metric)
         rows.append(
@@ -167,13 +167,14 @@ def _headline(digest: Digest, metric: str) -> list[str]:
                 _marked(digest, generator, metric, _escape(generator)),
                 MISSING if estimate is None else number(estimate.value, places),
                 "" if estimate is None else interval(estimate.interval, places),
-                "" if bound is None else number(bound.get("value"), places),
+                "" if bound is None else number(bound[0], places),
                 "" if p is None else p_value(p),
                 digest.rank_text(generator, metric),
                 "" if like is None else number(like.value, places),
             ]
         )
-    reasons = [f"- {MISSING}: {_escape(reason)}" for reason, _ in digest.errors([metric])]
+    why = [*(reason for reason, _ in digest.errors([metric])), *digest.bound_reasons(metric)]
+    reasons = [f"- {MISSING}: {_escape(reason)}" for reason in why]
     notes = f"{direction(digest.better(metric)).capitalize()}; bold: none is significantly better."
     return [*_table(header, rows), "", notes, *(["", *reasons] if reasons else [])]
 
@@ -186,7 +187,7 @@ def _family(digest: Digest, metrics: Sequence[str]) -> list[str]:
             estimate = digest.estimate(generator, metric)
             places = digest.places(metric)
             value, width = (MISSING, "") if estimate is None else value_and_half_width(estimate, places)
-            cell = _marked(digest, generator, metric, value) + (f" ± {width}" if width else "")
+            cell = _marked(digest, generator, metric, value) + (f" {width}" if width else "")
             like = None if generator in digest.floors else digest.matched(generator, metric)
             row.append(cell if like is None else f"{cell} ({number(like.value, places)})")
         rows.append(row)

@@ -26,6 +26,8 @@ _NAME_WIDTH = 24
 _MOST_PAIRS = 10
 _FEW_GENERATORS = 4
 _GAP = 2
+_WIDE = 100
+_DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it
 
 
 def render(comparison: Comparison, console: Console) -> None:
@@ -120,6 +122,11 @@ class _Printer:
         matched = any(digest.matched(generator, metric) is not None for generator in digest.generators)
         if matched:
             table.add_column("at floor size", justify="right")
+        distinct = self._console.width >= _WIDE and any(
+            digest.detail(generator, metric, _DISTINCT) is not None for generator in digest.generators
+        )
+        if distinct:
+            table.add_column("distinct texts", justify="right")
         places = digest.places(metric)
         for generator in self._rows(table):
             estimate = digest.estimate(generator, metric)
@@ -130,8 +137,8 @@ class _Printer:
                 value, bounds = number(estimate.value, places), interval(estimate.interval, places)
             row = [Text(f"*{value}" if mark else value, "bold green" if mark else ""), Text(bounds)]
             if has["certified_bound"]:
-                bound = digest.detail(generator, metric, "certified_bound")
-                row.append(Text("" if bound is None else number(bound.get("value"), places)))
+                bound = digest.bound(generator, metric)
+                row.append(Text("" if bound is None else number(bound[0], places)))
             if has["p_value"]:
                 p = digest.detail(generator, metric, "p_value")
                 row.append(Text("" if p is None else p_value(p)))
@@ -139,10 +146,15 @@ class _Printer:
             if matched:
                 like = digest.matched(generator, metric)
                 row.append(Text("" if like is None else number(like.value, places)))
+            if distinct:
+                value_of_distinct = digest.detail(generator, metric, _DISTINCT)
+                row.append(Text("" if value_of_distinct is None else number(value_of_distinct, places)))
             table.add_row(self._name(generator, bold=mark), *row)
         self._console.print(table)
         if has["certified_bound"]:
             self._say(f"at least: the total variation is at least this, certified at {share}.")
+            for reason in digest.bound_reasons(metric):
+                self._say(f"{MISSING}: {reason}.")
 
     def other_metrics(self) -> None:
         digest = self._digest
@@ -154,7 +166,7 @@ class _Printer:
         for group in self._packed(columns, keep_families=True):
             self._print_columns(group, columns)
         if others:
-            legend = f"± half of the {level(digest.comparison.level)} interval (the longer arm)"
+            legend = f"± the longer arm of the {level(digest.comparison.level)} interval"
             arrows = {digest.better(metric) for metric in others} - {"neither"}
             legend += "".join(f"; {_ARROWS[better]} {direction(better)}" for better in sorted(arrows))
             marked = any(digest.best(metric) for metric in digest.comparison.metrics)
@@ -235,7 +247,7 @@ class _Printer:
         mark = generator in self._digest.best(metric)
         return Text.assemble(
             (f"*{value}" if mark else value, "bold green" if mark else ""),
-            _safe(self._console, f" ±{width}" if width else "", "dim"),
+            _safe(self._console, f" {width}" if width else "", "dim"),
         )
 
     def _missing(self, generator: str, metric: str) -> str:
