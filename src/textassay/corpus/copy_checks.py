@@ -6,8 +6,8 @@ real text itself: how many of its sentences stand elsewhere in it, or in the tra
 
 import numpy as np
 
-from textassay.corpus.finding import REAL, Finding
-from textassay.corpus.sentence_keys import Keys, expected_repeats, occurs_elsewhere, occurs_in
+from textassay.corpus.finding import REAL, Finding, own_finding
+from textassay.corpus.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
 from textassay.corpus.surface import Mask, Pair, Surface, gap, severity
 
 __all__ = ["memorised", "real_in_train", "repeated", "same_text", "shared"]
@@ -24,17 +24,14 @@ def same_text(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
     n_sentences = len(real)
     everything = np.ones(n_sentences, dtype=np.bool_)
     order = "" if np.array_equal(generated, real) else ", in another order"
-    return Finding(
+    sizes = n_sentences, n_sentences
+    return pair.plain_finding(
         "same-text",
         "warning",
-        pair.name,
         f"The generated and the real text are the same {n_sentences} sentences{order}.",
-        n_sentences,
-        n_sentences,
-        n_sentences,
-        n_sentences,
-        pair.generated.example(everything),
-        pair.real.example(everything),
+        sizes,
+        sizes,
+        (pair.generated.example(everything), pair.real.example(everything)),
         "Check the file names: a text compared with itself scores as perfect on every overlap metric.",
     )
 
@@ -51,7 +48,7 @@ def repeated(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
     how_bad = severity(difference, note=_REPEATED_NOTE, warning=_REPEATED_WARNING)
     if how_bad is None and shares[0] < _OWN_SHARE:
         return None
-    n_repeats = len(generated) - len(np.unique(generated)), len(real) - len(np.unique(real))
+    n_repeats = len(generated) - n_distinct(generated), len(real) - n_distinct(real)
     if how_bad is None:
         remedy = "Nothing to repair: real text repeats itself as often."
     elif difference < 0:
@@ -63,17 +60,17 @@ def repeated(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
             "distinct sentences, which shows what else differs."
         )
     at_size = f"; among {n_drawn} of each it is" if len(generated) != len(real) else ":"
-    return Finding(
+    return pair.plain_finding(
         "repeated-sentences",
         how_bad or "note",
-        pair.name,
         f"Repeated sentences: {n_repeats[0]} of {len(generated)} generated and {n_repeats[1]} of {len(real)} real ones "
         f"repeat an earlier one{at_size} {100 * shares[0]:.1f} % and {100 * shares[1]:.1f} %.",
-        *n_repeats,
-        len(generated),
-        len(real),
-        _most_frequent(pair.generated, generated, filled[0]),
-        _most_frequent(pair.real, real, filled[1]),
+        n_repeats,
+        (len(generated), len(real)),
+        (
+            _most_frequent(pair.generated, generated, filled[0]),
+            _most_frequent(pair.real, real, filled[1]),
+        ),
         remedy,
     )
 
@@ -111,17 +108,14 @@ def real_in_train(real: Surface, keys: Keys, train: Keys) -> Finding | None:
     how_bad = severity(difference, note=_SHARED_NOTE, warning=_SHARED_WARNING)
     if how_bad is None or difference < 0:
         return None
-    return Finding(
+    return own_finding(
         "memorised-sentences",
         how_bad,
         REAL,
         f"{n_seen} of {len(keys)} real sentences ({100 * n_seen / len(keys):.1f} %) stand in the training text, where "
         f"{100 * np.count_nonzero(natural) / len(train):.1f} % of sentences occur more than once.",
-        0,
         n_seen,
-        0,
         len(keys),
-        None,
         real.example(mask),
         "Give real text that the generator was not trained on, or memorising reads as quality.",
     )

@@ -12,7 +12,7 @@ import numpy as np
 from textassay.corpus import copy_checks, marker_checks, size_checks, style_checks
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.finding import REAL, Finding, own_finding
-from textassay.corpus.sentence_keys import Keys, occurs_elsewhere, sentence_keys
+from textassay.corpus.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.corpus.surface import Mask, Pair, Surface, surfaces
 from textassay.corpus.token_traits import Trait
 from textassay.errors import EmptyCorpusError, InputError
@@ -124,7 +124,7 @@ def _own(side: Surface, keys: Keys, name: str) -> list[Finding]:
     filled_keys = keys[filled]
     repeats = np.zeros(len(side), dtype=np.bool_)
     repeats[filled] = occurs_elsewhere(filled_keys)
-    n_repeats = len(filled_keys) - len(np.unique(filled_keys))
+    n_repeats = len(filled_keys) - n_distinct(filled_keys)
     if (~filled).any():
         found.append(_own_share("empty-sentences", "are empty", side, name, ~filled))
     if n_repeats >= _OWN_SHARE * len(side):

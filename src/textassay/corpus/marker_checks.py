@@ -25,7 +25,7 @@ _ARTEFACTS = {
     Trait.MOJIBAKE: "wrongly decoded characters",
     Trait.TREEBANK: "treebank brackets or quotes such as -LRB-",
 }
-_NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK
+_NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK | Trait.NUMBER_GLUED
 for _trait in _ARTEFACTS:
     _NAMED_ELSEWHERE |= _trait
 
@@ -104,7 +104,7 @@ def alphabet(pair: Pair) -> Finding | None:
     """Return a finding where one side has characters or tokeniser marks that the other lacks.
 
     Letters are compared without case; ASCII letters and digits are left to other checks, as are the characters of
-    markers such as ``<unk>``. A character counts as lacking where it is less than a tenth as frequent.
+    markers such as ``<unk>`` and of numbers such as ``1,600``. A character counts as lacking where it is less than a tenth as frequent.
     """
     only: list[Mask] = []
     names: list[list[str]] = []
@@ -161,8 +161,7 @@ def _compared(side: Surface) -> list[str]:
 def _occurrences(side: Surface, codes: npt.NDArray[np.uint32], types: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return how often each character occurs, shape (0x110000,)."""
     n_tokens = np.bincount(side.words.tokens, minlength=len(side.traits))
-    occurrences: npt.NDArray[np.float64] = np.bincount(codes, weights=n_tokens[types], minlength=0x110000)
-    return occurrences
+    return np.bincount(codes, weights=n_tokens[types], minlength=0x110000).astype(np.float64)
 
 
 def _lacking(here: npt.NDArray[np.float64], there: npt.NDArray[np.float64]) -> list[int]:

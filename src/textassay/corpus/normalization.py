@@ -20,17 +20,16 @@ __all__ = ["normalize", "truncate"]
 
 _MAX_PASSES = 10
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
-_CHARACTERS = str.maketrans(
-    {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4\u0060\u02bc", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\u00ad", "-"),
-        **dict.fromkeys("\u2014\u2015", "--"),
-        **dict.fromkeys("\u200b\u2060\ufeff\u200e\u200f"),
-        **dict.fromkeys(code for code in range(0x20) if not chr(code).isspace()),
-        **dict.fromkeys(code for code in range(0x7F, 0xA0) if not chr(code).isspace()),
-    }
-)
+_CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
+_UNIFIED: dict[int, str | None] = {
+    ord(character): "'" for character in "\u2018\u2019\u201a\u201b\u2032\u00b4\u0060\u02bc"
+}
+_UNIFIED |= {ord(character): '"' for character in "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"}
+_UNIFIED |= {ord(character): "-" for character in "\u2010\u2011\u2012\u2013\u2212\u00ad"}
+_UNIFIED |= {ord(character): "--" for character in "\u2014\u2015"}
+_UNIFIED |= {ord(character): None for character in "\u200b\u200e\u200f\u2060\ufeff"}
+_UNIFIED |= {code: None for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # direction of writing
+_UNIFIED |= {code: None for code in _CONTROLS if not chr(code).isspace()}
 _JOINERS = re.compile(r"@([-,.:/])@")
 _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
 _BRACKET = re.compile("|".join(_BRACKETS))
@@ -43,7 +42,7 @@ _MARKS = (
     r"\u3001-\u303f\U0001f000-\U0001faff"
 )
 _PIECE = re.compile(
-    rf"<\|[a-z0-9_]+\|>|</?[a-z][a-z0-9_]*>|\[(?:unk|num|pad|cls|sep|mask|bos|eos|sos)\]|[^\s{_MARKS}]+|[{_MARKS}]"
+    rf"<\|[a-z0-9_]+\|>|</?[a-z][a-z0-9_]*>|\[(?:unk|num|pad|cls|sep|mask|bos|eos|sos)\]|[^\s{_MARKS}]+|(?!\s)[{_MARKS}]"
 )
 
 _NEGATION = re.compile(r"(?<=[^\W\d_]) n ' t(?= |$)")
@@ -129,7 +128,7 @@ def _unify(text: str) -> str:
         before, text = text, _ENTITY.sub(lambda match: html.unescape(match[0]), text)
         if text == before:
             break
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).translate(_CHARACTERS).lower())
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).translate(_UNIFIED).lower())
 
 
 def _plain(text: str) -> str:

@@ -14,7 +14,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.seeding import stream
 
-__all__ = ["expected_repeats", "occurs_elsewhere", "occurs_in", "sentence_keys"]
+__all__ = ["expected_repeats", "n_distinct", "occurs_elsewhere", "occurs_in", "sentence_keys"]
 
 Keys = npt.NDArray[np.uint64]
 _MAX_WORD = np.iinfo(np.uint64).max
@@ -43,6 +43,12 @@ def occurs_elsewhere(keys: Keys) -> npt.NDArray[np.bool_]:
     _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
     found: npt.NDArray[np.bool_] = counts[inverse] > 1
     return found
+
+
+def n_distinct(keys: Keys) -> int:
+    """Return the number of different keys."""
+    ordered = np.sort(keys)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(keys))
 
 
 def expected_repeats(keys: Keys, n_drawn: int) -> float:

@@ -42,18 +42,15 @@ def unequal_samples(pair: Pair) -> Finding | None:
     n_generated, n_real = len(pair.generated), len(pair.real)
     if max(n_generated, n_real) <= _UNEQUAL * min(n_generated, n_real):
         return None
-    return Finding(
+    sizes = n_generated, n_real
+    return pair.plain_finding(
         "unequal-samples",
         "note",
-        pair.name,
         f"Very unequal samples: {n_generated} generated against {n_real} real sentences; the smaller side sets the "
         "precision, and metrics that depend on sample size differ for that reason alone.",
-        n_generated,
-        n_real,
-        n_generated,
-        n_real,
-        None,
-        None,
+        sizes,
+        sizes,
+        (None, None),
         "Give both sides about as many sentences, or compare generators of equal sizes with one another.",
     )
 
@@ -65,15 +62,13 @@ def empty_sentences(pair: Pair) -> Finding | None:
     how_bad = severity(contrast.gap, note=_EMPTY_NOTE, warning=_EMPTY_WARNING)
     if how_bad is None and not contrast.counts[0]:
         return None
-    return Finding(
+    return pair.plain_finding(
         "empty-sentences",
         how_bad or "note",
-        pair.name,
         f"Empty sentences: {contrast}.",
-        *contrast.counts,
-        *contrast.sizes,
-        None,
-        None,
+        contrast.counts,
+        contrast.sizes,
+        (None, None),
         "Remove empty lines from both files if they are no sentences: they count as sentences as long as they stand.",
     )
 
@@ -103,7 +98,7 @@ def length(pair: Pair) -> Finding | None:
     below = [np.cumsum(np.bincount(lengths, minlength=top)) / len(lengths) for lengths in sides]
     at = int(np.argmax(np.abs(below[0] - below[1])))
     margin = math.sqrt(-math.log(_CHANCE / 2) / 2 * (n_generated + n_real) / (n_generated * n_real))
-    how_bad = severity(abs(below[0][at] - below[1][at]) - margin, note=_LENGTH_NOTE, warning=_LENGTH_WARNING)
+    how_bad = severity(max(abs(below[0][at] - below[1][at]) - margin, 0.0), note=_LENGTH_NOTE, warning=_LENGTH_WARNING)
     if how_bad is None:
         return None
     contrast = pair.contrast((sides[0] > at, sides[1] > at), _everything(pair))
@@ -154,27 +149,26 @@ def _cut(lengths: list[npt.NDArray[np.int64]]) -> tuple[int, int, list[npt.NDArr
 
 def _cut_finding(pair: Pair, cut: int, edge: int, lengths: list[npt.NDArray[np.int64]], *, unit: str) -> Finding:
     beyond = pair.contrast((lengths[0] > edge, lengths[1] > edge), _everything(pair))
-    n_at_edge = int(np.count_nonzero(lengths[cut] == edge))
+    at_edge = lengths[0] == edge, lengths[1] == edge
+    counts = int(np.count_nonzero(at_edge[0])), int(np.count_nonzero(at_edge[1]))
     side, other = ("generated", "real") if cut == 0 else ("real", "generated")
     how_bad = severity(beyond.gap, note=_CUT_NOTE, warning=_CUT_WARNING)
-    examples = [
-        pair.sides[number].example((lengths[number] == edge) if number == cut else (lengths[number] > edge))
-        for number in (0, 1)
-    ]
     remedy = (
         f"Use --max-tokens {edge}, which cuts both sides alike, or prepare both sides with the same limit."
         if unit == "tokens"
         else "Prepare both sides with the same limit, or generate without one."
     )
-    return Finding(
+    return pair.plain_finding(
         "cut-length",
         how_bad or "note",
-        pair.name,
-        f"The {side} text is cut at {edge} {unit}: {n_at_edge} of its sentences have exactly that many and "
-        f"none has more, while {beyond.counts[1 - cut]} of {beyond.sizes[1 - cut]} {other} sentences have more.",
-        *(int(np.count_nonzero(lengths[number] == edge)) for number in (0, 1)),
-        *beyond.sizes,
-        *examples,
+        f"The {side} text is cut at {edge} {unit}: {counts[cut]} of its sentences have exactly that many and none has "
+        f"more, while {beyond.counts[1 - cut]} of {beyond.sizes[1 - cut]} {other} sentences have more.",
+        counts,
+        beyond.sizes,
+        (
+            pair.generated.example(at_edge[0] if cut == 0 else lengths[0] > edge),
+            pair.real.example(at_edge[1] if cut == 1 else lengths[1] > edge),
+        ),
         remedy,
     )
 

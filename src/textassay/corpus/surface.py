@@ -59,11 +59,12 @@ class Surface:
     @property
     def filled(self) -> Mask:
         """Which sentences have a token, shape (N,)."""
-        return self.corpus.lengths > 0
+        return np.diff(self.corpus.offsets) > 0
 
     def shows(self, traits: Trait) -> Mask:
         """Return which sentences have a token with any of `traits`, shape (N,)."""
-        return (self.shown & np.uint32(traits)) != 0
+        shown: Mask = (self.shown & np.uint32(traits)) != 0
+        return shown
 
     def example(self, sentences: Mask, traits: Trait | Mask | None = None) -> str | None:
         """Return an excerpt of the first of `sentences`, around its last token with any of `traits`, or none."""
@@ -152,11 +153,38 @@ class Pair:
             What the examples of the generated and the real side are centred on: traits, or types of the vocabulary.
         """
         more = 0 if contrast.gap > 0 or (contrast.gap == 0 and contrast.counts[0]) else 1
-        examples: list[str | None] = [None, None]
+        examples = []
         for number, side in enumerate(self.sides):
             candidates = contrast.shown[number] if number == more else contrast.among[number] & ~contrast.shown[number]
-            examples[number] = side.example(candidates if candidates.any() else contrast.among[number], spots[number])
-        return Finding(kind, how_bad, self.name, message, *contrast.counts, *contrast.sizes, *examples, remedy)
+            examples.append(side.example(candidates if candidates.any() else contrast.among[number], spots[number]))
+        return self.plain_finding(
+            kind, how_bad, message, contrast.counts, contrast.sizes, (examples[0], examples[1]), remedy
+        )
+
+    def plain_finding(
+        self,
+        kind: str,
+        how_bad: Severity,
+        message: str,
+        counts: tuple[int, int],
+        sizes: tuple[int, int],
+        examples: tuple[str | None, str | None],
+        remedy: str,
+    ) -> Finding:
+        """Return a finding with these counts, sizes and examples, each (generated, real)."""
+        return Finding(
+            kind=kind,
+            severity=how_bad,
+            generator=self.name,
+            message=message,
+            count_generated=counts[0],
+            count_real=counts[1],
+            n_generated=sizes[0],
+            n_real=sizes[1],
+            example_generated=examples[0],
+            example_real=examples[1],
+            remedy=remedy,
+        )
 
 
 def surfaces(corpora: list[Corpus]) -> list[Surface]:

@@ -1,17 +1,16 @@
 """What the string of a token shows: case, glued punctuation, markers; once per vocabulary entry, not per occurrence.
 
 A trait is one bit. `token_traits` gives one number of bits for each entry of a vocabulary, so that a corpus of any size
-is read by array operations on its token ids.
+is read by array operations on its token ids. Patterns run once over the whole vocabulary, one token a line.
 """
 
 import re
-from collections.abc import Iterable
 from enum import IntFlag, auto
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
+from textassay.corpus.vocabulary import Vocabulary
 
 __all__ = ["Trait", "marker_traits", "token_traits"]
 
@@ -48,113 +47,99 @@ class Trait(IntFlag):
     TREEBANK = auto()
 
 
-_OPENING, _CLOSING = "\"'“\u2018«\u2039„([{`", "\"'”\u2019»\u203a)]}"
+_OPENING, _CLOSING = r"\"'\u201c\u2018\u00ab\u2039\u201e(\[{`", r"\"'\u201d\u2019\u00bb\u203a)\]}"
+_STOPS = r".!?\u2026\u3002\uff01\uff1f"
 _MARKER_PATTERNS = {
-    Trait.UNKNOWN: re.compile(r"(?<![^\W_])(?:unk|oov)(?![^\W_])|<unknown>|\[unknown\]|⁇", re.IGNORECASE),
+    Trait.UNKNOWN: re.compile(r"(?<![^\W_])(?:unk|oov)(?![^\W_])|<unknown>|\[unknown\]|\u2047", re.IGNORECASE),
     Trait.MASK: re.compile(
         r"[<\[_](?:num|number|nums|digits?|year|date|time|money|price|int|float|numeral)[>\]_]", re.IGNORECASE
     ),
     Trait.SPECIAL: re.compile(
         r"</?(?:s|pad|eos|bos|sos|go|start|end|cls|sep|mask|sent|extra_id_\d+)>|<\|[^|<>\s]{1,40}\|>"
         r"|\[(?:cls|sep|pad|mask|bos|eos|sos)\]|(?<![^\W_])_(?:pad|eos|bos|sos|go)_(?![^\W_])"
-        r"|</?(?:br|p|div|span|i|b|em|strong)\s*/?>",
+        r"|</?(?:br|p|div|span|i|b|em|strong) ?/?>",
         re.IGNORECASE,
     ),
     Trait.ENTITY: re.compile(r"&(?:[a-z]{2,8}|#x?[0-9a-f]{1,6});", re.IGNORECASE),
-    Trait.JOINER: re.compile(r"^@[-,.:/]@$"),
-    Trait.SUBWORD: re.compile(r"[▁ĠĊ]|^##\w|\w@@$"),
-    Trait.MOJIBAKE: re.compile(r"Ã[\x80-\xbf]|â€|Â[\xa0-\xbf]|\ufffd"),
-    Trait.TREEBANK: re.compile(r"^-[lr][rcs]b-$|^``$|^''$", re.IGNORECASE),
+    Trait.MOJIBAKE: re.compile(r"\u00c3[\x80-\xbf]|\u00e2\u20ac|\u00c2[\xa0-\xbf]|\ufffd"),
 }
-_WEAK_MASK = re.compile(r"[Nn]|#+(?:[.,:/-]#+)*|0+(?:[.,:/-]0+)*")
-_STOP = re.compile(r"[.!?…。\uff01\uff1f]+[\"'”\u2019»)\]]*")
-_COMMA = re.compile(r"[,;:،、]")
-_NUMBER = re.compile(r"\d+")
-_NUMBER_GLUED = re.compile(r"\d[.,]\d")
-_HYPHEN_GLUED = re.compile(r"[^\W_]-[^\W_]")
-_APOSTROPHE = re.compile(r"(?:['\u2019](?:s|t|re|ve|ll|d|m)?|n['\u2019]t)", re.IGNORECASE)
-_APOSTROPHE_GLUED = re.compile(r"[^\W\d_]['\u2019][^\W\d_]")
+_MAY_BE_MARKED = re.compile(r"[<\[_&\ufffd\u00e2\u00c2\u00c3\u2047]|unk|oov", re.IGNORECASE)
+_PATTERNS = _MARKER_PATTERNS | {
+    trait: re.compile(pattern, re.MULTILINE | re.IGNORECASE)
+    for trait, pattern in {
+        Trait.JOINER: r"^@[-,.:/]@$",
+        Trait.SUBWORD: r"[\u2581\u0120\u010a]|^##\w|\w@@$",
+        Trait.TREEBANK: r"^-[lr][rcs]b-$|^``$|^''$",
+        Trait.WEAK_MASK: r"^(?:n|#+(?:[.,:/-]#+)*|0+(?:[.,:/-]0+)*)$",
+        Trait.STOP: rf"^[{_STOPS}]+[{_CLOSING}]*$",
+        Trait.STOP_GLUED: rf"[{_STOPS}][{_CLOSING}]*$",
+        Trait.COMMA: r"^[,;:\u060c\u3001]$",
+        Trait.COMMA_GLUED: rf"[,;:][{_CLOSING}]*$",
+        Trait.QUOTE: rf"^[{_OPENING}{_CLOSING}]+$",
+        Trait.QUOTE_GLUED: rf"^[{_OPENING}]|(?!['\u2019])[{_CLOSING}]$",
+        Trait.APOSTROPHE: r"^(?:['\u2019](?:s|t|re|ve|ll|d|m)?|n['\u2019]t)$",
+        Trait.APOSTROPHE_GLUED: r"[^\W\d_]['\u2019][^\W\d_]",
+        Trait.HYPHEN: r"^(?:-|@-@)$",
+        Trait.HYPHEN_GLUED: r"[^\W_]-[^\W_]",
+        Trait.NUMBER: r"^\d+$",
+        Trait.NUMBER_GLUED: r"\d[.,]\d",
+        Trait.DIGIT: r"[1-9]",
+    }.items()
+}
+_GLUED = Trait.STOP_GLUED | Trait.COMMA_GLUED | Trait.QUOTE_GLUED | Trait.APOSTROPHE_GLUED | Trait.HYPHEN_GLUED
 
 
 def token_traits(vocabulary: Vocabulary) -> npt.NDArray[np.uint32]:
     """Return the traits of each entry of `vocabulary` as bits of `Trait`, shape (n_tokens,)."""
-    return np.array([_traits(token) for token in vocabulary.tokens], dtype=np.uint32)
+    lines = "\n".join([token.replace("\n", " ") for token in vocabulary.tokens]) + "\n"
+    codes = np.frombuffer(lines.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    ends = np.flatnonzero(codes == ord("\n"))
+    traits, has_word = _letters(codes, ends)
+    for trait, pattern in _PATTERNS.items():
+        places = np.fromiter((match.start() for match in pattern.finditer(lines)), dtype=np.int64)
+        traits[np.searchsorted(ends, places)] |= np.uint32(trait)
+
+    def shows(trait: Trait) -> npt.NDArray[np.bool_]:
+        shown: npt.NDArray[np.bool_] = (traits & np.uint32(trait)) != 0
+        return shown
+
+    traits[shows(Trait.QUOTE)] |= np.uint32(Trait.CLOSER)
+    traits[shows(Trait.APOSTROPHE)] &= ~np.uint32(Trait.QUOTE | _GLUED)
+    traits[~has_word] &= ~np.uint32(_GLUED)
+    markers = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL
+    traits[shows(markers)] &= np.uint32(markers)
+    return traits
 
 
 def marker_traits(text: str) -> int:
     """Return which markers stand in a whole sentence, for tokenisers that would take them apart."""
-    if not any(character in text for character in "<[_&\ufffdâÃÂ⁇") and "unk" not in text.lower():
+    if not _MAY_BE_MARKED.search(text):
         return 0
-    patterns = (Trait.UNKNOWN, Trait.MASK, Trait.SPECIAL, Trait.ENTITY, Trait.MOJIBAKE)
-    return _bits(trait for trait in patterns if _MARKER_PATTERNS[trait].search(text))
-
-
-def _traits(token: str) -> int:
-    if token.isalpha() and token.islower() and token.isascii() and token not in {"unk", "oov", "n"}:
-        return int(Trait.LETTER)
-    marker = _bits(trait for trait, pattern in _MARKER_PATTERNS.items() if pattern.search(token))
-    if marker & int(Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL) or token in SPECIAL_TOKENS:
-        return marker
-    found = marker
-    if _WEAK_MASK.fullmatch(token):
-        found |= Trait.WEAK_MASK
-    letters = [character for character in token if character.isalpha()]
-    if letters:
-        found |= Trait.LETTER
-        if token != token.lower():
-            found |= Trait.UPPER
-        if letters[0] != letters[0].lower():
-            found |= Trait.INITIAL_UPPER
-    return int(found | _digits(token) | (_glued(token) if any(map(str.isalnum, token)) else _split(token)))
-
-
-def _digits(token: str) -> int:
     found = 0
-    if any(character in "123456789" for character in token):
-        found |= Trait.DIGIT
-    if _NUMBER.fullmatch(token):
-        found |= Trait.NUMBER
-    elif _NUMBER_GLUED.search(token):
-        found |= Trait.NUMBER_GLUED
+    for trait, pattern in _MARKER_PATTERNS.items():
+        if pattern.search(text):
+            found |= int(trait)
     return found
 
 
-def _glued(token: str) -> int:
-    """Return the traits of a token with a letter or a digit: punctuation on it, or a split-off contraction."""
-    if _APOSTROPHE.fullmatch(token):
-        return int(Trait.APOSTROPHE)
-    found = 0
-    bare = token.rstrip(_CLOSING)
-    if bare.endswith((".", "!", "?", "…", "。")):
-        found |= Trait.STOP_GLUED
-    if bare.endswith((",", ";", ":")):
-        found |= Trait.COMMA_GLUED
-    if token[0] in _OPENING or (token[-1] in _CLOSING and token[-1] not in "'\u2019"):
-        found |= Trait.QUOTE_GLUED
-    if _HYPHEN_GLUED.search(token):
-        found |= Trait.HYPHEN_GLUED
-    if _APOSTROPHE_GLUED.search(token):
-        found |= Trait.APOSTROPHE_GLUED
-    return found
-
-
-def _split(token: str) -> int:
-    """Return the traits of a token without letter or digit."""
-    if _STOP.fullmatch(token):
-        return int(Trait.STOP)
-    if _COMMA.fullmatch(token):
-        return int(Trait.COMMA)
-    if token in ("'", "\u2019"):
-        return int(Trait.APOSTROPHE | Trait.CLOSER)
-    if token in ("-", "@-@"):
-        return int(Trait.HYPHEN)
-    if token and all(character in _OPENING + _CLOSING for character in token):
-        return int(Trait.QUOTE | Trait.CLOSER)
-    return 0
-
-
-def _bits(traits: Iterable[Trait]) -> int:
-    found = 0
-    for trait in traits:
-        found |= trait
-    return int(found)
+def _letters(
+    codes: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+    """Return LETTER, UPPER and INITIAL_UPPER of each line, and whether it has a letter or a digit."""
+    used = np.flatnonzero(np.bincount(codes, minlength=1))
+    tables = np.zeros((3, int(used[-1]) + 1), dtype=np.bool_)  # letter, upper, letter or digit
+    for code in used.tolist():
+        character = chr(code)
+        tables[:, code] = character.isalpha(), character != character.lower(), character.isalnum()
+    letter, upper, word = (table[codes] for table in tables)
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1] + 1))
+    places = np.where(letter, np.arange(len(codes)), len(codes) - 1)
+    first_letter = np.minimum.reduceat(places, starts)
+    traits = np.zeros(len(ends), dtype=np.uint32)
+    for trait, shown in (
+        (Trait.LETTER, np.logical_or.reduceat(letter, starts)),
+        (Trait.UPPER, np.logical_or.reduceat(upper, starts)),
+        (Trait.INITIAL_UPPER, upper[first_letter]),
+    ):
+        traits[shown] |= np.uint32(trait)
+    return traits, np.logical_or.reduceat(word, starts)
