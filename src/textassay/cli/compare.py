@@ -14,7 +14,8 @@ from textassay.cli.progress import show_progress
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
 from textassay.comparison.run import compare
 from textassay.corpus.reader import TextFile, read_texts
-from textassay.errors import InputError, OptionError
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 from textassay.execution import default_workers
 from textassay.metric.base import check_range
 from textassay.metric.catalog import parse_metric, parse_metrics, split_names
@@ -94,6 +95,9 @@ def run_compare(options: CompareOptions) -> int:
 def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple[Condition, str]]:
     """Raise for whatever can be seen to be wrong before reading; return each condition with its canonical metric."""
     check_range("--folds", options.folds, 2)
+    check_range("--seed", options.seed, 0)
+    check_range("--max-tokens", 1 if options.max_tokens is None else options.max_tokens, 1)
+    resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
     check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
     chosen = [metric.name for metric in parse_metrics(metrics, level=options.level, folds=options.folds)]
     conditions = []
@@ -119,11 +123,14 @@ def _read(options: CompareOptions) -> dict[str, TextFile]:
         for name, source in sources.items()
         if source is not None
     }
-    for name in (HELDOUT, *options.generators):
-        if name in files and files[name].texts == files[FLOOR].texts:
-            raise InputError(
-                f"{sources[name]} holds the same sentences as {options.real}: {_REMEDIES.get(name, REMEDY)}"
-            )
+    for name, file in files.items():
+        if len(file.texts) < 2:
+            raise TooFewSentencesError(f"{sources[name]} has {len(file.texts)} sentence: at least 2 are needed")
+        if not any(text and not text.isspace() for text in file.texts):
+            raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
+        if name != FLOOR and file.texts == files[FLOOR].texts:
+            remedy = _REMEDIES.get(name, REMEDY)
+            raise InputError(f"{sources[name]} holds the same sentences as {options.real}: {remedy}")
     return files
 
 

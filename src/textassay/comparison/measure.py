@@ -123,7 +123,7 @@ def _measure_family(
                 estimate = metric.estimate(statistics)
         except TooFewSentencesError as error:
             if strict:
-                raise
+                raise TooFewSentencesError(f"{task.name}: {error}") from None
             yield metric, Cell(None, str(error))
             continue
         messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))

@@ -57,8 +57,8 @@ def pair_differences(results: Sequence[Result], floor: Result, *, level: float) 
         else:
             pairs.append(PairDifference(*names, *_difference(a, b, level), None))
     known = [pair.p for pair in pairs if pair.p is not None]
-    adjusted = iter(holm(np.array(known)) if known else [])
-    return [pair if pair.p is None else replace(pair, p_adjusted=float(next(adjusted))) for pair in pairs]
+    adjusted = iter(holm(np.array(known)).tolist() if known else [])
+    return [pair if pair.p is None else replace(pair, p_adjusted=next(adjusted)) for pair in pairs]
 
 
 def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *, level: float) -> list[Rank]:

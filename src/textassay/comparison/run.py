@@ -23,7 +23,7 @@ from textassay.corpus.normalization import truncate
 from textassay.corpus.reader import TextFile, as_texts
 from textassay.corpus.split import halves
 from textassay.corpus.tokenizer import Tokenizer
-from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 from textassay.execution import default_workers
 from textassay.execution import workers as use_workers
 from textassay.metric.base import Metric, check_range
@@ -155,12 +155,21 @@ def make_corpora(
     }
     texts = {name: file.texts for name, file in files.items()}
     if normalize:
-        texts = {name: [normalize_text(text) for text in sentences] for name, sentences in texts.items()}
+        texts = {name: tuple(map(normalize_text, sentences)) for name, sentences in texts.items()}
     groups = {name: file.groups for name, file in files.items() if file.groups is not None}
     corpora = corpora_from_texts(texts, tokenizer=tokenizer, lowercase=lowercase, groups=groups)
+    if normalize:
+        corpora = {name: _named(corpus, f"{corpus.tokenizer}+normalize") for name, corpus in corpora.items()}
     if max_tokens is None:
         return corpora
     return {name: truncate(corpus, max_tokens) for name, corpus in corpora.items()}
+
+
+def _named(corpus: Corpus, tokenizer: str) -> Corpus:
+    """Return `corpus` under another name of what was done to it, so that signatures and stored estimates tell."""
+    return Corpus(
+        corpus.tokens, corpus.offsets, corpus.vocabulary, corpus.texts, tokenizer=tokenizer, groups=corpus.groups
+    )
 
 
 def _check_options(generated: Mapping[str, Any], *, level: float, seed: int, max_tokens: int | None) -> None:
@@ -182,6 +191,8 @@ def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
             raise TooFewSentencesError(
                 f"{name} has {len(corpus)} sentence{'' if len(corpus) == 1 else 's'}: at least 2 are needed"
             )
+        if len(corpus.tokens) == 0:
+            raise EmptyCorpusError(f"{name} is empty: none of its {len(corpus)} sentences has a token")
     for name, corpus in others.items():
         if corpus.fingerprint == real.fingerprint:
             raise InputError(f"{name} is the real text itself, sentence by sentence: give text that was generated")

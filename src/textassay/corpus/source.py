@@ -69,7 +69,7 @@ class Source:
                     break
                 n_bytes += len(data)
                 n_lines += data.count(b"\n")
-        if n_bytes == 0 and not data:
+        if n_bytes == 0 and data in (b"", _BOM.encode()):
             raise EmptyCorpusError(f"{self.place} is empty: give a file with one sentence or more")
 
     def lines(self) -> Iterator[str]:
