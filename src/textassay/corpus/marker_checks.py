@@ -104,7 +104,8 @@ def alphabet(pair: Pair) -> Finding | None:
     """Return a finding where one side has characters or tokeniser marks that the other lacks.
 
     Letters are compared without case; ASCII letters and digits are left to other checks, as are the characters of
-    markers such as ``<unk>`` and of numbers such as ``1,600``. A character counts as lacking where it is less than a tenth as frequent.
+    markers such as ``<unk>`` and of numbers such as ``1,600``. A character counts as lacking where it is less than a
+    tenth as frequent.
     """
     only: list[Mask] = []
     names: list[list[str]] = []
