@@ -7,6 +7,7 @@ their own. Colours are off where the console is no terminal, and signs fall back
 from collections.abc import Iterator, Sequence
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -26,7 +27,8 @@ _NAME_WIDTH = 24
 _MOST_PAIRS = 10
 _FEW_GENERATORS = 4
 _GAP = 2
-_WIDE = 100
+_BOUND, _LIKE, _DISTINCT_HEADER = "at least", "at floor size", "distinct texts"
+_DISPENSABLE = (_DISTINCT_HEADER, _LIKE, "p", _BOUND, "rank")
 _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it
 
 
@@ -87,6 +89,7 @@ class _Printer:
         self._digest = digest
         self._console = console
         self._footnotes: dict[str, int] = {}
+        self._headline_has_like = False
 
     def scope(self) -> None:
         grid = _grid()
@@ -105,56 +108,62 @@ class _Printer:
         digest, metric = self._digest, self._digest.headline
         if metric is None:
             return
-        share = level(digest.comparison.level)
-        has = {
-            key: any(digest.detail(generator, metric, key) is not None for generator in digest.generators)
-            for key in ("certified_bound", "p_value")
-        }
         _heading(self._console, f"{metric}, {direction(digest.better(metric))}")
+        columns = self._fitting(self._headline_columns(metric))
+        self._headline_has_like = _LIKE in columns
         table = self._table()
-        table.add_column(_safe(self._console, metric), justify="right", no_wrap=True)
-        table.add_column(f"{share} interval", justify="right", no_wrap=True)
-        if has["certified_bound"]:
-            table.add_column("at least", justify="right", no_wrap=True)
-        if has["p_value"]:
-            table.add_column("p", justify="right", no_wrap=True)
-        table.add_column("rank", justify="right", no_wrap=True)
-        matched = any(digest.matched(generator, metric) is not None for generator in digest.generators)
-        if matched:
-            table.add_column("at floor size", justify="right")
-        distinct = self._console.width >= _WIDE and any(
-            digest.detail(generator, metric, _DISTINCT) is not None for generator in digest.generators
-        )
-        if distinct:
-            table.add_column("distinct texts", justify="right")
-        places = digest.places(metric)
+        for header in columns:
+            table.add_column(_safe(self._console, header), justify="right", no_wrap=True)
         for generator in self._rows(table):
-            estimate = digest.estimate(generator, metric)
+            cells = [column[generator] for column in columns.values()]
+            table.add_row(self._name(generator, bold=generator in digest.best(metric)), *cells)
+        self._console.print(table)
+        if _BOUND in columns:
+            share = level(digest.comparison.level)
+            self._say(f"{_BOUND}: the total variation is at least this, certified at {share}.")
+            for reason in digest.bound_reasons(metric):
+                self._say(f"{MISSING}: {reason}.")
+
+    def _headline_columns(self, metric: str) -> dict[str, dict[str, Text]]:
+        """Return what can be said of one metric, column by column; those that say nothing are left out."""
+        digest, places = self._digest, self._digest.places(metric)
+        columns: dict[str, dict[str, Text]] = {}
+        for generator in (*digest.order, *digest.floors):
+            estimate, like = digest.estimate(generator, metric), digest.matched(generator, metric)
+            bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
+            distinct = digest.detail(generator, metric, _DISTINCT)
             mark = generator in digest.best(metric)
             if estimate is None:
                 value, bounds = self._missing(generator, metric), ""
             else:
                 value, bounds = number(estimate.value, places), interval(estimate.interval, places)
-            row = [Text(f"*{value}" if mark else value, "bold green" if mark else ""), Text(bounds)]
-            if has["certified_bound"]:
-                bound = digest.bound(generator, metric)
-                row.append(Text("" if bound is None else number(bound[0], places)))
-            if has["p_value"]:
-                p = digest.detail(generator, metric, "p_value")
-                row.append(Text("" if p is None else p_value(p)))
-            row.append(_safe(self._console, digest.rank_text(generator, metric)))
-            if matched:
-                like = digest.matched(generator, metric)
-                row.append(Text("" if like is None else number(like.value, places)))
-            if distinct:
-                value_of_distinct = digest.detail(generator, metric, _DISTINCT)
-                row.append(Text("" if value_of_distinct is None else number(value_of_distinct, places)))
-            table.add_row(self._name(generator, bold=mark), *row)
-        self._console.print(table)
-        if has["certified_bound"]:
-            self._say(f"at least: the total variation is at least this, certified at {share}.")
-            for reason in digest.bound_reasons(metric):
-                self._say(f"{MISSING}: {reason}.")
+            row = {
+                metric: Text(f"*{value}" if mark else value, "bold green" if mark else ""),
+                f"{level(digest.comparison.level)} interval": Text(bounds),
+                _BOUND: Text("" if bound is None else number(bound[0], places)),
+                "p": Text("" if p is None else p_value(p)),
+                "rank": Text(digest.rank_text(generator, metric)),
+                _LIKE: Text("" if like is None else number(like.value, places)),
+                _DISTINCT_HEADER: Text("" if distinct is None else number(distinct, places)),
+            }
+            for header, cell in row.items():
+                columns.setdefault(header, {})[generator] = cell
+        return {header: cells for header, cells in columns.items() if any(cells[name].plain for name in digest.order)}
+
+    def _fitting(self, columns: dict[str, dict[str, Text]]) -> dict[str, dict[str, Text]]:
+        """Return the columns without those, the least needed first, for which there is no room."""
+        kept = dict(columns)
+        for dropped in (None, *_DISPENSABLE):
+            kept = {header: cells for header, cells in kept.items() if header != dropped}
+            widths = [max(len(header), *(cell.cell_len for cell in cells.values())) for header, cells in kept.items()]
+            if sum(_GAP + width for width in widths) <= self._room():
+                break
+        return kept
+
+    def _room(self) -> int:
+        """Return the width that the column of names leaves."""
+        names = max((cell_len(name) for name in (*self._digest.order, *self._digest.floors)), default=0)
+        return self._console.width - min(_NAME_WIDTH, max(names, len("generator")))
 
     def other_metrics(self) -> None:
         digest = self._digest
@@ -178,7 +187,8 @@ class _Printer:
         columns: dict[str, dict[str, Text]] = {}
         for metric in digest.comparison.metrics:
             likes = {name: digest.matched(name, metric) for name in (*digest.order, *digest.floors)}
-            if metric == digest.headline or all(likes[name] is None for name in digest.order):
+            shown_above = metric == digest.headline and self._headline_has_like
+            if shown_above or all(likes[name] is None for name in digest.order):
                 continue
             places = digest.places(metric)
             columns[metric] = {
@@ -259,8 +269,7 @@ class _Printer:
 
     def _packed(self, columns: dict[str, dict[str, Text]], *, keep_families: bool) -> list[list[str]]:
         """Return the columns table by table, as many as the width allows; families together where asked for."""
-        names = max((len(name) for name in (*self._digest.order, *self._digest.floors)), default=0)
-        room = self._console.width - min(_NAME_WIDTH, max(names, len("generator")))
+        room = self._room()
         widths = {
             metric: _GAP + max(*(text.cell_len for text in cells.values()), len(variant_of(metric)))
             for metric, cells in columns.items()

@@ -18,10 +18,21 @@ METRICS: dict[str, Better] = {
     "vocabulary(of=tokens)": "closer",
     "vocabulary(of=types)": "neither",
 }
+FEW_METRICS: dict[str, Better] = {"dd": "lower", "bleu(order=4)": "higher", "vocabulary(of=types)": "neither"}
 REVIEWS = (
-    "AttentionAC GoogleLM LeakGAN MLE_SeqGAN NoAttentionAC RankGAN SS SeqGAN SkipConnectionsAC "
-    "WordRNN05 WordRNN07 WordRNN10"
-).split()
+    "AttentionAC",
+    "GoogleLM",
+    "LeakGAN",
+    "MLE_SeqGAN",
+    "NoAttentionAC",
+    "RankGAN",
+    "SS",
+    "SeqGAN",
+    "SkipConnectionsAC",
+    "WordRNN05",
+    "WordRNN07",
+    "WordRNN10",
+)
 HOSTILE = (
     "<script>alert('x')</script> & <img src=x onerror=alert(1)>",
     '=HYPERLINK("http://example.org","click")',
@@ -42,6 +53,7 @@ def make_comparison(
     findings: tuple[Finding, ...] = (),
     seed: int = 0,
     n_sentences: int = 10_000,
+    metrics: Mapping[str, Better] = METRICS,
 ) -> Comparison:
     """Return a comparison whose generators are farther from real text the later they come."""
     rng = np.random.default_rng(seed)
@@ -49,7 +61,7 @@ def make_comparison(
     results: list[Result] = []
     pairs: list[PairDifference] = []
     ranks: list[Rank] = []
-    for metric, better in METRICS.items():
+    for metric, better in metrics.items():
         values: dict[str, float] = {}
         for row, name in enumerate((*floors, *generators)):
             place = 0 if name in floors else row
@@ -82,7 +94,7 @@ def make_comparison(
         version="0.1.0",
         real=RealText("real.txt", n_sentences, "abc123"),
         generators=generators,
-        metrics=tuple(METRICS),
+        metrics=tuple(metrics),
         results=tuple(results),
         pairs=tuple(pairs),
         ranks=tuple(ranks),
@@ -100,7 +112,7 @@ def make_findings(generators: tuple[str, ...]) -> tuple[Finding, ...]:
             "glued-punctuation",
             "warning",
             name,
-            f"{9120 - 10 * i:,} of 10,000 generated sentences end in punctuation glued to the word (real: 12 of 10,000)",
+            f"{9120 - 10 * i:,} of 10,000 sentences end in punctuation glued to the word (real: 12 of 10,000)",
             9120 - 10 * i,
             12,
             10_000,

@@ -1,0 +1,129 @@
+"""The answer in words: it says no more than the ranks, the p-values and the floor allow."""
+
+from dataclasses import replace
+
+import pytest
+
+from made_up_comparisons import make_comparison, make_findings
+from textassay.comparison.comparison import Comparison, Rank
+from textassay.report.answer import answer, command_line, scope
+from textassay.report.digest import Digest, family_of, printable, shorten, variant_of
+
+
+def _with_ranks(comparison: Comparison, metric: str, ranks: dict[str, tuple[int, int]]) -> Comparison:
+    kept = [rank for rank in comparison.ranks if rank.metric != metric]
+    return replace(comparison, ranks=(*kept, *(Rank(name, metric, *ends) for name, ends in ranks.items())))
+
+
+def _with_p(comparison: Comparison, generator: str, p: float) -> Comparison:
+    document = comparison.to_dict()
+    for result in document["results"]:
+        if (result["generator"], result["metric"]) == (generator, "dd"):
+            result["details"] = {**result["details"], "p_value": p}
+    return Comparison.from_dict(document)
+
+
+def test_order_is_by_rank_then_value() -> None:
+    comparison = make_comparison(("a", "b", "c"))
+    assert Digest(comparison).order == ("a", "b", "c")
+    reversed_ranks = _with_ranks(comparison, "dd", {"a": (3, 3), "b": (1, 2), "c": (1, 2)})
+    assert Digest(reversed_ranks).order == ("b", "c", "a")
+
+
+def test_headline_is_the_first_metric_with_a_direction_and_a_value() -> None:
+    comparison = make_comparison()
+    assert Digest(comparison).headline == "dd"
+    without = replace(
+        comparison,
+        metrics=("vocabulary(of=types)", "dd", "length"),
+        results=tuple(
+            replace(result, estimate=None) if result.metric == "dd" else result for result in comparison.results
+        ),
+    )
+    assert Digest(without).headline == "length"
+
+
+def test_one_best_is_named_with_value_interval_and_floor() -> None:
+    text = " ".join(answer(Digest(make_comparison(("a", "b", "c")))))
+    assert text.startswith("a is closest to the real text by dd: 0.2")
+    assert "rank 1 of 3; c is last at 0.6" in text
+    assert "real text against real text scores 0.0" in text
+    assert "No generator is indistinguishable" in text
+
+
+def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
+    comparison = make_comparison(("a", "b", "c", "d"))
+    shared = _with_ranks(comparison, "dd", {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)})
+    text = answer(Digest(shared))[0]
+    assert "a (0.1" in text
+    assert "share first place" in text
+    assert "c and d share last place" in text
+    assert "is last" not in text
+
+
+def test_no_separation_names_no_winner_and_marks_none() -> None:
+    comparison = make_comparison(("a", "b", "c"))
+    tied = Digest(_with_ranks(comparison, "dd", dict.fromkeys(("a", "b", "c"), (1, 3))))
+    assert answer(tied)[0].startswith("No two of the 3 generators are separated by dd")
+    assert tied.best("dd") == frozenset()
+
+
+def test_a_generator_that_passes_is_named() -> None:
+    text = " ".join(answer(Digest(_with_p(make_comparison(("a", "b")), "a", 0.4))))
+    assert "a cannot be told from real text by dd at this sample size (p 0.40)." in text
+    assert "No generator is indistinguishable" not in text
+
+
+def test_without_p_values_the_interval_at_the_floors_size_decides() -> None:
+    digest = Digest(make_comparison(("a", "b")))
+    assert digest.told_apart("a", "length") is True
+    assert digest.told_apart("a", "vocabulary(of=types)") is False
+    assert digest.told_apart("nobody", "length") is None
+
+
+def test_metrics_that_disagree_are_named_by_family() -> None:
+    comparison = make_comparison(("a", "b", "c"))
+    for order in (2, 3, 4, 5):
+        comparison = _with_ranks(comparison, f"bleu(order={order})", {"a": (3, 3), "b": (2, 2), "c": (1, 1)})
+    text = " ".join(answer(Digest(comparison)))
+    assert "Not all metrics agree: c is first by bleu (all 4)." in text
+
+
+def test_warnings_come_before_numbers() -> None:
+    generators = ("a", "b")
+    text = answer(Digest(make_comparison(generators, findings=make_findings(generators))))[-1]
+    assert text == "2 findings move the numbers by themselves: read them first."
+
+
+def test_one_generator_has_no_rank() -> None:
+    sentences = answer(Digest(make_comparison(("only",))))
+    assert sentences[0].startswith("only scores 0.4")
+    assert "rank" not in " ".join(sentences)
+
+
+def test_scope_and_command_name_sizes_settings_and_quote_names() -> None:
+    digest = Digest(make_comparison(("a b", "c")))
+    shown = dict(scope(digest))
+    assert shown["Real text"] == "real.txt: 10,000 sentences"
+    assert shown["Generators"] == "a b and c: 10,000 sentences each"
+    command = command_line(digest)
+    assert command.startswith("textassay compare --real real.txt 'a b=FILE' c=FILE --metrics 'dd,bleu(order=2),")
+    assert command.endswith("--tokenizer whitespace --level 0.95 --seed 0")
+
+
+@pytest.mark.parametrize(("metric", "family", "variant"), [("dd", "dd", ""), ("bleu(order=4)", "bleu", "order=4")])
+def test_metric_names_fall_into_family_and_variant(metric: str, family: str, variant: str) -> None:
+    assert (family_of(metric), variant_of(metric)) == (family, variant)
+
+
+def test_printable_keeps_scripts_and_emoji_and_drops_what_steers() -> None:
+    kept = "שלום é 漢字\u3000👩\u200d👧\u00a0x"
+    assert printable(kept) == kept
+    assert printable("a\x1b[31m\u202eb\u2066\nc") == "a\ufffd[31m\ufffdb\ufffd\ufffdc"
+
+
+def test_shorten_keeps_both_ends() -> None:
+    shown = shorten("begin " + "x" * 200 + " end", 40)
+    assert len(shown) <= 40
+    assert shown.startswith("begin")
+    assert shown.endswith("end")

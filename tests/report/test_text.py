@@ -1,0 +1,107 @@
+"""The terminal report: it fits, it marks, it explains what is missing, and nothing in the texts steers the terminal."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from made_up_comparisons import HOSTILE, REVIEWS, make_comparison, make_findings
+from textassay.comparison.comparison import Comparison
+from textassay.report.text import render, render_findings
+
+
+def _render(comparison: Comparison, width: int = 80, *, encoding: str = "utf-8", terminal: bool = False) -> str:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding)
+    render(comparison, Console(file=file, width=width, force_terminal=terminal))
+    file.flush()
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize("generators", [("trigram", "5-gram", "shuffler"), REVIEWS, ("only",)])
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_fits_the_width_and_shows_every_number(generators: tuple[str, ...], width: int) -> None:
+    comparison = make_comparison(generators, heldout=True, findings=make_findings((*generators, *generators)))
+    text = _render(comparison, width)
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    for result in comparison.results:
+        assert result.estimate is not None
+        assert f"{result.estimate.value:.3f}".replace("-0.000", "0.000") in text
+        if result.matched is not None:
+            assert f"{result.matched.value:.3f}" in text
+
+
+def test_what_comes_first_and_last() -> None:
+    generators = ("trigram", "5-gram")
+    text = _render(make_comparison(generators, findings=make_findings(generators)))
+    parts = ["real.txt: 10,000 sentences", "warning", "note", "dd, lower is better", "order=4", "pairs", "Answer"]
+    places = [text.lower().index(part.lower()) for part in parts]
+    assert places == sorted(places)
+    assert "trigram is closest to the real text" in " ".join(text[places[-1] :].split())
+
+
+def test_best_is_marked_without_colours_and_not_for_neither() -> None:
+    lines = _render(make_comparison(("alpha", "beta")), 200).splitlines()
+    marked = [line for line in lines if "*0." in line]
+    assert marked
+    assert all(line.startswith("alpha") for line in marked)
+    neither = replace(make_comparison(("a", "b")), metrics=("dd", "vocabulary(of=types)"))
+    table = _render(neither).split("of=types")[1].split("±")[0]
+    assert "*" not in table
+
+
+def test_missing_values_have_a_footnote_each_once() -> None:
+    text = _render(make_comparison(missing=True))
+    assert text.count("self-bleu needs at least 50 sentences a side, shuffler has 12") == 1
+    assert "n/a (1)" in text
+    assert "(1) it is undefined on this text" in text
+
+
+def test_no_colour_codes_where_the_console_is_no_terminal() -> None:
+    comparison = make_comparison(findings=make_findings(("a", "b")))
+    assert "\x1b" not in _render(comparison)
+    assert "\x1b[" in _render(comparison, terminal=True)
+
+
+def test_hostile_names_and_texts_neither_steer_nor_break() -> None:
+    comparison = make_comparison(("[bold]x[/bold]\x1b[2J", "y\u202e"), findings=make_findings(("\x1b]0;t\x07", "b")))
+    findings = tuple(
+        replace(finding, example_generated=text) for finding in comparison.findings[:1] for text in HOSTILE
+    )
+    text = _render(replace(comparison, findings=findings))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "\x07" not in text
+    assert "[bold]x[/bold]" in text
+
+
+def test_ascii_terminals_get_ascii() -> None:
+    generators = ("a", "b")
+    text = _render(make_comparison(generators), encoding="ascii")
+    assert "+-0.012" in text
+
+
+def test_separated_pairs_are_told_from_others() -> None:
+    comparison = make_comparison(("a", "b", "c"))
+    pairs = tuple(replace(pair, p_adjusted=0.5) if pair.b == "c" else pair for pair in comparison.pairs)
+    text = _render(replace(comparison, pairs=pairs))
+    assert text.count("not separated") == 2
+    many = make_comparison(REVIEWS)
+    close = tuple(replace(pair, p_adjusted=0.5) if pair.a == "SS" else pair for pair in many.pairs)
+    text = _render(replace(many, pairs=close))
+    assert "61 of 66 pairs are separated; not separated:" in text
+    assert text.count("SS - ") == 5
+
+
+def test_findings_alone_can_be_printed() -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=80)
+    render_findings((), console)
+    assert file.getvalue() == ""
+    render_findings(make_findings(("a", "b")), console)
+    shown = file.getvalue()
+    assert "9,120 of 10,000" in shown
+    assert "also       b (9,110)" in shown
+    assert shown.index("warning") < shown.index("note")
