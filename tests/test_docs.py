@@ -1,19 +1,21 @@
 """Every example in the documentation runs.
 
 Blocks of ``python`` run, in order, in one namespace a page. In blocks of ``console``, lines that start with ``$`` run
-in a folder with small texts; those that call textassay must succeed. Blocks of ``yaml`` whose first line names a file
-are written there.
+in a folder with small texts and must succeed; they call textassay, or pipe a file into it with cat. Blocks of ``yaml``
+whose first line names a file are written there.
 """
 
+import io
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from made_up import sentences, shuffled
+from textassay.cli.main import app, main
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -58,23 +60,21 @@ def test_python_examples(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", _pages_with("console"), ids=_name)
-def test_console_examples(page: Path, texts: Path) -> None:
-    textassay = shlex.join([sys.executable, "-m", "textassay"])
+def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, code in _blocks(page):
         if kind == "yaml" and (named := re.match(r"# (\S+\.yaml)\n", code)):
             (texts / named[1]).write_text(code, encoding="utf-8")
         for line in code.splitlines() if kind == "console" else ():
             if line.startswith("$ "):
-                command = re.sub(r"(^|\| )textassay\b", lambda match: match[1] + textassay, line[2:])
-                done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-                assert done.returncode == 0, f"{line}\n{done.stderr}"
+                *before, command = line[2:].split(" | ")
+                piped = b"".join(Path(name).read_bytes() for step in before for name in step.split()[1:])
+                monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
+                program, *arguments = shlex.split(command)
+                assert program == "textassay"
+                assert main(arguments) == 0, line
 
 
 def test_no_page_mentions_an_unknown_option() -> None:
-    from typer.main import get_command
-
-    from textassay.cli.main import app
-
     group = get_command(app)
     known = {"--help", "--debug", "--version"}
     for command in group.commands.values():  # type: ignore[attr-defined]
