@@ -250,8 +250,8 @@ class DistributionalDiscrepancy:
                 repeats=self.repeats,
                 selection="balanced-accuracy",
                 threshold=self.threshold,
-                ci="newcombe" if groups == [None, None] else "cluster-t",
-                split="draw" if groups == [None, None] else "group",
+                ci="newcombe" if all(side is None for side in groups) else "cluster-t",
+                split="draw" if all(side is None for side in groups) else "group",
             ),
             details=self._details(statistics, terms, scores, tested, evidence),
             evidence=Evidence(evidence[0], evidence[1], scores[0], scores[1]),
@@ -268,7 +268,7 @@ class DistributionalDiscrepancy:
 
     def _interval(self, value: float, terms: list[FloatArray], groups: list[IntArray | None]) -> Interval | None:
         note = ", approximate under cross-fitting" if self.folds > 1 else ""
-        if groups == [None, None]:
+        if all(side is None for side in groups):
             sizes = [effective_size(side) for side in terms]
             counts = [float(side.mean()) * size for side, size in zip(terms, sizes, strict=True)]
             interval = newcombe_interval(counts[0], sizes[0], sizes[1] - counts[1], sizes[1], level=self.level)
