@@ -5,17 +5,15 @@ copying a corpus. `workers` sets how many; joblib's own `parallel_config` reache
 """
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import joblib
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from textassay.errors import OptionError
 
-__all__ = ["default_workers", "parallel_map", "single_threaded_blas", "workers"]
+__all__ = ["default_workers", "parallel_map", "workers"]
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -40,29 +38,3 @@ def workers(n_workers: int) -> Iterator[None]:
 def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
     """Return ``[function(item) for item in items]``, computed by the threads that `workers` allows (one without it)."""
     return list(joblib.Parallel(require="sharedmem")(joblib.delayed(function)(item) for item in items))
-
-
-_blas_lock = threading.Lock()
-_blas_limits: list[Any] = []
-_n_blas_users = 0
-
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Let linear algebra use one thread inside the ``with`` block, in whatever thread.
-
-    Sums over several threads are added in another order, so that a result would depend on how many there are; and
-    fits that run side by side would fight over them. Blocks may overlap: the limit stands until the last has ended.
-    """
-    global _n_blas_users
-    with _blas_lock:
-        _n_blas_users += 1
-        if _n_blas_users == 1:
-            _blas_limits.append(threadpool_limits(1, user_api="blas"))
-    try:
-        yield
-    finally:
-        with _blas_lock:
-            _n_blas_users -= 1
-            if _n_blas_users == 0:
-                _blas_limits.pop().restore_original_limits()

@@ -22,7 +22,7 @@ from textassay.corpus.split import fold_numbers
 from textassay.discriminator.base import Discriminator, balanced_accuracy
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
-from textassay.execution import parallel_map, single_threaded_blas
+from textassay.execution import parallel_map
 from textassay.seeding import stream
 
 __all__ = ["CrossFit", "FoldFit", "ThresholdRule", "cross_fit"]
@@ -141,8 +141,7 @@ def cross_fit(
         accuracy = balanced_accuracy(valid_scores[0], valid_scores[1], limit)
         return FoldFit(limit, fitted.chosen, accuracy, *sizes), fitted.prob_real(test[0]), fitted.prob_real(test[1])
 
-    with single_threaded_blas():
-        fits = parallel_map(fit, range(folds))
+    fits = parallel_map(fit, range(folds))
     scores = [np.full(len(side), np.nan) for side in numbers]
     for fold, (_, *judged) in enumerate(fits):
         for side, number, of_fold in zip(scores, numbers, judged, strict=True):

@@ -5,8 +5,7 @@ words stand at the edges counts too (of text cut at a length it finds 0.99 inste
 not; TF-IDF) and several strengths of regularisation are fitted; the one with the best balanced accuracy on validation
 text stays. Fits are stopped early (`_TOLERANCE`), which moves no measured discrepancy by more than 0.001.
 
-Sources: objective (3) of Cai et al., "Distributional Discrepancy"; Fan et al., "LIBLINEAR: A library for large linear
-classification", JMLR 9, 2008 (trust region Newton method), by scikit-learn.
+Source: objective (3) of Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation".
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, SOS
 from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
+from textassay.discriminator.newton import fit_logistic
 from textassay.errors import OptionError, unknown_name
-from textassay.execution import single_threaded_blas
 from textassay.ngram.index import NgramIndex
 
 __all__ = ["GRID", "LogisticDiscriminator", "Weighting"]
@@ -33,7 +31,6 @@ Weighting = Literal["binary", "tfidf"]
 
 _TOLERANCE = 0.03
 _OVERFIT = 1.05  # weaker regularisation is no longer tried once validation cross-entropy is so far above its best
-
 
 # Inverse strengths of regularisation to try for each weighting, strongest regularisation first.
 GRID: Mapping[Weighting, Sequence[float]] = {
@@ -97,15 +94,17 @@ class LogisticDiscriminator:
         index = NgramIndex.build(marked, max_order=self.max_order, min_sentences=self.min_sentences)
         counts = vstack([index.count_matrix(corpus) for corpus in marked], format="csr")
         valid_counts = [index.count_matrix(_mark_ends(corpus)) for corpus in valid]
-        labels = np.repeat([1, 0], [len(corpus) for corpus in train])
+        is_real = np.repeat([True, False], [len(corpus) for corpus in train])
         best = (-np.inf, -np.inf)
         for weighting, strengths in self.grid.items():
             idf = _inverse_document_frequency(counts) if weighting == "tfidf" else None
             features = _features(counts, idf)
             valid_features = [_features(part, idf) for part in valid_counts]
             lowest = np.inf
+            theta = None
             for c in strengths:
-                weights = _solve(features, labels, c, index, idf)
+                theta = fit_logistic(features, is_real, c=c, tolerance=_TOLERANCE, start=theta)
+                weights = _Weights(index, idf, theta[:-1], float(theta[-1]))
                 real, generated = (weights.prob_real(part) for part in valid_features)
                 loss = balanced_cross_entropy(real, generated)
                 merit = (balanced_accuracy(real, generated), -loss)
@@ -177,17 +176,3 @@ def _features(counts: csr_matrix, idf: FloatArray | None) -> csr_matrix:
         norms = np.sqrt(np.bincount(rows, weights=data * data, minlength=counts.shape[0]))
         data /= norms[rows]
     return csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
-
-
-def _solve(
-    features: csr_matrix,
-    labels: npt.NDArray[np.int64],
-    c: float,
-    index: NgramIndex,
-    idf: FloatArray | None,
-) -> _Weights:
-    """Return the model that minimises the class-balanced cross-entropy, regularised by 1 / `c`."""
-    model = LogisticRegression(solver="liblinear", C=c, tol=_TOLERANCE, class_weight="balanced", random_state=0)
-    with single_threaded_blas():
-        model.fit(features, labels)
-    return _Weights(index, idf, model.coef_[0], float(model.intercept_[0]))
