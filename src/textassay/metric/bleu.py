@@ -284,10 +284,10 @@ def _score_block(  # type: ignore[no-untyped-def]
         length_matters |= closest[group] != closest[n_groups]
     values = np.zeros((n_sentences, max_order))
     changes = np.zeros((n_groups, max_order))
-    lost = np.zeros((n_groups, max_order), dtype=np.int64)
+    lost = np.zeros((n_groups, max_order), dtype=np.int32)
     touched = np.empty(n_groups, dtype=np.int64)
     is_touched = np.zeros(n_groups, dtype=np.bool_)
-    numerators = np.empty(max_order, dtype=np.int64)
+    numerators = np.empty(max_order, dtype=np.int32)
     changed = np.empty(max_order)
     for sentence in range(n_sentences):
         length = offsets[sentence + 1] - offsets[sentence]

@@ -192,14 +192,15 @@ def _new_table(n_entries):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _grow(tokens, offsets, ids, order, min_sentences):  # type: ignore[no-untyped-def]
     """Turn `ids` of order - 1, shape (T,), into ids of `order`, in place; return the new n-grams and their table."""
-    n_candidates = 0
+    n_candidates, largest = 0, -1
     for sentence in range(len(offsets) - 1):
         end = offsets[sentence + 1]
         for start in range(offsets[sentence], end):
             alive = start + order <= end and ids[start] >= 0 and (order == 1 or ids[start + 1] >= 0)
             n_candidates += alive
+            largest = max(largest, tokens[start])
     if order == 1:
-        n_candidates = min(n_candidates, int(tokens.max()) + 1 if len(tokens) else 0)
+        n_candidates = min(n_candidates, largest + 1)
     keys, values = _new_table(n_candidates)
     prefixes = np.empty(n_candidates, dtype=np.int32)
     last_tokens = np.empty(n_candidates, dtype=np.int32)

@@ -25,6 +25,7 @@ __all__ = ["Matches", "match_each_other", "match_references"]
 IntArray = npt.NDArray[np.int64]
 
 _LOW = np.int64(0xFFFFFFFF)
+_NONE = np.int64(-1)
 _MAX_GROUPS = 127
 _MAX_TOKENS = 2**24 - 1  # in one sentence, so that a loss and its group fit an int32
 _N_PARTS = 4  # independent pieces of work; more would keep more copies of the counts in memory
@@ -106,11 +107,10 @@ def _match(corpora: list[Corpus], max_order: int, groups: IntArray) -> Matches:
     tokens, sentences = _lay_out(corpora)
     places, starts = _by_first_token(tokens, sentences, len(corpora[0].vocabulary))
     losses = np.zeros((max_order, len(corpora[0].tokens)), dtype=np.int32)
-    small_groups = groups.astype(np.int8)
 
     def match_part(part: tuple[np.int64, np.int64]) -> npt.NDArray[np.int32]:
         counts = np.zeros((len(corpora[0]), max_order), dtype=np.int32)
-        _match_part(tokens, places, starts, *part, len(corpora) == 1, small_groups, counts, losses)
+        _match_part(tokens, places, starts, *part, len(corpora) == 1, groups, counts, losses)
         return counts
 
     n_parts = _N_PARTS if len(places) >= _PART_TOKENS else 1
@@ -178,20 +178,22 @@ def _match_part(tokens, places, starts, first, last, one_side, groups, counts, l
         if not _can_match(first_sentence, last_sentence, one_side, n_hypotheses):
             continue
         here[:n_here] = places[starts[token] : starts[token + 1]]
-        _visit(here, 0, n_here, one_side, groups, runs, counts, losses, 0)
         here_starts[0], here_starts[1] = 0, n_here
         n_groups = 1
-        for order in range(1, max_order):
+        for order in range(max_order):
             n_there = 0
             n_groups_there = 0
             for group in range(n_groups):
                 start, end = here_starts[group], here_starts[group + 1]
+                _visit(here, start, end, one_side, groups, runs, counts, losses, order)
+                if order + 1 == max_order:
+                    continue
                 # Give every next token a slot.
                 stamp += 1
                 n_slots = 0
                 for entry in range(start, end):
                     place = here[entry]
-                    following = tokens[(place & _LOW) + order]
+                    following = tokens[(place & _LOW) + order + 1]
                     if following < 0:
                         slots[entry] = -1
                         continue
@@ -206,7 +208,7 @@ def _match_part(tokens, places, starts, first, last, one_side, groups, counts, l
                     slot_sizes[slot] += 1
                     slot_lasts[slot] = place
                 # Keep the slots that can match. Two places need no further grouping.
-                first_kept = n_groups_there
+                n_before = n_there
                 for slot in range(n_slots):
                     size = slot_sizes[slot]
                     slot_sizes[slot] = -1
@@ -214,23 +216,19 @@ def _match_part(tokens, places, starts, first, last, one_side, groups, counts, l
                     if size < 2 or not _can_match(one >> 32, two >> 32, one_side, n_hypotheses):
                         continue
                     if size == 2:
-                        _visit_pair(tokens, one, two, one_side, groups, counts, losses, order)
+                        _visit_pair(tokens, one, two, one_side, groups, counts, losses, order + 1)
                         continue
                     there_starts[n_groups_there] = n_there
                     slot_sizes[slot] = n_there
                     n_there += size
                     n_groups_there += 1
                 there_starts[n_groups_there] = n_there
-                if n_groups_there > first_kept:
+                if n_there > n_before:
                     for entry in range(start, end):
                         slot = slots[entry]
                         if slot >= 0 and slot_sizes[slot] >= 0:
                             there[slot_sizes[slot]] = here[entry]
                             slot_sizes[slot] += 1
-                for kept in range(first_kept, n_groups_there):
-                    _visit(
-                        there, there_starts[kept], there_starts[kept + 1], one_side, groups, runs, counts, losses, order
-                    )
             if n_groups_there == 0:
                 break
             here, there = there, here
@@ -314,11 +312,11 @@ def _match_runs(groups, runs, n_runs, largest, counts, losses, row):  # type: ig
     That is the best run, or for the best run's own sentence the best of the others; and what is left of it without the
     group it is in is the best run elsewhere. At equal counts any choice gives the same result.
     """
-    best = _best_run(groups, runs, n_runs, largest, -1, -1)
+    best = _best_run(groups, runs, n_runs, largest, _NONE, _NONE)
     owner = groups[runs[best, 0] >> 32]
-    other = _best_run(groups, runs, n_runs, largest, best, -1)
+    other = _best_run(groups, runs, n_runs, largest, best, _NONE)
     other_owner = groups[runs[other, 0] >> 32]
-    elsewhere = _best_run(groups, runs, n_runs, largest, -1, owner)
+    elsewhere = _best_run(groups, runs, n_runs, largest, _NONE, owner)
     elsewhere_next = _best_run(groups, runs, n_runs, largest, elsewhere, owner)
     best_next = _best_run(groups, runs, n_runs, largest, best, other_owner)
     for run in range(n_runs):
@@ -337,7 +335,7 @@ def _match_runs(groups, runs, n_runs, largest, counts, losses, row):  # type: ig
 @njit(cache=True, nogil=True)
 def _best_run(groups, runs, n_runs, largest, but_run, but_group):  # type: ignore[no-untyped-def]
     """Return the first run with the largest count, apart from one run and one group; -1 if there is none."""
-    best, most = -1, 0
+    best, most = int(_NONE), 0
     for run in range(n_runs):
         if runs[run, 1] > most and run != but_run and groups[runs[run, 0] >> 32] != but_group:
             best, most = run, runs[run, 1]
