@@ -194,6 +194,15 @@ def test_empty_files(tmp_path: Path, name: str) -> None:
         read_texts(path)
 
 
+def test_a_file_of_nothing_but_a_byte_order_mark_is_empty(tmp_path: Path) -> None:
+    with pytest.raises(EmptyCorpusError, match="is empty"):
+        read_texts(write(tmp_path / "f.txt", b"\xef\xbb\xbf"))
+
+
+def test_one_empty_line_is_one_empty_sentence(tmp_path: Path) -> None:
+    assert read_texts(write(tmp_path / "f.txt", "\n")).texts == ("",)
+
+
 def test_files_without_a_sentence(tmp_path: Path) -> None:
     assert message_of(write(tmp_path / "f.csv", "text,n\n")).endswith("has a header but no row")
     assert message_of(write(tmp_path / "f.jsonl", "\n\n")).endswith("holds no sentence")
@@ -261,6 +270,7 @@ def test_json_columns_that_are_missing_or_no_groups(tmp_path: Path) -> None:
         ("f.csv", "text,n\na\n", "line 2: 1 fields, but the header has 2"),
         ("f.csv", 'text,n\n"a" b,1\n', "line 2: ',' expected after '\"'"),
         ("f.csv", 'text,n\n"a,1\n', "line 2: unexpected end of data"),
+        ("f.csv", "text,n\na\rb,1\n", "line 2: new-line character seen in unquoted field; put fields that hold quotes"),
         ("f.csv", "a,b\n1,2\n", "which column holds the sentences? Say so with --column; it has: a, b"),
         ("f.csv", "text;n\na;1\n", "the only column is 'text;n'; fields must be parted by commas"),
         ("f.tsv", "text,n|m\na,1\n", "fields must be parted by tabs"),

@@ -72,7 +72,7 @@ class Interner:
         data = np.frombuffer(joined.encode("utf-8"), dtype=np.uint8)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         if not joined.isascii():
-            lengths = _byte_lengths(data, lengths)
+            _to_byte_lengths(data, lengths)
         most = {Unit.WORD: (len(data) + len(texts)) // 2, Unit.STRING: len(texts), Unit.CHARACTER: len(joined)}[unit]
         numbers = np.empty(most, dtype=np.int32)
         counts = np.empty(len(texts), dtype=np.int64)
@@ -91,7 +91,8 @@ class Interner:
         if most > len(self._hashes):
             self._hashes = _grown(self._hashes, 2 * most)
             self._ends = _grown(self._ends, 2 * most + 1)
-            self._slots = _rehashed(1 << (4 * most).bit_length(), self.n_tokens, self._hashes)
+            self._slots = np.full(1 << (4 * most).bit_length(), -1, dtype=np.int32)
+            _fill_slots(self._slots, self.n_tokens, self._hashes)
         most = int(self._ends[self.n_tokens]) + n_bytes
         if most > len(self._store):
             self._store = _grown(self._store, 2 * most)
@@ -116,16 +117,14 @@ def _grown(array: npt.NDArray[Number], size: int) -> npt.NDArray[Number]:
 
 
 @njit(cache=True, nogil=True)
-def _byte_lengths(data, lengths):  # type: ignore[no-untyped-def]
-    """Return the bytes of each text from its characters."""
-    result = np.empty_like(lengths)
+def _to_byte_lengths(data, lengths):  # type: ignore[no-untyped-def]
+    """Replace the characters of each text by its bytes."""
     position = 0
     for text in range(len(lengths)):
         start = position
         for _ in range(lengths[text]):
             position += _width(data[position])
-        result[text] = position - start
-    return result
+        lengths[text] = position - start
 
 
 @njit(cache=True, nogil=True)
@@ -194,7 +193,8 @@ def _scan(  # type: ignore[no-untyped-def]
                         slots[slot] = number
                         hashes[number] = key
                         begin = ends[number]
-                        store[begin : begin + size] = data[start:position]
+                        for index in range(size):
+                            store[begin + index] = data[start + index]
                         ends[number + 1] = begin + size
                         n_tokens += 1
                         break
@@ -214,13 +214,11 @@ def _scan(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _rehashed(n_slots, n_tokens, hashes):  # type: ignore[no-untyped-def]
-    """Return a table of `n_slots` slots, a power of two, that holds tokens 0 to `n_tokens` - 1."""
-    slots = np.full(n_slots, -1, dtype=np.int32)
-    mask = n_slots - 1
+def _fill_slots(slots, n_tokens, hashes):  # type: ignore[no-untyped-def]
+    """Enter tokens 0 to `n_tokens` - 1 in an empty table, whose size is a power of two."""
+    mask = len(slots) - 1
     for number in range(n_tokens):
         slot = np.int64(hashes[number] ^ (hashes[number] >> _FOLD)) & mask
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
         slots[slot] = number
-    return slots

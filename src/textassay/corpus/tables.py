@@ -3,7 +3,7 @@
 import csv
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,25 +28,26 @@ def read_json_lines(source: Source, column: str | None, group_column: str | None
         Keys, dotted for nested ones (``a.b``); passed over where the lines are strings.
     """
 
-    def records() -> Iterator[tuple[str, Any]]:
+    def records() -> Iterator[tuple[int, Any]]:
         for number, line in enumerate(source.lines(), start=1):
             if line and not line.isspace():
-                yield f"{source.place} line {number}", _parse(line, f"{source.place} line {number}")
+                try:
+                    yield number, json.loads(line)
+                except (json.JSONDecodeError, RecursionError) as error:
+                    raise _json_error(error, f"{source.place} line {number}") from None
 
-    return _collect(records(), source.place, column, group_column)
+    return _collect(records(), f"{source.place} line", column, group_column)
 
 
 def read_json(source: Source, column: str | None, group_column: str | None) -> Rows:
     """Return the sentences of a JSON file that holds a list of strings or objects; columns as in `read_json_lines`."""
-    document = _parse("".join(source.text_blocks()), source.place)
+    try:
+        document = json.loads("".join(source.text_blocks()))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise _json_error(error, source.place) from None
     if not isinstance(document, list):
         raise InputError(f"{source.place} must hold a JSON list of strings or objects, got {_kind(document)}")
-    return _collect(
-        ((f"{source.place} item {number}", record) for number, record in enumerate(document, start=1)),
-        source.place,
-        column,
-        group_column,
-    )
+    return _collect(enumerate(document, start=1), f"{source.place} item", column, group_column)
 
 
 def read_csv(source: Source, column: str | None, group_column: str | None, *, delimiter: str) -> Rows:
@@ -80,7 +81,8 @@ def read_csv(source: Source, column: str | None, group_column: str | None, *, de
                     labels.append(row[group])
         except csv.Error as error:
             raise InputError(
-                f"{source.place} line {reader.line_num}: {error}; double the quotes inside a quoted field"
+                f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that hold quotes "
+                "or line breaks in double quotes, with the quotes inside doubled"
             ) from None
     if not texts:
         raise EmptyCorpusError(f"{source.place} has a header but no row")
@@ -108,64 +110,64 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _parse(text: str, place: str) -> Any:
-    """Return the JSON value of `text`."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        line = f"line {error.lineno} " if error.lineno > 1 else ""
-        hint = "; a file with one value a line must be called .jsonl" if error.msg == "Extra data" else ""
-        raise InputError(f"{place}: broken JSON at {line}column {error.colno}: {error.msg}{hint}") from None
-    except RecursionError:
-        raise InputError(f"{place}: the JSON value is nested too deeply") from None
+def _json_error(error: json.JSONDecodeError | RecursionError, place: str) -> InputError:
+    """Return the error for a text at `place` that is no JSON value."""
+    if isinstance(error, RecursionError):
+        return InputError(f"{place}: the JSON value is nested too deeply")
+    line = f"line {error.lineno} " if error.lineno > 1 else ""
+    hint = "; a file with one value a line must be called .jsonl" if error.msg == "Extra data" else ""
+    return InputError(f"{place}: broken JSON at {line}column {error.colno}: {error.msg}{hint}")
 
 
-def _collect(
-    records: Iterator[tuple[str, Any]], place: str, column: str | None, group_column: str | None
-) -> tuple[list[str], list[Any] | None]:
-    """Return sentences and labels of `records`, pairs of a place and a JSON value."""
+def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None, group_column: str | None) -> Rows:
+    """Return sentences and labels of `records`: numbers, which follow `place` in messages, and JSON values."""
     texts: list[str] = []
-    labels: list[Any] = []
-    has_columns: bool | None = None
-    for where, record in records:
-        if has_columns is None:
-            has_columns = isinstance(record, Mapping)
-            if has_columns:
-                column = column if column is not None else choose_column(list(record), None, place)
-        if isinstance(record, Mapping) != has_columns:
-            expected = "an object" if has_columns else "a string"
-            raise InputError(f"{where}: expected {expected} as before, got {_kind(record)}")
-        text = record if column is None or not has_columns else _value(record, column, where)
+    labels: list[Any] | None = None
+    key: str | None = None  # where the sentence stands in an object
+    for number, record in records:
+        is_object = isinstance(record, dict)
+        if not texts and is_object:
+            key = column if column is not None else choose_column(list(record), None, f"{place} {number}")
+            labels = None if group_column is None else []
+        if is_object != (key is not None):
+            expected = "a string" if key is None else "an object"
+            raise InputError(f"{place} {number}: expected {expected} as before, got {_kind(record)}")
+        text = record if key is None else _value(record, key, place, number)
         if not isinstance(text, str):
-            named = f"'{column}'" if has_columns else "the value"
-            raise InputError(f"{where}: {named} must be a string, got {_kind(text)}")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            code = ord(text[error.start])
-            raise InputError(
-                f"{where} holds a lone surrogate (\\u{code:04x}), which is no character; write the pair or the "
-                "character itself"
-            ) from None
+            named = "the value" if key is None else f"'{key}'"
+            raise InputError(f"{place} {number}: {named} must be a string, got {_kind(text)}")
+        if not text.isascii():
+            _check_characters(text, place, number)
         texts.append(text)
-        if group_column is not None and has_columns:
-            label = _value(record, group_column, where)
+        if labels is not None and group_column is not None:
+            label = _value(record, group_column, place, number)
             if label is None or isinstance(label, list | dict):
-                raise InputError(f"{where}: '{group_column}' must name a group, got {_kind(label)}")
+                raise InputError(f"{place} {number}: '{group_column}' must name a group, got {_kind(label)}")
             labels.append(label)
     if not texts:
-        raise EmptyCorpusError(f"{place} holds no sentence")
-    return texts, labels if group_column is not None and has_columns else None
+        raise EmptyCorpusError(f"{place.rpartition(' ')[0]} holds no sentence")
+    return texts, labels
 
 
-def _value(record: Mapping[str, Any], column: str, where: str) -> Any:
+def _check_characters(text: str, place: str, number: int) -> None:
+    """Raise where an escape stands for half a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        code = f"\\u{ord(text[error.start]):04x}"
+        raise InputError(
+            f"{place} {number} holds a lone surrogate ({code}), which is no character; write the pair or the character"
+        ) from None
+
+
+def _value(record: Mapping[str, Any], column: str, place: str, number: int) -> Any:
     """Return the value of `column`: a key of that very name, or keys from outer to inner parted by dots."""
     if column in record:
         return record[column]
     value: Any = record
     for key in column.split("."):
         if not isinstance(value, Mapping) or key not in value:
-            return record[choose_column(_paths(record), column, where)]
+            return record[choose_column(_paths(record), column, f"{place} {number}")]
         value = value[key]
     return value
 
