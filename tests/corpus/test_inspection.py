@@ -138,8 +138,8 @@ def test_counts_are_those_of_the_sentences_that_show_it() -> None:
 
 
 def test_the_example_is_cut_around_the_spot() -> None:
-    real = ["x y z . " * 100 + "w ." for _ in REAL]
-    generated = ["x y z . " * 60 + "<unk> " + "x y z . " * 39 + "w w w ." for _ in REAL]
+    real = [f"w{number} " + "x y z . " * 100 + "w ." for number in range(3000)]
+    generated = [f"w{number} " + "x y z . " * 60 + "<unk> " + "x y z . " * 39 + "w ." for number in range(3000)]
     named = next(one for one in inspect_pair(*pair(real, generated), name="a") if one.kind == "unknown-tokens")
     assert named.example_generated is not None
     assert "<unk>" in named.example_generated
@@ -195,6 +195,13 @@ def test_a_shuffler_has_notes_on_order_and_no_warning_on_preparation() -> None:
     found = inspect_pair(*pair(REAL, shuffled), name="shuffled")
     assert kinds(found, "warning") == set()
     assert kinds(found) == {"case", "missing-final-punctuation"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_fifty_repeated_sentences_happen_to_show_is_no_habit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    copies = [sentences(50, seed + 100)[index] for index in rng.integers(50, size=3000)]
+    assert kinds(inspect_pair(*pair(REAL, copies), name="copier")) == {"repeated-sentences"}
 
 
 def test_copies_of_the_real_text_are_counted_against_what_is_natural() -> None:

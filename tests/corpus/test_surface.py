@@ -38,6 +38,8 @@ TRAITS = {
     "#.##": Trait.WEAK_MASK,
     "<unk>": Trait.UNKNOWN,
     "[UNK].": Trait.UNKNOWN,
+    "__": Trait.UNKNOWN,
+    "__init__": Trait.LETTER,
     "chunky": Trait.LETTER,
     "_num_": Trait.MASK,
     "</s>": Trait.SPECIAL,

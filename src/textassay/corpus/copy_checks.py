@@ -17,8 +17,9 @@ _SHARED_NOTE, _SHARED_WARNING = 0.01, 0.1
 _OWN_SHARE = 0.01
 
 
-def same_text(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
+def same_text(pair: Pair) -> Finding | None:
     """Return a finding where both sides are the same sentences, in whatever order."""
+    generated, real = pair.generated.keys, pair.real.keys
     if len(generated) != len(real) or not np.array_equal(np.sort(generated), np.sort(real)):
         return None
     n_sentences = len(real)
@@ -36,10 +37,10 @@ def same_text(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
     )
 
 
-def repeated(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
+def repeated(pair: Pair) -> Finding | None:
     """Return a finding where generated sentences repeat one another; a note where real ones do so as often."""
     filled = pair.generated.filled, pair.real.filled
-    generated, real = generated[filled[0]], real[filled[1]]
+    generated, real = pair.generated.keys[filled[0]], pair.real.keys[filled[1]]
     n_drawn = min(len(generated), len(real))
     if not n_drawn:
         return None
@@ -49,8 +50,8 @@ def repeated(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
     if how_bad is None and shares[0] < _OWN_SHARE:
         return None
     n_repeats = len(generated) - n_distinct(generated), len(real) - n_distinct(real)
-    if how_bad is None:
-        remedy = "Nothing to repair: real text repeats itself as often."
+    if difference == 0:
+        remedy = "Nothing to repair: real text repeats itself about as often."
     elif difference < 0:
         how_bad = "note"
         remedy = "Check whether repeats were removed from the generated text: equal sentences are legitimate draws."
@@ -75,9 +76,9 @@ def repeated(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
     )
 
 
-def shared(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
+def shared(pair: Pair) -> Finding | None:
     """Return a finding where more generated sentences stand in the real text than real ones stand elsewhere in it."""
-    masks = occurs_in(generated, real), occurs_elsewhere(real)
+    masks = occurs_in(pair.generated.keys, pair.real.keys), occurs_elsewhere(pair.real.keys)
     return _copied(
         pair,
         masks,
@@ -87,9 +88,9 @@ def shared(pair: Pair, generated: Keys, real: Keys) -> Finding | None:
     )
 
 
-def memorised(pair: Pair, generated: Keys, real: Keys, train: Keys) -> Finding | None:
+def memorised(pair: Pair, train: Keys) -> Finding | None:
     """Return a finding where more generated than real sentences stand in the training text."""
-    masks = occurs_in(generated, train), occurs_in(real, train)
+    masks = occurs_in(pair.generated.keys, train), occurs_in(pair.real.keys, train)
     return _copied(
         pair,
         masks,
@@ -99,8 +100,9 @@ def memorised(pair: Pair, generated: Keys, real: Keys, train: Keys) -> Finding |
     )
 
 
-def real_in_train(real: Surface, keys: Keys, train: Keys) -> Finding | None:
+def real_in_train(real: Surface, train: Keys) -> Finding | None:
     """Return a finding where real sentences stand in the training text more often than training ones repeat."""
+    keys = real.keys
     mask = occurs_in(keys, train)
     natural = occurs_elsewhere(train)
     n_seen = int(np.count_nonzero(mask))

@@ -66,16 +66,15 @@ def inspect(
     trained = [] if train is None else [train]
     _check([real, *others.values(), *trained])
     faces = surfaces([real, *others.values()])
-    keys = [sentence_keys(corpus) for corpus in (real, *others.values(), *trained)]
-    train_keys = keys[-1] if trained else None
-    found = _own(faces[0], keys[0], REAL)
+    train_keys = None if train is None else sentence_keys(train)
+    found = _own(faces[0], REAL)
     if train_keys is not None:
-        seen = copy_checks.real_in_train(faces[0], keys[0], train_keys)
+        seen = copy_checks.real_in_train(faces[0], train_keys)
         found += [] if seen is None else [seen]
     found = _warnings_first(found)
     for number, name in enumerate(others, start=1):
         pair = Pair(faces[number], faces[0], name)
-        found += _compare(pair, keys[number], keys[0], train_keys)
+        found += _compare(pair, train_keys)
     return found
 
 
@@ -91,7 +90,7 @@ def inspect_pair(real: Corpus, generated: Corpus, *, name: str) -> list[Finding]
     """
     _check([real, generated])
     faces = surfaces([generated, real])
-    return _compare(Pair(faces[0], faces[1], name), sentence_keys(generated), sentence_keys(real), None)
+    return _compare(Pair(faces[0], faces[1], name), None)
 
 
 def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:
@@ -105,7 +104,7 @@ def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:
         If `corpus` has no sentence.
     """
     _check([corpus])
-    return _warnings_first(_own(surfaces([corpus])[0], sentence_keys(corpus), name))
+    return _warnings_first(_own(surfaces([corpus])[0], name))
 
 
 def _check(corpora: Sequence[Corpus]) -> None:
@@ -116,12 +115,12 @@ def _check(corpora: Sequence[Corpus]) -> None:
             raise InputError("corpora to compare must share one vocabulary: encode them together")
 
 
-def _own(side: Surface, keys: Keys, name: str) -> list[Finding]:
+def _own(side: Surface, name: str) -> list[Finding]:
     """Return what is wrong with one side by itself."""
     few = size_checks.few_sentences(side.corpus, name)
     found = [] if few is None else [few]
     filled = side.filled
-    filled_keys = keys[filled]
+    filled_keys = side.keys[filled]
     repeats = np.zeros(len(side), dtype=np.bool_)
     repeats[filled] = occurs_elsewhere(filled_keys)
     n_repeats = len(filled_keys) - n_distinct(filled_keys)
@@ -146,8 +145,8 @@ def _own_share(kind: str, what: str, side: Surface, name: str, shown: Mask, *, c
     return own_finding(kind, "note", name, message, n_shown, len(side), example, _OWN_REMEDIES[kind])
 
 
-def _compare(pair: Pair, generated: Keys, real: Keys, train: Keys | None) -> list[Finding]:
-    same = copy_checks.same_text(pair, generated, real)
+def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
+    same = copy_checks.same_text(pair)
     if same is not None:
         return [same]
     cut = size_checks.cut_length(pair)
@@ -165,11 +164,11 @@ def _compare(pair: Pair, generated: Keys, real: Keys, train: Keys | None) -> lis
         marker_checks.special_tokens(pair),
         marker_checks.alphabet(pair),
         size_checks.outer_space(pair),
-        copy_checks.repeated(pair, generated, real),
-        copy_checks.shared(pair, generated, real),
+        copy_checks.repeated(pair),
+        copy_checks.shared(pair),
     ]
     if train is not None:
-        found.append(copy_checks.memorised(pair, generated, real, train))
+        found.append(copy_checks.memorised(pair, train))
     return _warnings_first([one for one in found if one is not None])
 
 

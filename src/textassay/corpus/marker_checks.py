@@ -134,7 +134,7 @@ def alphabet(pair: Pair) -> Finding | None:
     return pair.finding(
         "alphabet",
         how_bad,
-        f"The {side} text has what the {other} text lacks: {contrasts[worst]} have {listed}.",
+        f"The {side} text has what the {other} text lacks: {contrasts[worst]} have one or more of: {listed}.",
         contrasts[worst],
         "Use --normalize, which unifies quotes, dashes, escapes and character widths; anything else must be prepared "
         "alike on both sides.",

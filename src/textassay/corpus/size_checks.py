@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.finding import Finding, own_finding
-from textassay.corpus.surface import Mask, Pair, gap, severity
+from textassay.corpus.surface import Mask, Pair, severity
 
 __all__ = ["cut_length", "empty_sentences", "few_sentences", "length", "outer_space", "spaced", "unequal_samples"]
 
@@ -15,7 +15,7 @@ _FEW, _VERY_FEW = 1000, 200
 _UNEQUAL = 10
 _EMPTY_NOTE, _EMPTY_WARNING = 0.001, 0.02
 _CUT_NOTE, _CUT_WARNING = 0.02, 0.1
-_MIN_AT_EDGE, _MIN_SHARE_AT_EDGE = 5, 0.002
+_MIN_AT_EDGE, _MIN_SHARE_AT_EDGE = 10, 0.002
 _LENGTH_NOTE, _LENGTH_WARNING = 0.1, 0.3
 _CHANCE = 1e-4
 
@@ -69,7 +69,7 @@ def empty_sentences(pair: Pair) -> Finding | None:
         contrast.counts,
         contrast.sizes,
         (None, None),
-        "Remove empty lines from both files if they are no sentences: they count as sentences as long as they stand.",
+        "They count as sentences: remove them from both files if they are stray lines and no sentences.",
     )
 
 
@@ -93,11 +93,11 @@ def outer_space(pair: Pair) -> Finding | None:
 def length(pair: Pair) -> Finding | None:
     """Return a finding where sentences of one side are much longer."""
     sides = [side.corpus.lengths for side in pair.sides]
-    n_generated, n_real = len(sides[0]), len(sides[1])
+    sizes = [len(side) * side.weight for side in pair.sides]
     top = int(max(sides[0].max(), sides[1].max())) + 1
     below = [np.cumsum(np.bincount(lengths, minlength=top)) / len(lengths) for lengths in sides]
     at = int(np.argmax(np.abs(below[0] - below[1])))
-    margin = math.sqrt(-math.log(_CHANCE / 2) / 2 * (n_generated + n_real) / (n_generated * n_real))
+    margin = math.sqrt(-math.log(_CHANCE / 2) / 2 * (sizes[0] + sizes[1]) / (sizes[0] * sizes[1]))
     how_bad = severity(max(abs(below[0][at] - below[1][at]) - margin, 0.0), note=_LENGTH_NOTE, warning=_LENGTH_WARNING)
     if how_bad is None:
         return None
@@ -120,29 +120,29 @@ def cut_length(pair: Pair) -> tuple[Finding, int | None] | None:
     tuple
         The finding, and the length in tokens (none where the cut is one in characters); None without a finding.
     """
-    in_tokens = _cut([side.corpus.lengths for side in pair.sides])
+    in_tokens = _cut(pair, [side.corpus.lengths for side in pair.sides])
     if in_tokens is not None:
         return _cut_finding(pair, *in_tokens, unit="tokens"), in_tokens[1]
     characters = [np.fromiter(map(len, side.corpus.texts), dtype=np.int64, count=len(side)) for side in pair.sides]
-    in_characters = _cut(characters)
+    in_characters = _cut(pair, characters)
     if in_characters is not None:
         return _cut_finding(pair, *in_characters, unit="characters"), None
     return None
 
 
-def _cut(lengths: list[npt.NDArray[np.int64]]) -> tuple[int, int, list[npt.NDArray[np.int64]]] | None:
+def _cut(pair: Pair, lengths: list[npt.NDArray[np.int64]]) -> tuple[int, int, list[npt.NDArray[np.int64]]] | None:
     """Return which side is cut (0 generated, 1 real), at what length, and the lengths; None where neither is.
 
     A side is cut where its longest sentences are many, as the tail of a distribution never is, and where the other
     side has more sentences beyond that length than luck allows.
     """
-    for cut, other in ((0, 1), (1, 0)):
+    for cut in (0, 1):
         edge = int(lengths[cut].max())
         n_at_edge = int(np.count_nonzero(lengths[cut] == edge))
         if edge == 0 or n_at_edge < max(_MIN_AT_EDGE, _MIN_SHARE_AT_EDGE * len(lengths[cut])):
             continue
-        n_beyond = int(np.count_nonzero(lengths[other] > edge))
-        if gap(n_beyond, len(lengths[other]), 0, len(lengths[cut])) >= _CUT_NOTE:
+        beyond = int(np.count_nonzero(lengths[0] > edge)), int(np.count_nonzero(lengths[1] > edge))
+        if abs(pair.gap(beyond, (len(lengths[0]), len(lengths[1])))) >= _CUT_NOTE:
             return cut, edge, lengths
     return None
 

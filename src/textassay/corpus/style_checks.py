@@ -10,7 +10,7 @@ __all__ = ["case", "final_punctuation", "glued_punctuation"]
 
 _NOTE, _WARNING = 0.02, 0.1
 _STYLE_CHANGE = 0.1
-_SAME_CAPITALS = 0.8
+_SAME_SHARE = 0.9
 
 _PUNCTUATION = (
     ("a final mark", Trait.STOP_GLUED, Trait.STOP),
@@ -25,32 +25,27 @@ _PUNCTUATION = (
 def case(pair: Pair) -> Finding | None:
     """Return a finding where one side has another case: lower, upper, or no capital at the start."""
     lettered = _both(pair, Trait.LETTER)
+    mostly = pair.generated.mostly_upper, pair.real.mostly_upper
     initial = _first(pair.generated), _first(pair.real)
     ways = (
+        ("are mostly in capitals", pair.contrast(mostly, lettered)),
         ("have a capital letter", pair.contrast(_both(pair, Trait.UPPER), lettered)),
-        (
-            "are mostly in capitals",
-            pair.contrast((pair.generated.mostly_upper, pair.real.mostly_upper), lettered),
-        ),
+        ("begin with a capital letter", pair.contrast(initial, lettered)),
     )
-    remedy = "Use --lowercase, which makes both sides lower-case, or prepare both sides alike."
-    for what, contrast in ways:
+    for number, (what, contrast) in enumerate(ways):
         how_bad = severity(contrast.gap, note=_NOTE, warning=_WARNING)
-        if how_bad is not None:
-            message = f"Case differs: {contrast} {what}."
-            return pair.finding("case", how_bad, message, contrast, remedy, spots=(Trait.UPPER, Trait.UPPER))
-    contrast = pair.contrast(initial, lettered)
-    how_bad = severity(contrast.gap, note=_NOTE, warning=_WARNING)
-    if how_bad is None:
-        return None
-    shares = sorted(_upper_share(side) for side in pair.sides)
-    if shares[0] > _SAME_CAPITALS * shares[1]:
-        how_bad = "note"
-        remedy = (
-            "Nothing to repair: the capitals are there but elsewhere, which is the generator's own doing; "
-            "--lowercase leaves them out of the comparison."
-        )
-    return pair.finding("case", how_bad, f"Case differs: {contrast} begin with a capital letter.", contrast, remedy)
+        if how_bad is None:
+            continue
+        remedy = "Use --lowercase, which makes both sides lower-case, or prepare both sides alike."
+        if number and _same_share(pair, Trait.UPPER):
+            how_bad = "note"
+            remedy = (
+                "Nothing to repair: capitals are as frequent but stand elsewhere, which is the generator's own doing; "
+                "--lowercase leaves them out of the comparison."
+            )
+        message = f"Case differs: {contrast} {what}."
+        return pair.finding("case", how_bad, message, contrast, remedy, spots=(Trait.UPPER, Trait.UPPER))
+    return None
 
 
 def glued_punctuation(pair: Pair) -> Finding | None:
@@ -100,10 +95,9 @@ def final_punctuation(pair: Pair, shorter_than: int | None) -> Finding | None:
     if how_bad is None:
         return None
     remedy = "Give both sides their final punctuation, or take it off on both."
-    shows = _both(pair, stop)
-    if abs(pair.contrast((~shows[0], ~shows[1]), among).gap) < _NOTE:
+    if _same_share(pair, stop):
         how_bad = "note"
-        remedy = "Nothing to repair: the marks are there but not at the end, which is the generator's own doing."
+        remedy = "Nothing to repair: the marks are as frequent but stand elsewhere, which is the generator's own doing."
     message = f"Final punctuation differs: {contrast} end without it."
     return pair.finding("missing-final-punctuation", how_bad, message, contrast, remedy)
 
@@ -130,8 +124,10 @@ def _with_mark(side: Surface, glued: Trait, split: Trait) -> tuple[Mask, Mask]:
     return side.shows(glued), side.shows(split)
 
 
-def _upper_share(side: Surface) -> float:
-    """Return the share of tokens with a capital letter, 0 where there is no token."""
-    counts = np.bincount(side.words.tokens, minlength=len(side.traits))
-    n_upper = int(counts[(side.traits & int(Trait.UPPER)) != 0].sum())
-    return n_upper / max(len(side.words.tokens), 1)
+def _same_share(pair: Pair, traits: Trait) -> bool:
+    """Return whether about as many tokens show `traits` on both sides."""
+    shares = []
+    for side in pair.sides:
+        counts = np.bincount(side.words.tokens, minlength=len(side.traits))
+        shares.append(int(counts[(side.traits & int(traits)) != 0].sum()) / max(len(side.words.tokens), 1))
+    return min(shares) > _SAME_SHARE * max(shares)

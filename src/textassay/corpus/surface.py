@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.finding import Finding, Severity, excerpt
+from textassay.corpus.sentence_keys import Keys, n_distinct, sentence_keys
 from textassay.corpus.token_traits import Trait, marker_traits, token_traits
 
 __all__ = ["Contrast", "Mask", "Pair", "Surface", "gap", "severity", "surfaces"]
@@ -43,6 +44,10 @@ class Surface:
         Traits of its first token, and of the last that is no closing quote or bracket, shape (N,); 0 where empty.
     mostly_upper
         Whether more than half of its words have a capital, shape (N,).
+    keys
+        One number a sentence, equal for equal tokens, shape (N,).
+    weight
+        Distinct sentences over sentences, in (0, 1]: repeats are no further evidence of a habit.
     """
 
     corpus: Corpus
@@ -52,6 +57,8 @@ class Surface:
     first: Bits
     last: Bits
     mostly_upper: Mask
+    keys: Keys
+    weight: float
 
     def __len__(self) -> int:
         return len(self.shown)
@@ -129,7 +136,12 @@ class Pair:
         shown = shown[0] & looked[0], shown[1] & looked[1]
         counts = int(np.count_nonzero(shown[0])), int(np.count_nonzero(shown[1]))
         sizes = int(np.count_nonzero(looked[0])), int(np.count_nonzero(looked[1]))
-        return Contrast(shown, looked, counts, sizes, gap(counts[0], sizes[0], counts[1], sizes[1]))
+        return Contrast(shown, looked, counts, sizes, self.gap(counts, sizes))
+
+    def gap(self, counts: tuple[int, int], sizes: tuple[int, int]) -> float:
+        """Return the gap of these counts, both (generated, real), where repeats are no further evidence."""
+        weights = self.generated.weight, self.real.weight
+        return gap(counts[0] * weights[0], sizes[0] * weights[0], counts[1] * weights[1], sizes[1] * weights[1])
 
     def traits(self, traits: Trait) -> Contrast:
         """Return how the two sides differ in sentences that show any of `traits`."""
@@ -194,7 +206,7 @@ def surfaces(corpora: list[Corpus]) -> list[Surface]:
     return [_surface(corpus, view, traits) for corpus, view in zip(corpora, words, strict=True)]
 
 
-def gap(count_a: int, n_a: int, count_b: int, n_b: int) -> float:
+def gap(count_a: float, n_a: float, count_b: float, n_b: float) -> float:
     """Return the difference ``count_a / n_a - count_b / n_b``, drawn towards 0 by four standard errors.
 
     Returns
@@ -219,7 +231,7 @@ def severity(size: float, *, note: float, warning: float) -> Severity | None:
     return "note" if abs(size) >= note else None
 
 
-def _wilson(count: int, n: int) -> tuple[float, float]:
+def _wilson(count: float, n: float) -> tuple[float, float]:
     share, spread = count / n, _Z * _Z / n
     centre = (share + spread / 2) / (1 + spread)
     half = math.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
@@ -248,7 +260,10 @@ def _surface(corpus: Corpus, words: Corpus, traits: Bits) -> Surface:
         mostly_upper[filled] = 2 * n_upper > n_letter
     if not words.tokenizer.startswith("whitespace"):
         shown |= np.array([marker_traits(text) for text in words.texts], dtype=np.uint32)
-    return Surface(corpus, words, traits, shown, first, last, mostly_upper)
+    keys = sentence_keys(corpus)
+    some = keys[corpus.lengths > 0]
+    weight = n_distinct(some) / len(some) if len(some) else 1.0
+    return Surface(corpus, words, traits, shown, first, last, mostly_upper, keys, weight)
 
 
 def _split_numbers(bits: Bits, starts: npt.NDArray[np.int64]) -> Bits:

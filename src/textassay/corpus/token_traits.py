@@ -50,7 +50,9 @@ class Trait(IntFlag):
 _OPENING, _CLOSING = r"\"'\u201c\u2018\u00ab\u2039\u201e(\[{`", r"\"'\u201d\u2019\u00bb\u203a)\]}"
 _STOPS = r".!?\u2026\u3002\uff01\uff1f"
 _MARKER_PATTERNS = {
-    Trait.UNKNOWN: re.compile(r"(?<![^\W_])(?:unk|oov)(?![^\W_])|<unknown>|\[unknown\]|\u2047", re.IGNORECASE),
+    Trait.UNKNOWN: re.compile(
+        r"(?<![^\W_])(?:unk|oov)(?![^\W_])|<unknown>|\[unknown\]|(?<!\S)__+(?!\S)|\u2047", re.IGNORECASE
+    ),
     Trait.MASK: re.compile(
         r"[<\[_](?:num|number|nums|digits?|year|date|time|money|price|int|float|numeral)[>\]_]", re.IGNORECASE
     ),
