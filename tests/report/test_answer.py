@@ -70,15 +70,42 @@ def test_no_separation_names_no_winner_and_marks_none() -> None:
 
 def test_a_generator_that_passes_is_named() -> None:
     text = " ".join(answer(Digest(_with_p(make_comparison(("a", "b")), "a", 0.4))))
-    assert "a cannot be told from real text by dd at this sample size (p 0.40)." in text
+    assert "Not told from real text by dd at this sample size: a (p 0.40)." in text
     assert "No generator is indistinguishable" not in text
 
 
 def test_without_p_values_the_interval_at_the_floors_size_decides() -> None:
     digest = Digest(make_comparison(("a", "b")))
-    assert digest.told_apart("a", "length") is True
-    assert digest.told_apart("a", "vocabulary(of=types)") is False
-    assert digest.told_apart("nobody", "length") is None
+    assert digest.verdict("a", "length") == "apart"
+    assert digest.verdict("a", "vocabulary(of=types)") == "not apart"
+    assert digest.verdict("nobody", "length") is None
+
+
+def test_a_small_p_with_an_interval_that_reaches_the_floor_is_said_with_care() -> None:
+    comparison = make_comparison(("a", "b"))
+    document = comparison.to_dict()
+    for result in document["results"]:
+        if (result["generator"], result["metric"]) == ("a", "dd"):
+            result["low"] = -0.05
+    text = " ".join(answer(Digest(Comparison.from_dict(document))))
+    assert "Hardly told from real text: a (p 0.001); the interval reaches what real text itself scores." in text
+    assert "No generator is indistinguishable" not in text
+
+
+def test_warnings_that_differ_in_name_and_number_only_stand_together() -> None:
+    warnings = ("a has 141 sentences, fewer than 861", "b has 99 sentences, fewer than 861", "c: 1 is empty")
+    comparison = replace(make_comparison(("a", "b", "c")), warnings=warnings)
+    assert Digest(comparison).grouped_warnings() == ((warnings[0], ("b",)), (warnings[2], ()))
+
+
+def test_sizes_of_many_generators_are_given_as_a_range() -> None:
+    comparison = make_comparison(("a", "b", "c", "d", "e"))
+    document = comparison.to_dict()
+    for result in document["results"]:
+        if result["generator"] == "c":
+            result["sizes"] = {"n_generated": 7}
+    shown = dict(scope(Digest(Comparison.from_dict(document))))
+    assert shown["Generators"] == "a, b, c, d and e: 7 to 10,000 sentences each"
 
 
 def test_metrics_that_disagree_are_named_by_family() -> None:
@@ -92,7 +119,7 @@ def test_metrics_that_disagree_are_named_by_family() -> None:
 def test_warnings_come_before_numbers() -> None:
     generators = ("a", "b")
     text = answer(Digest(make_comparison(generators, findings=make_findings(generators))))[-1]
-    assert text == "2 findings move the numbers by themselves: read them first."
+    assert text == "One kind of finding moves the numbers by itself: read it first."
 
 
 def test_one_generator_has_no_rank() -> None:

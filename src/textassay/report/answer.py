@@ -3,7 +3,7 @@
 import shlex
 
 from textassay.comparison.comparison import FLOOR
-from textassay.report.digest import Digest, family_of, join_words
+from textassay.report.digest import Digest, Verdict, family_of, join_words
 from textassay.report.number import count, interval, level, number, p_value
 
 __all__ = ["answer", "command_line", "direction", "scope"]
@@ -15,6 +15,7 @@ _DIRECTIONS = {
     "neither": "neither high nor low is better",
 }
 _MOST_NAMED = 4
+_MOST_DISAGREEMENTS = 2
 
 
 def direction(better: str) -> str:
@@ -30,6 +31,9 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     if len(known) == len(sizes) and len(set(known)) == 1:
         each = " each" if len(known) > 1 else ""
         generators = f"{join_words(digest.generators)}: {count(known[0])} sentences{each}"
+    elif len(known) > _MOST_NAMED:
+        sizes_text = f"{count(min(known))} to {count(max(known))} sentences each"
+        generators = f"{join_words(digest.generators)}: {sizes_text}"
     else:
         generators = join_words(
             [name if size is None else f"{name} ({count(size)} sentences)" for name, size in sizes.items()]
@@ -51,13 +55,11 @@ def answer(digest: Digest) -> tuple[str, ...]:
     if metric is None:
         return ("No metric that has a direction could be computed.",)
     sentences = [_closest(digest, metric), *_passing(digest, metric), *_disagreement(digest, metric)]
-    n_warnings = sum(finding.severity == "warning" for finding in digest.comparison.findings)
-    if n_warnings:
-        sentences.append(
-            "One finding moves the numbers by itself: read it first."
-            if n_warnings == 1
-            else f"{n_warnings} findings move the numbers by themselves: read them first."
-        )
+    n_kinds = sum(group[0].severity == "warning" for group in digest.grouped_findings())
+    if n_kinds == 1:
+        sentences.append("One kind of finding moves the numbers by itself: read it first.")
+    elif n_kinds:
+        sentences.append(f"{n_kinds} kinds of findings move the numbers by themselves: read them first.")
     return tuple(sentences)
 
 
@@ -118,17 +120,28 @@ def _ranked_last(digest: Digest, generator: str, metric: str) -> bool:
 
 
 def _passing(digest: Digest, metric: str) -> list[str]:
-    verdicts = {generator: digest.told_apart(generator, metric) for generator in digest.order}
-    passing = [generator for generator, apart in verdicts.items() if apart is False]
-    if passing:
-        ps = [digest.detail(generator, metric, "p_value") for generator in passing]
+    verdicts = {generator: digest.verdict(generator, metric) for generator in digest.order}
+
+    def named(verdict: Verdict) -> str:
+        names = [generator for generator, found in verdicts.items() if found == verdict]
+        ps = [digest.detail(generator, metric, "p_value") for generator in names]
         shown = f" (p {', '.join(map(p_value, ps))})" if all(p is not None for p in ps) else ""
-        return [f"{join_words(passing)} cannot be told from real text by {metric} at this sample size{shown}."]
-    if verdicts and all(verdicts.values()):
-        if len(verdicts) == 1:
-            return ["It is told apart from real text."]
-        return ["No generator is indistinguishable: each is told apart from real text."]
-    return []
+        return f"{join_words(names)}{shown}" if names else ""
+
+    sentences = []
+    if named("not apart"):
+        sentences.append(f"Not told from real text by {metric} at this sample size: {named('not apart')}.")
+    if named("hardly"):
+        sentences.append(
+            f"Hardly told from real text: {named('hardly')}; the interval reaches what real text itself scores."
+        )
+    if verdicts and set(verdicts.values()) == {"apart"}:
+        sentences.append(
+            "It is told apart from real text."
+            if len(verdicts) == 1
+            else "No generator is indistinguishable: each is told apart from real text."
+        )
+    return sentences
 
 
 def _disagreement(digest: Digest, metric: str) -> list[str]:
@@ -141,13 +154,16 @@ def _disagreement(digest: Digest, metric: str) -> list[str]:
             others.setdefault(tuple(g for g in digest.order if g in best), []).append(other)
     if not others:
         return []
+    clearest = [(names, metrics) for names, metrics in others.items() if len(names) < _MOST_NAMED]
+    shown = sorted(clearest, key=lambda item: -len(item[1]))[:_MOST_DISAGREEMENTS]
     parts = [
         f"{join_words(names)} {'is first' if len(names) == 1 else 'share first place'} "
         f"by {join_words(_by_family(digest, metrics))}"
-        for names, metrics in others.items()
+        for names, metrics in shown
     ]
-    if len(parts) > _MOST_NAMED:
-        parts = [*parts[:_MOST_NAMED], f"and so on for {len(parts) - _MOST_NAMED} more"]
+    n_more = sum(map(len, others.values())) - sum(len(metrics) for _, metrics in shown)
+    if n_more:
+        parts.append(f"{n_more} more {'metric puts' if n_more == 1 else 'metrics put'} others first")
     return [f"Not all metrics agree: {'; '.join(parts)}."]
 
 

@@ -10,14 +10,16 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, Result
 from textassay.corpus.inspection import Finding
 from textassay.estimate import Better, Estimate
 from textassay.report.number import places_for
 
-__all__ = ["Digest", "family_of", "join_words", "printable", "shorten", "variant_of"]
+__all__ = ["Digest", "Verdict", "family_of", "join_words", "printable", "shorten", "variant_of"]
+
+Verdict = Literal["apart", "hardly", "not apart"]
 
 # Unicode's embeddings, overrides and isolates, by which a text turns the order of what follows.
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
@@ -164,19 +166,28 @@ class Digest:
         """Return whether the adjusted p-value is below one minus the level."""
         return pair.p_adjusted is not None and pair.p_adjusted < self.alpha
 
-    def told_apart(self, generator: str, metric: str) -> bool | None:
+    def verdict(self, generator: str, metric: str) -> Verdict | None:
         """Return whether `metric` tells a generator's text from real text, none where that cannot be said.
 
-        By the estimate's own p-value where it has one, else by whether its interval at the floor's size lies clear
-        of the floor's.
+        With a p-value: "apart" where it is significant and the interval lies clear of what real text scores, "hardly"
+        where it is significant but the interval does not. Without: by the intervals at the floor's size.
         """
-        p = self.detail(generator, metric, "p_value")
-        if p is not None:
-            return bool(p < self.alpha)
-        floor, like = self.estimate(FLOOR, metric), self.matched(generator, metric)
+        p, estimate, floor = (
+            self.detail(generator, metric, "p_value"),
+            self.estimate(generator, metric),
+            self.estimate(FLOOR, metric),
+        )
+        if p is not None and p >= self.alpha:
+            return "not apart"
+        if p is not None and estimate is not None:
+            if floor is None or estimate.interval is None:
+                return "apart"
+            return "hardly" if estimate.interval.low <= floor.value <= estimate.interval.high else "apart"
+        like = self.matched(generator, metric)
         if floor is None or like is None or floor.interval is None or like.interval is None:
             return None
-        return like.interval.low > floor.interval.high or like.interval.high < floor.interval.low
+        clear = like.interval.low > floor.interval.high or like.interval.high < floor.interval.low
+        return "apart" if clear else "not apart"
 
     def size(self, generator: str) -> int | None:
         """Return the number of sentences of a generator, none where no estimate tells it."""
@@ -206,6 +217,20 @@ class Digest:
         if rank is None:
             return ""
         return str(rank.low) if rank.low == rank.high else f"{rank.low}-{rank.high}"
+
+    def grouped_warnings(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return the warnings, those that differ in generator and numbers only together: (first, other generators)."""
+        groups: dict[str, tuple[str, list[str]]] = {}
+        for warning in dict.fromkeys(self.comparison.warnings):
+            words = {name: rf"(?<!\w){re.escape(name)}(?!\w)" for name in self.generators}
+            subject = max((name for name, word in words.items() if re.search(word, warning)), key=len, default="")
+            pattern = re.sub(words[subject], "\0", warning) if subject else warning
+            pattern = re.sub(r"\d[\d.,]*", "0", pattern)
+            if pattern in groups:
+                groups[pattern][1].append(subject)
+            else:
+                groups[pattern] = (warning, [])
+        return tuple((first, tuple(filter(None, others))) for first, others in groups.values())
 
     def reason(self, result: Result) -> str:
         """Return why a result has no value, without the variant of its metric: one reason for a whole family."""

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
 from textassay.metric.catalog import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
-from textassay.report.digest import Digest, family_of, printable, shorten, variant_of
+from textassay.report.digest import Digest, family_of, join_words, printable, shorten, variant_of
 from textassay.report.figures import Drawing
 from textassay.report.number import MISSING, count, decimals, interval, level, number, p_value, value_and_half_width
 from textassay.report.reading import reading_guide
@@ -83,6 +83,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
     environment.filters["count"] = count
     environment.filters["minus"] = lambda text: text.replace("-", "\N{MINUS SIGN}")
     environment.filters["minus_numbers"] = lambda text: re.sub(r"(?<![\w.)])-(?=\d)", "\N{MINUS SIGN}", text)
+    environment.filters["words"] = join_words
     environment.filters["sentence_case"] = lambda text: text[:1].upper() + text[1:]
     environment.filters["shown"] = printable
     environment.filters["short"] = lambda text: shorten(printable(" ".join(text.split())), _EXAMPLE_WIDTH)
@@ -93,7 +94,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         level=level(comparison.level),
         version=comparison.version,
         findings=digest.grouped_findings(),
-        warnings=tuple(dict.fromkeys(comparison.warnings)),
+        warnings=digest.grouped_warnings(),
         headline=digest.headline,
         headline_summary=_summary(digest.headline or ""),
         headline_direction="" if digest.headline is None else direction(digest.better(digest.headline)),

@@ -12,7 +12,7 @@ import pandas as pd
 from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.report.answer import answer, command_line, direction, scope
-from textassay.report.digest import Digest, printable, variant_of
+from textassay.report.digest import Digest, join_words, printable, variant_of
 from textassay.report.number import MISSING, decimals, interval, level, number, p_value, value_and_half_width
 
 __all__ = ["RESULT_COLUMNS", "runs_frame", "runs_table", "to_csv", "to_markdown"]
@@ -203,7 +203,8 @@ def _findings(digest: Digest) -> list[str]:
         for finding in group:
             lines.append(f"- **{finding.severity}** {_escape(finding.generator)}: {_escape(finding.message)}")
         lines.append(f"    - do: {_escape(group[0].remedy)}")
-    lines += [f"- {_escape(warning)}" for warning in dict.fromkeys(digest.comparison.warnings)]
+    for warning, others in digest.grouped_warnings():
+        lines.append(f"- {_escape(warning)}{f' (the same of {_escape(join_words(others))})' if others else ''}")
     return lines if len(lines) > 3 else [*lines, "Nothing was found."]
 
 

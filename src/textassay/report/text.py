@@ -16,7 +16,7 @@ from rich.text import Text
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.corpus.inspection import Finding
 from textassay.report.answer import answer, direction, scope
-from textassay.report.digest import Digest, family_of, printable, shorten, variant_of
+from textassay.report.digest import Digest, family_of, join_words, printable, shorten, variant_of
 from textassay.report.number import MISSING, interval, level, number, p_value, value_and_half_width
 
 __all__ = ["render", "render_findings"]
@@ -27,7 +27,7 @@ _NAME_WIDTH = 24
 _MOST_PAIRS = 10
 _FEW_GENERATORS = 4
 _GAP = 2
-_BOUND, _LIKE, _DISTINCT_HEADER = "at least", "at floor size", "distinct texts"
+_BOUND, _LIKE, _DISTINCT_HEADER = "at least", "at floor\nsize", "distinct\ntexts"
 _DISPENSABLE = (_DISTINCT_HEADER, _LIKE, "p", _BOUND, "rank")
 _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it
 
@@ -98,11 +98,13 @@ class _Printer:
         self._console.print(grid)
 
     def warnings(self) -> None:
-        warnings = tuple(dict.fromkeys(self._digest.comparison.warnings))
+        warnings = self._digest.grouped_warnings()
         if warnings:
             _heading(self._console, "Warnings")
-        for warning in warnings:
-            self._console.print(Padding(_safe(self._console, f"· {warning}"), (0, 0, 0, 2), expand=False))
+        for warning, others in warnings:
+            also = f" The same of {join_words(others)}." if others else ""
+            line = f"· {warning}{'.' if also and not warning.endswith('.') else ''}{also}"
+            self._console.print(Padding(_safe(self._console, line), (0, 0, 0, 2), expand=False))
 
     def headline(self) -> None:
         digest, metric = self._digest, self._digest.headline
@@ -113,7 +115,7 @@ class _Printer:
         self._headline_has_like = _LIKE in columns
         table = self._table()
         for header in columns:
-            table.add_column(_safe(self._console, header), justify="right", no_wrap=True)
+            table.add_column(_safe(self._console, header), justify="right", no_wrap=True, vertical="bottom")
         for generator in self._rows(table):
             cells = [column[generator] for column in columns.values()]
             table.add_row(self._name(generator, bold=generator in digest.best(metric)), *cells)
@@ -155,7 +157,10 @@ class _Printer:
         kept = dict(columns)
         for dropped in (None, *_DISPENSABLE):
             kept = {header: cells for header, cells in kept.items() if header != dropped}
-            widths = [max(len(header), *(cell.cell_len for cell in cells.values())) for header, cells in kept.items()]
+            widths = [
+                max(*map(len, header.split("\n")), *(cell.cell_len for cell in cells.values()))
+                for header, cells in kept.items()
+            ]
             if sum(_GAP + width for width in widths) <= self._room():
                 break
         return kept
@@ -226,13 +231,13 @@ class _Printer:
             places = digest.places(metric)
             bounds = "" if pair.low is None else f"[{number(pair.low, places)}, {number(pair.high, places)}]"
             table.add_row(
-                _safe(self._console, f"  {pair.a} - {pair.b}"),
+                _safe(self._console, f"{pair.a} - {pair.b}"),
                 Text(number(pair.difference, places, sign=True)),
                 Text(bounds),
                 Text(f"p {p_value(pair.p_adjusted)}"),
-                Text("separated", "green") if digest.separated(pair) else Text("not separated", "dim"),
+                *([] if shown is close else [_separated(digest.separated(pair))]),
             )
-        self._console.print(table)
+        self._console.print(Padding(table, (0, 0, 0, 2), expand=False))
         if len(shown) > _MOST_PAIRS:
             self._say(f"and {len(shown) - _MOST_PAIRS} more in the report.")
 
@@ -324,6 +329,10 @@ class _Printer:
 def _heading(console: Console, text: str) -> None:
     console.print()
     console.print(_safe(console, text, "bold underline" if console.is_terminal else "bold"))
+
+
+def _separated(separated: bool) -> Text:
+    return Text("separated", "green") if separated else Text("not separated", "dim")
 
 
 def _grid() -> Table:
