@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import textassay
 from made_up import sentences, shuffled
 from textassay.cli.main import app, main
 
@@ -84,3 +85,12 @@ def test_no_page_mentions_an_unknown_option() -> None:
     for page in PAGES:
         used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
         assert used <= known, f"{_name(page)}: {sorted(used - known)}"
+
+
+def test_every_page_is_in_the_navigation_and_every_public_name_on_the_page_of_the_interface() -> None:
+    navigation = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (REPOSITORY / "docs").rglob("*.md"):
+        assert f": {page.relative_to(REPOSITORY / 'docs')}\n" in navigation
+    interface = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in set(textassay.__all__) - {"TextassayError"}:
+        assert f"::: textassay.{name}\n" in interface

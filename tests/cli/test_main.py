@@ -120,7 +120,7 @@ def test_a_full_disk_behind_standard_output_is_one_line() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_an_interrupted_comparison_resumes(folder: Path, run: Callable[..., Any]) -> None:
-    command = ["compare", "--real", "real.txt", "lstm.txt", "trigram.txt", "--out", "report", "--quiet"]
+    command = ["compare", "--real", "real.txt", "lstm.txt", "--metrics", "length,dd", "--out", "report", "--quiet"]
     process = subprocess.Popen(
         [*COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
     )
@@ -143,3 +143,20 @@ def test_an_interrupted_comparison_resumes(folder: Path, run: Callable[..., Any]
     assert resumed.status == 0
     assert (folder / "report" / "report.html").exists()
     assert {path: path.stat().st_mtime_ns for path in kept} == kept, "it computed again what it had kept"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
+@pytest.mark.parametrize("limit", [2_000, 20_000])
+def test_a_disk_that_fills_up_is_one_line_and_leaves_no_half_report(folder: Path, limit: int) -> None:
+    code = (
+        "import resource, sys; import textassay.cli.compare; from textassay.cli.main import main;"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}));"
+        "sys.exit(main(['compare', '--real', 'real.txt', 'lstm.txt', '--metrics', 'length,distinct-n', '--out', 'r']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert done.stderr.startswith("textassay: error: cannot write")
+    assert done.stderr.count("\n") == 1
+    left = [path for path in (folder / "r").rglob("*") if path.is_file()]
+    assert {path.suffix for path in left} <= {".npz"}, "only whole estimates may stay"
