@@ -242,7 +242,7 @@ def test_what_an_estimate_says() -> None:
     assert estimate.metric == Bleu(order=4).name == "bleu(order=4)"
     assert (estimate.better, estimate.unit) == ("higher", "fraction")
     assert estimate.sizes == {"n_generated": 2, "n_real": 2, "n_references": 2}
-    assert str(estimate.signature).startswith("metric:bleu|order:4|smooth:method1|refs:all|groups:2|tok:whitespace|")
+    assert str(estimate.signature).startswith("metric:bleu(order=4)|smooth:method1|refs:all|groups:2|tok:whitespace|")
     assert "|seed:3|" in str(estimate.signature)
     assert estimate.details == {
         "brevity_share": 0.5,

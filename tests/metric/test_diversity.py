@@ -106,7 +106,7 @@ def test_what_an_estimate_says() -> None:
     assert DistinctN().name == "distinct-n(order=2)"
     assert (estimate.better, estimate.unit) == ("closer", "fraction")
     assert estimate.sizes == {"n_generated": 2, "n_real": 1, "n_ngrams": 3}
-    assert str(estimate.signature).startswith("metric:distinct-n|order:1|per:n-gram|groups:2|tok:whitespace|n:2+1|")
+    assert str(estimate.signature).startswith("metric:distinct-n(order=1)|per:n-gram|groups:2|tok:whitespace|n:2+1|")
     assert DistinctN(order=1).shares == DistinctN(order=3).shares != DistinctN(order=4).shares
 
 

@@ -189,7 +189,7 @@ def test_what_an_estimate_says() -> None:
     assert estimate.metric == SelfBleu(order=4).name == "self-bleu(order=4)"
     assert (estimate.better, estimate.unit) == ("closer", "fraction")
     assert estimate.sizes == {"n_generated": 3, "n_real": 1, "n_references": 2}
-    assert str(estimate.signature).startswith("metric:self-bleu|order:4|smooth:method1|refs:others|groups:3|")
+    assert str(estimate.signature).startswith("metric:self-bleu(order=4)|smooth:method1|refs:others|groups:3|")
     assert estimate.details["mean_closest_length"] == pytest.approx((3 + 3 + 2) / 3)
     assert estimate.details["short_share"] == pytest.approx(2 / 3)
     assert estimate.evidence is not None

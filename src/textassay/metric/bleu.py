@@ -144,11 +144,10 @@ class Bleu:
             better=self.better,
             sizes={"n_generated": len(generated), "n_real": len(real), "n_references": len(real)},
             signature=make_signature(
-                "bleu",
+                self.name,
                 generated,
                 real,
                 seed=statistics.seed,
-                order=self.order,
                 smooth="method1",
                 refs="all",
                 groups=n_groups,

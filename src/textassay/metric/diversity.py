@@ -146,9 +146,7 @@ class DistinctN:
             unit="fraction",
             better=self.better,
             sizes={"n_generated": len(generated), "n_real": len(real), "n_ngrams": n_ngrams},
-            signature=make_signature(
-                "distinct-n", generated, real, seed=statistics.seed, order=self.order, per="n-gram", groups=n_groups
-            ),
+            signature=make_signature(self.name, generated, real, seed=statistics.seed, per="n-gram", groups=n_groups),
             details={"n_distinct": n_distinct, "n_ngrams": n_ngrams},
             evidence=None if interval is None else Evidence(None, terms),
         )

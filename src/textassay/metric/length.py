@@ -117,7 +117,7 @@ class Length:
             unit="fraction",
             better=self.better,
             sizes={"n_generated": len(generated), "n_real": len(real)},
-            signature=make_signature("length", generated, real, seed=statistics.seed, distance="ks", unit="tokens"),
+            signature=make_signature(self.name, generated, real, seed=statistics.seed, distance="ks", unit="tokens"),
             details={
                 "length": statistics.length,
                 "generated_share": statistics.generated_share,

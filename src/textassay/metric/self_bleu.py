@@ -136,11 +136,10 @@ class SelfBleu:
             better=self.better,
             sizes={"n_generated": len(generated), "n_real": len(real), "n_references": len(generated) - 1},
             signature=make_signature(
-                "self-bleu",
+                self.name,
                 generated,
                 real,
                 seed=statistics.seed,
-                order=self.order,
                 smooth="method1",
                 refs="others",
                 groups=n_groups,

@@ -168,11 +168,10 @@ class UnseenVocabulary:
             better=self.better,
             sizes={"n_generated": len(generated), "n_real": len(real), f"n_{self.of}": n_total},
             signature=make_signature(
-                "vocabulary",
+                self.name,
                 generated,
                 real,
                 seed=statistics.seed,
-                of=self.of,
                 groups=f"{n_groups}+{n_real_groups}",
             ),
             details={
