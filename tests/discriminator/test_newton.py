@@ -12,7 +12,8 @@ def problem(n_rows: int = 300, n_features: int = 80, share: float = 0.3) -> tupl
     rng = np.random.default_rng(0)
     features = csr_matrix(rng.random((n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.1))
     truth = rng.normal(size=n_features)
-    return features, features @ truth + rng.normal(size=n_rows) > np.quantile(features @ truth, 1 - share)
+    signal = np.asarray(features @ truth)
+    return features, signal + rng.normal(size=n_rows) > np.quantile(signal, 1 - share)
 
 
 @pytest.mark.parametrize("c", [0.01, 1.0, 100.0])

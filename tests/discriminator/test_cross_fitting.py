@@ -1,0 +1,154 @@
+"""Cross-fitting: nobody judges what it saw, groups stay together, the real partition is everybody's."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Pair
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.errors import TooFewSentencesError
+from textassay.execution import workers
+
+
+@dataclass
+class Witness:
+    """Remembers what it saw; says real with certainty for sentences it saw, never otherwise."""
+
+    seen: set[str] = field(default_factory=set)
+    log: list[tuple[set[str], set[str]]] = field(default_factory=list)
+    name: str = "witness"
+    features: str = "memory"
+    chosen: dict[str, Any] = field(default_factory=dict)
+
+    def __deepcopy__(self, memo: object) -> "Witness":
+        return Witness(log=self.log)
+
+    def fit(self, train: Pair, valid: Pair) -> Self:
+        train_texts, valid_texts = ({text for corpus in pair for text in corpus.texts} for pair in (train, valid))
+        self.seen = train_texts | valid_texts
+        self.log.append((train_texts, valid_texts))
+        self.chosen = {"n_seen": len(self.seen)}
+        return self
+
+    def prob_real(self, corpus: Corpus) -> np.ndarray:
+        return np.array([0.9 if text in self.seen else 0.1 for text in corpus.texts])
+
+
+def made(n_real: int, n_generated: int, groups: dict[str, np.ndarray] | None = None) -> tuple[Corpus, Corpus]:
+    """Return corpora in which every sentence is another."""
+    corpora = corpora_from_texts(
+        {
+            "real": [f"r{number}" for number in range(n_real)],
+            "generated": [f"g{number}" for number in range(n_generated)],
+        },
+        groups=groups,
+    )
+    return corpora["real"], corpora["generated"]
+
+
+@pytest.mark.parametrize("folds", [2, 5])
+def test_every_sentence_is_judged_once_by_a_discriminator_that_did_not_see_it(folds: int) -> None:
+    real, generated = made(103, 57)
+    witness = Witness()
+    fit = cross_fit(witness, real, generated, folds=folds, threshold="half", seed=0)
+    assert np.all(fit.real_scores == 0.1)
+    assert np.all(fit.generated_scores == 0.1)
+    assert np.bincount(fit.real_folds).min() >= 103 // folds
+    assert len(np.bincount(fit.real_folds)) == folds
+    assert len(fit.folds) == folds
+    for train, valid in witness.log:
+        assert not train & valid
+    for fold in fit.folds:
+        for side, total in ((0, 103), (1, 57)):
+            assert fold.n_train[side] + fold.n_valid[side] + fold.n_test[side] == total  # nothing is dropped
+            rest = total - fold.n_test[side]
+            assert rest // 8 <= fold.n_valid[side] <= rest // 8 + 1
+
+
+def test_one_split_tests_and_validates_a_tenth_each() -> None:
+    real, generated = made(200, 100)
+    fit = cross_fit(Witness(), real, generated, folds=1, seed=0)
+    assert (fit.folds[0].n_train, fit.folds[0].n_valid, fit.folds[0].n_test) == ((160, 80), (20, 10), (20, 10))
+    assert np.count_nonzero(fit.real_folds == 0) == 20
+    assert np.array_equal(np.isnan(fit.real_scores), fit.real_folds == -1)
+    assert np.array_equal(np.isnan(fit.correct()[1]), fit.generated_folds == -1)
+
+
+def test_the_real_partition_depends_on_real_text_and_seed_alone() -> None:
+    real, generated = made(100, 60)
+    other = made(100, 33)[1]
+    here = cross_fit(Witness(), real, generated, folds=5, seed=0)
+    there = cross_fit(Witness(), real, other, folds=5, seed=0)
+    assert np.array_equal(here.real_folds, there.real_folds)
+    for seed, repeat in ((1, 0), (0, 1)):
+        elsewhere = cross_fit(Witness(), real, generated, folds=5, seed=seed, repeat=repeat)
+        assert not np.array_equal(here.real_folds, elsewhere.real_folds)
+
+
+def test_real_validation_text_is_the_same_for_all_generators() -> None:
+    real, generated = made(100, 60)
+    logs = []
+    for side in (generated, made(100, 40)[1]):
+        witness = Witness()
+        cross_fit(witness, real, side, folds=5, seed=0)
+        logs.append([{text for text in valid if text.startswith("r")} for _, valid in witness.log])
+    assert logs[0] == logs[1]
+
+
+def test_a_score_exactly_on_the_threshold_says_generated() -> None:
+    class Undecided(Witness):
+        def __deepcopy__(self, memo: object) -> "Undecided":
+            return Undecided()
+
+        def prob_real(self, corpus: Corpus) -> np.ndarray:
+            return np.full(len(corpus), 0.5)
+
+    real, generated = made(50, 50)
+    correct = cross_fit(Undecided(), real, generated, folds=5, seed=0).correct()
+    assert correct[0].sum() == 0
+    assert correct[1].sum() == 50
+
+
+def test_groups_are_never_split_and_shared_groups_go_together() -> None:
+    real_groups = np.repeat(np.arange(40), 3)
+    generated_groups = np.repeat(np.arange(20, 60), 2)  # 20 groups on both sides, 20 of the generated side
+    real, generated = made(120, 80, {"real": real_groups, "generated": generated_groups})
+    fit = cross_fit(Witness(), real, generated, folds=5, seed=0)
+    folds = np.concatenate([fit.real_folds, fit.generated_folds])
+    groups = np.concatenate([real_groups, generated_groups])
+    for group in range(60):
+        assert len(set(folds[groups == group])) == 1
+    alone = made(120, 80, {"real": real_groups})[1]
+    assert np.array_equal(cross_fit(Witness(), real, alone, folds=5, seed=0).real_folds, fit.real_folds)
+
+
+def test_groups_do_not_straddle_training_and_validation() -> None:
+    groups = np.repeat(np.arange(20), 5)
+    real, generated = made(100, 100, {"real": groups, "generated": groups})
+    witness = Witness()
+    cross_fit(witness, real, generated, folds=5, seed=0)
+    for train, valid in witness.log:
+        assert valid
+        assert not {int(text[1:]) // 5 for text in train} & {int(text[1:]) // 5 for text in valid}
+
+
+def test_too_few_groups_are_an_error() -> None:
+    real, generated = made(100, 100, {"real": np.arange(100) // 30})
+    with pytest.raises(TooFewSentencesError, match="4 groups are too few for 5 folds"):
+        cross_fit(Witness(), real, generated, folds=5, seed=0)
+    shared = {"real": np.arange(100) // 5, "generated": np.zeros(100, dtype=np.int64)}
+    real, generated = made(100, 100, shared)
+    with pytest.raises(TooFewSentencesError):
+        cross_fit(Witness(), real, generated, folds=5, seed=0)
+
+
+def test_threads_do_not_change_anything() -> None:
+    real, generated = made(100, 60)
+    alone = cross_fit(Witness(), real, generated, folds=5, seed=3)
+    with workers(3):
+        together = cross_fit(Witness(), real, generated, folds=5, seed=3)
+    assert np.array_equal(alone.real_scores, together.real_scores)
+    assert alone.folds == together.folds
