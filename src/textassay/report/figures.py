@@ -99,7 +99,7 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
         is_floor = generator in digest.floors
         colour = REAL if is_floor else GENERATED
         estimate = digest.estimate(generator, metric)
-        _row_text(axes, row, name, left, bold=generator in best, colour=REAL if is_floor else INK)
+        _row_text(axes, row, name, bold=generator in best, colour=REAL if is_floor else INK)
         like = None if is_floor else digest.matched(generator, metric)
         if like is not None:
             axes.plot([like.value], [row + 0.27], "o", ms=4, mfc="none", mec=MUTED, mew=0.9, clip_on=False)
@@ -111,7 +111,7 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
             axes.plot([estimate.interval.low, estimate.interval.high], [row, row], "-", color=colour, lw=1.6,
                       solid_capstyle="round", clip_on=False)  # fmt: skip
         axes.plot([estimate.value], [row], "D" if is_floor else "o", color=colour, ms=4.2, mew=0, clip_on=False)
-        axes.annotate(number(estimate.value, places), (1, row), (right * 72 - 2, 0), ("axes fraction", "data"),
+        axes.annotate(_minus(number(estimate.value, places)), (1, row), (right * 72 - 2, 0), ("axes fraction", "data"),
                       "offset points", ha="right", va="center", color=INK if not is_floor else REAL,
                       fontweight="bold" if generator in best else "normal")  # fmt: skip
     _rows_axis(axes, len(rows), n_floors=len(digest.floors))
@@ -170,7 +170,7 @@ def draw_pairs(digest: Digest, metric: str) -> Drawing | None:
     )  # fmt: skip
     places = 2
     for i in range(1, len(order)):
-        _row_text(axes, i - 1, names[i], 0.12 + longest)
+        _row_text(axes, i - 1, names[i])
         for j in range(i):
             pair = found.get((order[i], order[j])) or found.get((order[j], order[i]))
             if pair is None or pair.difference is None:
@@ -184,7 +184,7 @@ def draw_pairs(digest: Digest, metric: str) -> Drawing | None:
                 edgecolor="none" if significant else MUTED, linewidth=0.7, linestyle=(0, (2, 2)),
             )  # fmt: skip
             axes.add_patch(box)
-            axes.text(j + 0.5, i - 1, number(difference, places, sign=True).replace("-", "\N{MINUS SIGN}"), ha="center",
+            axes.text(j + 0.5, i - 1, _minus(number(difference, places, sign=True)), ha="center",
                       va="center", color=INK if significant else MUTED, fontsize=7.5)  # fmt: skip
     for j in range(n):
         axes.text(j + 0.42, -0.62, names[j], rotation=45, rotation_mode="anchor", ha="left", va="center", color=INK)
@@ -231,7 +231,7 @@ def draw_ranks(digest: Digest) -> Drawing | None:
                 axes.plot(ends, (row, row), "-", color=GENERATED, lw=5, solid_capstyle="round",
                           alpha=1.0 if generator in digest.best(metric) else 0.55)  # fmt: skip
     for row, name in enumerate(names):
-        _row_text(axes, row, name, left, bold=digest.order[row] in digest.best(digest.headline or ""))
+        _row_text(axes, row, name, bold=digest.order[row] in digest.best(digest.headline or ""))
     axes.set_xlim(0, len(metrics))
     axes.set_ylim(n - 0.5, -0.5)
     axes.set_xticks([])
@@ -246,10 +246,12 @@ def _label(name: str) -> str:
     return shorten(printable(name), _NAME_WIDTH)
 
 
-def _row_text(
-    axes: Axes, row: float, text: str, left: float, *, bold: bool = False, colour: str = INK
-) -> None:  # fmt: skip
-    """Write the name of a row in the left margin, `left` inches wide, flush with the axes."""
+def _minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _row_text(axes: Axes, row: float, text: str, *, bold: bool = False, colour: str = INK) -> None:
+    """Write the name of a row in the left margin, flush with the axes."""
     axes.annotate(text, (0, row), (-6, 0), ("axes fraction", "data"), "offset points", ha="right", va="center",
                   color=colour, fontweight="bold" if bold else "normal")  # fmt: skip
 
