@@ -13,7 +13,7 @@ from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.digest import Digest, join_words, printable, variant_of
-from textassay.report.number import MISSING, decimals, interval, level, number, p_value, value_and_half_width
+from textassay.report.number import MISSING, count, decimals, interval, level, number, p_value, value_and_half_width
 
 __all__ = ["RESULT_COLUMNS", "runs_frame", "runs_table", "to_csv", "to_markdown"]
 
@@ -200,9 +200,11 @@ def _family(digest: Digest, metrics: Sequence[str]) -> list[str]:
 def _findings(digest: Digest) -> list[str]:
     lines = ["", "## What to worry about", ""]
     for group in digest.grouped_findings():
-        for finding in group:
-            lines.append(f"- **{finding.severity}** {_escape(finding.generator)}: {_escape(finding.message)}")
-        lines.append(f"    - do: {_escape(group[0].remedy)}")
+        first, *others = group
+        lines.append(f"- **{first.severity}** {_escape(first.generator)}: {_escape(first.message)}")
+        also = [f"{_escape(other.generator)} ({count(other.count_generated)})" for other in others]
+        lines += [f"    - also: {', '.join(also)}"] if also else []
+        lines.append(f"    - do: {_escape(first.remedy)}")
     for warning, others in digest.grouped_warnings():
         lines.append(f"- {_escape(warning)}{f' (the same of {_escape(join_words(others))})' if others else ''}")
     return lines if len(lines) > 3 else [*lines, "Nothing was found."]
