@@ -138,7 +138,7 @@ def test_p_values_are_uniform_under_the_null_with_shared_real_text(monkeypatch: 
     # One pair needs no adjustment, and the adjustment takes longer than the rest.
     monkeypatch.setattr("textassay.comparison.pairs.holm", lambda p_values: p_values)
     rng = np.random.default_rng(1)
-    p_values = []
+    p_values: list[float] = []
     for _ in range(1000):
         shared = rng.normal(size=200)
         results = []
@@ -149,5 +149,6 @@ def test_p_values_are_uniform_under_the_null_with_shared_real_text(monkeypatch: 
                 make_result(name, float(real.mean() + generated.mean()), real=list(real), generated=list(generated))
             )
         (pair,) = pair_differences(results, make_result(FLOOR, 0.0), level=0.95)
+        assert pair.p is not None
         p_values.append(pair.p)
     assert stats.kstest(p_values, "uniform").pvalue > 0.01

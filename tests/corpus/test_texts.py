@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.texts import TextFile, as_texts, choose_column
+from textassay.corpus.texts import TextFile, as_texts, choose_column, number_groups
 from textassay.errors import InputError, OptionError
 
 SENTENCES = ("a b", "", "c")
@@ -89,7 +89,7 @@ def test_columns_of_a_table() -> None:
     file = as_texts(frame, "real", column="b", group_column="doc")
     assert file.texts == ("k", "l", "m")
     assert file.groups is not None
-    assert file.groups.tolist() == [0, 1, 0]
+    assert file.groups[0] == file.groups[2] != file.groups[1]
     with pytest.raises(InputError, match=r"^real has no column 'c'; it has: a, b, doc$"):
         as_texts(frame, "real", column="c")
     with pytest.raises(InputError, match=r"^real: which column holds the sentences\? .*a, b, doc$"):
@@ -110,3 +110,11 @@ def test_which_column_is_meant() -> None:
         choose_column([], None, "f")
     with pytest.raises(InputError, match=r"c10, c11 and 8 more$"):
         choose_column([f"c{number}" for number in range(20)], None, "f")
+
+
+def test_a_label_has_the_same_number_in_every_file_and_as_every_type() -> None:
+    first = number_groups(["a", 1, "b"], "first")
+    second = number_groups(["b", "1", "a", "c"], "second")
+    assert first.tolist() == second[[2, 1, 0]].tolist()
+    assert len(np.unique(second)) == 4
+    assert (second >= 0).all()

@@ -72,7 +72,7 @@ def compare(
         What is done to all texts alike before they are measured: `normalize`, then lower case, then the tokeniser,
         then cutting sentences after `max_tokens` tokens.
     folds
-        Cross-fitting folds of the trained metrics, at least 2.
+        Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
         Of intervals and, as 1 - `level`, of significance, inside (0, 1).
     seed
@@ -92,7 +92,7 @@ def compare(
     OptionError
         If a setting is unknown or out of range.
     """
-    _check_options(generated, level=level, seed=seed, max_tokens=max_tokens)
+    _check_options(generated, folds=folds, level=level, seed=seed, max_tokens=max_tokens)
     chosen = parse_metrics(metrics, level=level, folds=folds)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
     corpora = make_corpora(
@@ -172,7 +172,9 @@ def _named(corpus: Corpus, tokenizer: str) -> Corpus:
     )
 
 
-def _check_options(generated: Mapping[str, Any], *, level: float, seed: int, max_tokens: int | None) -> None:
+def _check_options(
+    generated: Mapping[str, Any], *, folds: int, level: float, seed: int, max_tokens: int | None
+) -> None:
     if not generated:
         raise OptionError("no generated text is given: name at least one generator")
     for name in (FLOOR, HELDOUT, TRAIN, ""):
@@ -181,6 +183,7 @@ def _check_options(generated: Mapping[str, Any], *, level: float, seed: int, max
     if not 0 < level < 1:
         raise OptionError(f"level must be inside (0, 1), got {level}")
     check_range("seed", seed, 0)
+    check_range("folds", folds, 1)
     if max_tokens is not None:
         check_range("max_tokens", max_tokens, 1)
 
