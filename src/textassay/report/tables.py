@@ -205,8 +205,8 @@ def _findings(digest: Digest) -> list[str]:
         also = [f"{_escape(other.generator)} ({count(other.count_generated)})" for other in others]
         lines += [f"    - also: {', '.join(also)}"] if also else []
         lines.append(f"    - do: {_escape(first.remedy)}")
-    for warning, others in digest.grouped_warnings():
-        lines.append(f"- {_escape(warning)}{f' (the same of {_escape(join_words(others))})' if others else ''}")
+    for warning, names in digest.grouped_warnings():
+        lines.append(f"- {_escape(warning)}{f' (the same of {_escape(join_words(names))})' if names else ''}")
     return lines if len(lines) > 3 else [*lines, "Nothing was found."]
 
 
