@@ -23,6 +23,7 @@ ROOMS = (
     "execution",
     "resampling",
     "corpus",
+    "inspection",
     "ngram",
     "embedding",
     "training",

@@ -7,10 +7,10 @@ if TYPE_CHECKING:
     from textassay.comparison.comparison import Comparison
     from textassay.comparison.run import compare
     from textassay.corpus.corpus import Corpus, corpora_from_texts
-    from textassay.corpus.inspection import inspect
     from textassay.corpus.reader import read_texts
     from textassay.errors import TextassayError
     from textassay.estimate import Estimate, Interval
+    from textassay.inspection.inspection import inspect
     from textassay.metric.base import measure
     from textassay.metric.catalog import parse_metric
     from textassay.report.document import write_report
@@ -38,7 +38,7 @@ _HOMES = {
     "TextassayError": "textassay.errors",
     "compare": "textassay.comparison.run",
     "corpora_from_texts": "textassay.corpus.corpus",
-    "inspect": "textassay.corpus.inspection",
+    "inspect": "textassay.inspection.inspection",
     "measure": "textassay.metric.base",
     "parse_metric": "textassay.metric.catalog",
     "read_texts": "textassay.corpus.reader",

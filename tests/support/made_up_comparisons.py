@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, RealText, Result
-from textassay.corpus.inspection import Finding
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
+from textassay.inspection.inspection import Finding
 
 METRICS: dict[str, Better] = {
     "dd": "lower",

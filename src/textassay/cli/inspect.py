@@ -10,8 +10,8 @@ from rich.console import Console
 from textassay.cli.options import check_sources
 from textassay.comparison.comparison import FLOOR
 from textassay.comparison.run import make_corpora
-from textassay.corpus.inspection import inspect
 from textassay.corpus.reader import read_texts
+from textassay.inspection.inspection import inspect
 from textassay.report.text import render_findings
 
 __all__ = ["InspectOptions", "run_inspect"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from textassay.corpus.inspection import Finding
 from textassay.estimate import Better, Estimate
+from textassay.inspection.inspection import Finding
 
 __all__ = ["FLOOR", "HELDOUT", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
 

@@ -17,7 +17,6 @@ from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.inspection import inspect
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.normalization import truncate
 from textassay.corpus.reader import TextFile, as_texts
@@ -26,6 +25,7 @@ from textassay.corpus.tokenizer import Tokenizer
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 from textassay.execution import default_workers
 from textassay.execution import workers as use_workers
+from textassay.inspection.inspection import inspect
 from textassay.metric.base import Metric, check_range
 from textassay.metric.catalog import parse_metrics
 from textassay.seeding import stream

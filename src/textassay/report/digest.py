@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, Result
-from textassay.corpus.inspection import Finding
 from textassay.estimate import Better, Estimate
+from textassay.inspection.inspection import Finding
 from textassay.report.number import places_for
 
 __all__ = ["Digest", "Verdict", "family_of", "join_words", "printable", "shorten", "variant_of"]

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from textassay.comparison.comparison import FLOOR, Comparison
-from textassay.corpus.inspection import Finding
+from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, direction, scope
 from textassay.report.digest import Digest, family_of, join_words, printable, shorten, variant_of
 from textassay.report.number import MISSING, interval, level, number, p_value, value_and_half_width

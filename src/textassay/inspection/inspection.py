@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from textassay.corpus import copy_checks, marker_checks, size_checks, style_checks
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.finding import REAL, Finding, own_finding
-from textassay.corpus.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
-from textassay.corpus.surface import Mask, Pair, Surface, surfaces
-from textassay.corpus.token_traits import Trait
 from textassay.errors import EmptyCorpusError, InputError
+from textassay.inspection import copy_checks, marker_checks, size_checks, style_checks
+from textassay.inspection.finding import REAL, Finding, own_finding
+from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
+from textassay.inspection.surface import Mask, Pair, Surface, surfaces
+from textassay.inspection.token_traits import Trait
 
 __all__ = ["Finding", "inspect", "inspect_corpus", "inspect_pair"]
 

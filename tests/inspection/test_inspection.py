@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.inspection import Finding, inspect, inspect_corpus, inspect_pair
 from textassay.corpus.normalization import normalize, truncate
 from textassay.errors import EmptyCorpusError, InputError
+from textassay.inspection.inspection import Finding, inspect, inspect_corpus, inspect_pair
 
 Texts = list[str]
 

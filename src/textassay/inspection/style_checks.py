@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from textassay.corpus.finding import Finding
-from textassay.corpus.surface import Contrast, Mask, Pair, Surface, severity
-from textassay.corpus.token_traits import Trait
+from textassay.inspection.finding import Finding
+from textassay.inspection.surface import Contrast, Mask, Pair, Surface, severity
+from textassay.inspection.token_traits import Trait
 
 __all__ = ["case", "final_punctuation", "glued_punctuation"]
 

@@ -6,9 +6,9 @@ real text itself: how many of its sentences stand elsewhere in it, or in the tra
 
 import numpy as np
 
-from textassay.corpus.finding import REAL, Finding, own_finding
-from textassay.corpus.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
-from textassay.corpus.surface import Mask, Pair, Surface, gap, severity
+from textassay.inspection.finding import REAL, Finding, own_finding
+from textassay.inspection.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
+from textassay.inspection.surface import Mask, Pair, Surface, gap, severity
 
 __all__ = ["memorised", "real_in_train", "repeated", "same_text", "shared"]
 

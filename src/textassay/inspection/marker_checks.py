@@ -5,9 +5,9 @@ import unicodedata
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.finding import Finding, Severity
-from textassay.corpus.surface import Contrast, Mask, Pair, Surface, gap, severity
-from textassay.corpus.token_traits import Trait
+from textassay.inspection.finding import Finding, Severity
+from textassay.inspection.surface import Contrast, Mask, Pair, Surface, gap, severity
+from textassay.inspection.token_traits import Trait
 
 __all__ = ["alphabet", "digits", "masked_digits", "special_tokens", "unknown_tokens"]
 

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.finding import Finding, Severity, excerpt
-from textassay.corpus.sentence_keys import Keys, n_distinct, sentence_keys
-from textassay.corpus.token_traits import Trait, marker_traits, token_traits
+from textassay.inspection.finding import Finding, Severity, excerpt
+from textassay.inspection.sentence_keys import Keys, n_distinct, sentence_keys
+from textassay.inspection.token_traits import Trait, marker_traits, token_traits
 
 __all__ = ["Contrast", "Mask", "Pair", "Surface", "gap", "severity", "surfaces"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.finding import Finding, own_finding
-from textassay.corpus.surface import Mask, Pair, severity
+from textassay.inspection.finding import Finding, own_finding
+from textassay.inspection.surface import Mask, Pair, severity
 
 __all__ = ["cut_length", "empty_sentences", "few_sentences", "length", "outer_space", "spaced", "unequal_samples"]
 

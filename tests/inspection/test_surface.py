@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import norm
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.surface import gap, severity, surfaces
-from textassay.corpus.token_traits import Trait, marker_traits, token_traits
 from textassay.corpus.vocabulary import Vocabulary
+from textassay.inspection.surface import gap, severity, surfaces
+from textassay.inspection.token_traits import Trait, marker_traits, token_traits
 from textassay.resampling.proportion import newcombe_interval
 
 TRAITS = {
