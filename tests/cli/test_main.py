@@ -1,6 +1,5 @@
 """Errors become a line and a status, in one place."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -118,11 +117,20 @@ def test_a_full_disk_behind_standard_output_is_one_line() -> None:
     assert done.stderr == "textassay: error: no space left on device\n"
 
 
+def _heed_interrupts() -> None:
+    """Undo what a shell does to commands in the background: their children ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_an_interrupted_comparison_resumes(folder: Path, run: Callable[..., Any]) -> None:
     command = ["compare", "--real", "real.txt", "lstm.txt", "--metrics", "length,dd", "--out", "report", "--quiet"]
     process = subprocess.Popen(
-        [*COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+        [*COMMAND, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_heed_interrupts,
     )
     estimates = folder / "report" / "estimates"
     deadline = time.monotonic() + 60
