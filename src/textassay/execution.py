@@ -46,5 +46,8 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
     n_threads = min(len(tasks), joblib.effective_n_jobs(None))
     if n_threads <= 1:
         return [function(task) for task in tasks]
-    with ThreadPoolExecutor(n_threads) as pool:
+    pool = ThreadPoolExecutor(n_threads)
+    try:
         return list(pool.map(function, tasks))
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, what has not begun is not begun

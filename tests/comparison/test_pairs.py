@@ -18,7 +18,7 @@ def make_result(
     real: list[float] | None = None,
     generated: list[float] | None = None,
     better: Better = "lower",
-    matched: bool = False,
+    floor: "Result | None" = None,
 ) -> Result:
     estimate = Estimate(
         metric="toy",
@@ -33,14 +33,16 @@ def make_result(
             None if generated is None else np.array(generated, dtype=float),
         ),
     )
-    return Result(name, "toy", better, estimate, estimate if matched else None)
+    if floor is None:
+        return Result(name, "toy", better, estimate)
+    return Result(name, "toy", better, estimate, estimate, floor.estimate)
 
 
 def test_difference_pairs_the_real_sentences() -> None:
     # Real terms differ by (1, 0, 1, 0): variance 1/3 over 4 = 1/12. Generated: var(0,1)=1/2 over 2 = 1/4 each.
     a = make_result("a", 0.9, real=[1, 1, 1, 0], generated=[0, 1])
     b = make_result("b", 0.4, real=[0, 1, 0, 0], generated=[1, 0])
-    (pair,) = pair_differences([a, b], make_result(FLOOR, 0.0), level=0.95)
+    (pair,) = pair_differences([a, b], level=0.95)
     variance = 1 / 12 + 1 / 4 + 1 / 4
     freedom = variance**2 / ((1 / 12) ** 2 / 3 + (1 / 4) ** 2 + (1 / 4) ** 2)
     margin = stats.t.ppf(0.975, freedom) * math.sqrt(variance)
@@ -54,8 +56,8 @@ def test_equal_real_terms_cancel() -> None:
     a = make_result("a", 0.5, real=[1, 0, 1], generated=[0, 1, 1])
     b = make_result("b", 0.5, real=[1, 0, 1], generated=[0, 1, 1])
     alone = make_result("c", 0.5, generated=[0, 1, 1])
-    (with_real,) = pair_differences([a, b], make_result(FLOOR, 0.0), level=0.95)
-    (without,) = pair_differences([alone, alone], make_result(FLOOR, 0.0), level=0.95)
+    (with_real,) = pair_differences([a, b], level=0.95)
+    (without,) = pair_differences([alone, alone], level=0.95)
     assert with_real.high is not None
     assert without.high is not None
     # The shared real text adds a zero variance; its degrees of freedom do not matter.
@@ -65,9 +67,9 @@ def test_equal_real_terms_cancel() -> None:
 
 def test_closer_compares_distances_to_the_floor() -> None:
     floor = make_result(FLOOR, 0.5, generated=[0.4, 0.6], better="closer")
-    below = make_result("below", 0.4, generated=[0.3, 0.5], better="closer", matched=True)
-    above = make_result("above", 0.7, generated=[0.7, 0.7], better="closer", matched=True)
-    (pair,) = pair_differences([below, above], floor, level=0.95)
+    below = make_result("below", 0.4, generated=[0.3, 0.5], better="closer", floor=floor)
+    above = make_result("above", 0.7, generated=[0.7, 0.7], better="closer", floor=floor)
+    (pair,) = pair_differences([below, above], level=0.95)
     assert pair.difference == pytest.approx(0.1 - 0.2)
     # The distances have opposite signs, so the floor's own noise counts twice over: terms 2 * (0.4, 0.6).
     variance = np.var([0.3, 0.5], ddof=1) / 2 + np.var([0.8, 1.2], ddof=1) / 2
@@ -77,22 +79,23 @@ def test_closer_compares_distances_to_the_floor() -> None:
 
 
 def test_closer_on_one_side_cancels_the_floor() -> None:
-    noisy_floor = make_result(FLOOR, 0.5, generated=[0.0, 1.0], better="closer")
-    results = [
-        make_result("a", 0.7, generated=[0.6, 0.8], better="closer", matched=True),
-        make_result("b", 0.8, generated=[0.7, 0.9], better="closer", matched=True),
-    ]
-    quiet_floor = make_result(FLOOR, 0.5, generated=[0.5, 0.5], better="closer")
-    (noisy,) = pair_differences(results, noisy_floor, level=0.95)
-    (quiet,) = pair_differences(results, quiet_floor, level=0.95)
-    assert noisy.low == pytest.approx(quiet.low)
+    lows = []
+    for noise in ([0.0, 1.0], [0.5, 0.5]):
+        floor = make_result(FLOOR, 0.5, generated=noise, better="closer")
+        results = [
+            make_result("a", 0.7, generated=[0.6, 0.8], better="closer", floor=floor),
+            make_result("b", 0.8, generated=[0.7, 0.9], better="closer", floor=floor),
+        ]
+        (pair,) = pair_differences(results, level=0.95)
+        lows.append(pair.low)
+    assert lows[0] == pytest.approx(lows[1])
 
 
 def test_no_noise_and_no_difference_is_no_evidence() -> None:
     same = make_result("a", 1.0, generated=[1, 1])
-    (pair,) = pair_differences([same, make_result("b", 1.0, generated=[1, 1])], make_result(FLOOR, 0.0), level=0.95)
+    (pair,) = pair_differences([same, make_result("b", 1.0, generated=[1, 1])], level=0.95)
     assert (pair.difference, pair.p) == (0.0, 1.0)
-    (pair,) = pair_differences([same, make_result("b", 0.0, generated=[0, 0])], make_result(FLOOR, 0.0), level=0.95)
+    (pair,) = pair_differences([same, make_result("b", 0.0, generated=[0, 0])], level=0.95)
     assert (pair.difference, pair.p) == (1.0, 0.0)
 
 
@@ -101,9 +104,9 @@ def test_missing_and_undefined_values_give_empty_pairs_and_holm_skips_them() -> 
     results = [
         make_result(name, value, generated=list(rng.normal(value, 1, 400))) for name, value in (("a", 0.0), ("b", 1.0))
     ]
-    missing = Result("c", "toy", "lower", None, None, "too few sentences")
+    missing = Result("c", "toy", "lower", None, error="too few sentences")
     undefined = make_result("d", math.nan, generated=[1, 2])
-    pairs = pair_differences([*results, missing, undefined], make_result(FLOOR, 0.0), level=0.95)
+    pairs = pair_differences([*results, missing, undefined], level=0.95)
     assert len(pairs) == 6
     known = [pair for pair in pairs if pair.p is not None]
     assert [(pair.a, pair.b) for pair in known] == [("a", "b")]
@@ -148,7 +151,7 @@ def test_p_values_are_uniform_under_the_null_with_shared_real_text(monkeypatch: 
             results.append(
                 make_result(name, float(real.mean() + generated.mean()), real=list(real), generated=list(generated))
             )
-        (pair,) = pair_differences(results, make_result(FLOOR, 0.0), level=0.95)
+        (pair,) = pair_differences(results, level=0.95)
         assert pair.p is not None
         p_values.append(pair.p)
     assert stats.kstest(p_values, "uniform").pvalue > 0.01

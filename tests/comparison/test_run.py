@@ -123,9 +123,18 @@ def test_a_heldout_file_of_the_same_text_is_not_called_out(comparison: Compariso
     assert not any("held-out" in warning for warning in comparison.warnings)
 
 
-def test_a_generator_smaller_than_the_floor_is_called_out() -> None:
-    comparison = compare(REAL, {"small": GENERATED["far"][:100]}, metrics=["length"])
-    assert any("small has 100 sentences" in warning for warning in comparison.warnings)
+def test_a_generator_smaller_than_the_floor_is_ranked_beside_real_text_of_its_size() -> None:
+    generated = {"small": sentences(60, 6), "large": GENERATED["far"]}
+    comparison = compare(REAL, generated, metrics=["distinct-n(order=1)"])
+    assert any("small has 60 sentences" in warning for warning in comparison.warnings)
+    metric = "distinct-n(order=1)"
+    small, large = comparison.result("small", metric), comparison.result("large", metric)
+    assert small.floor is not None
+    assert small.matched is not None
+    assert small.floor.sizes["n_generated"] == small.matched.sizes["n_generated"] == 60
+    assert large.floor == comparison.result(FLOOR, metric).estimate
+    # Few sentences repeat few words: without its own floor the small sample would look far from real text.
+    assert abs(float(small.matched) - float(small.floor)) < 0.05 < float(small.matched) - float(large.floor or 0)
 
 
 @pytest.mark.parametrize(

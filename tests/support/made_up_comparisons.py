@@ -80,7 +80,7 @@ def make_comparison(
                     better,
                     None if gone else estimate,
                     None if gone or name in floors else matched,
-                    f"{metric} needs at least 50 sentences a side, {name} has 12" if gone else None,
+                    error=f"{metric} needs at least 50 sentences a side, {name} has 12" if gone else None,
                 )
             )
         for i, a in enumerate(generators):

@@ -37,8 +37,10 @@ class Result:
     estimate
         On all text; none where it could not be computed.
     matched
-        The same metric at the floor's sample size and against the floor's half of the real text; none for the floor
-        rows and where it could not be computed.
+        The same metric at the floor's sample size, or with all sentences of a generator that has fewer, and against the
+        floor's half of the real text; none for the ``(real)`` row and where it could not be computed.
+    floor
+        What real text scores at the size of `matched`: the ``(real)`` row's estimate, or that of fewer sentences.
     error
         Why there is no estimate.
     """
@@ -48,6 +50,7 @@ class Result:
     better: Better
     estimate: Estimate | None
     matched: Estimate | None = None
+    floor: Estimate | None = None
     error: str | None = None
 
 
@@ -146,6 +149,7 @@ class Comparison:
             "unit",
             "better",
             "matched_value",
+            "floor_value",
             "error",
             "signature",
         ]
@@ -155,14 +159,16 @@ class Comparison:
 def _result_to_dict(result: Result) -> dict[str, Any]:
     empty = dict.fromkeys(("value", "low", "high", "level", "interval_method", "unit", "sizes", "signature"))
     estimate = {**empty, "details": {}} if result.estimate is None else result.estimate.to_dict()
-    matched = None if result.matched is None else result.matched.to_dict()
+    matched, floor = (None if found is None else found.to_dict() for found in (result.matched, result.floor))
     return {
         **estimate,
         "generator": result.generator,
         "metric": result.metric,
         "better": result.better,
         "matched_value": None if matched is None else matched["value"],
+        "floor_value": None if floor is None else floor["value"],
         "matched": matched,
+        "floor": floor,
         "error": result.error,
     }
 
@@ -174,5 +180,6 @@ def _result_from_dict(data: Mapping[str, Any]) -> Result:
         better=data["better"],
         estimate=None if data["signature"] is None else Estimate.from_dict(data),
         matched=None if data["matched"] is None else Estimate.from_dict(data["matched"]),
+        floor=None if data["floor"] is None else Estimate.from_dict(data["floor"]),
         error=data["error"],
     )

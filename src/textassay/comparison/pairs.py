@@ -2,8 +2,8 @@
 
 Both generators are measured against the same real text, so the real terms of their evidence are paired: the variance of
 a difference is ``var(real_a - real_b) / n_real + var(generated_a) / n_a + var(generated_b) / n_b``. For metrics where
-"closer to real text" is better, the difference is that of the two distances to the floor row at the floor's sample
-size, and the floor's own noise takes part. Intervals are Student's with Welch-Satterthwaite degrees of freedom.
+"closer to real text" is better, the difference is that of the two distances to what real text scores at the same sample
+size, and the noise of that takes part. Intervals are Student's with Welch-Satterthwaite degrees of freedom.
 
 A difference says that one generator was told from real text more easily than the other by this metric at this sample
 size: it compares what was detected.
@@ -35,19 +35,17 @@ class _Terms:
     samples: tuple[tuple[str, FloatArray], ...]
 
 
-def pair_differences(results: Sequence[Result], floor: Result, *, level: float) -> list[PairDifference]:
+def pair_differences(results: Sequence[Result], *, level: float) -> list[PairDifference]:
     """Return the difference of every pair of generators under one metric, adjusted together by Holm's method.
 
     Parameters
     ----------
     results
         One result a generator, all of one metric and on the same real text.
-    floor
-        The ``(real)`` row of the same metric.
     level
         Of the intervals (each by itself), such as 0.95.
     """
-    terms = {result.generator: _terms(result, floor) for result in results}
+    terms = {result.generator: _terms(result) for result in results}
     pairs = []
     for first, second in itertools.combinations(results, 2):
         a, b = terms[first.generator], terms[second.generator]
@@ -84,22 +82,25 @@ def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *
     return [Rank(name, results[0].metric, 1 + better[name], len(able) - worse[name]) for name in able]
 
 
-def _terms(result: Result, floor: Result) -> _Terms | None:
-    """Return the quantity in which generators are compared: the value, or its distance to the floor for "closer"."""
+def _terms(result: Result) -> _Terms | None:
+    """Return the quantity in which generators are compared: the value, or its distance to the floor for "closer".
+
+    Samples are shared between generators where they have the same name: the real text, and the floor of one size.
+    """
     if result.better != "closer":
         return _estimate_terms(result.estimate, sign=1.0, side="a")
-    if result.matched is None or floor.estimate is None:
+    if result.matched is None or result.floor is None:
         return None
-    sign = 1.0 if result.matched.value >= floor.estimate.value else -1.0
+    sign = 1.0 if result.matched.value >= result.floor.value else -1.0
     own = _estimate_terms(result.matched, sign=sign, side="a")
-    base = _estimate_terms(floor.estimate, sign=-sign, side="floor")
+    base = _estimate_terms(result.floor, sign=-sign, side=f"floor of {result.floor.sizes.get('n_generated')}")
     if own is None or base is None:
         return None
     return _Terms(own.value + base.value, own.samples + base.samples)
 
 
 def _estimate_terms(estimate: Estimate | None, *, sign: float, side: str) -> _Terms | None:
-    """Return `sign` times the estimate; samples named "real" or "floor" are shared between generators."""
+    """Return `sign` times the estimate, as terms of the real text and of `side`."""
     if estimate is None or estimate.evidence is None or not math.isfinite(estimate.value):
         return None
     evidence = estimate.evidence

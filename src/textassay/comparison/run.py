@@ -104,9 +104,10 @@ def compare(
     )
     real_corpus, heldout = corpora[FLOOR], corpora.get(HELDOUT)
     rows = {name: corpora[name] for name in generated}
-    _check_corpora(real_corpus, {**rows, **({} if heldout is None else {HELDOUT: heldout})})
+    others = {} if heldout is None else {HELDOUT: heldout}
+    _check_corpora(real_corpus, {**others, **rows})
     findings = inspect(real_corpus, rows, train=corpora.get(TRAIN), heldout=heldout)
-    tasks = _tasks(real_corpus, {**rows, **({} if heldout is None else {HELDOUT: heldout})}, seed)
+    tasks = _tasks(real_corpus, {**others, **rows}, seed)
     version = installed_version("textassay")
     with use_workers(default_workers() if workers is None else workers):
         cells = measure_cells(
@@ -118,12 +119,13 @@ def compare(
             version=version,
             progress=progress,
         )
+    sizes = {task.name.removesuffix(_MATCHED): len(task.generated) for task in tasks if task.name.endswith(_MATCHED)}
     results, pairs, ranks = [], [], []
     for metric in chosen:
-        floor = _result(metric, FLOOR, cells)
-        of_generators = [_result(metric, name, cells) for name in generated]
-        of_pairs = pair_differences(of_generators, floor, level=level)
-        results += [floor, *([] if heldout is None else [_result(metric, HELDOUT, cells)]), *of_generators]
+        rows_of_metric = [_result(metric, name, cells, sizes) for name in (FLOOR, *others, *generated)]
+        of_generators = rows_of_metric[-len(generated) :]
+        of_pairs = pair_differences(of_generators, level=level)
+        results += rows_of_metric
         pairs += of_pairs
         ranks += rank_intervals(of_generators, of_pairs, level=level)
     return Comparison(
@@ -202,27 +204,43 @@ def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
 
 
 def _tasks(real: Corpus, others: Mapping[str, Corpus], seed: int) -> list[Task]:
-    """Return what is measured: each corpus in full, the floor, and each corpus at the floor's size."""
+    """Return what is measured: the floor, each corpus in full, and each at the floor's size.
+
+    For those that have fewer sentences than the floor there are smaller floors.
+    """
     first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
     scored, against = real.take(first), real.take(second)
-    tasks = [Task(FLOOR, scored, against)]
-    tasks += [Task(name, corpus, real) for name, corpus in others.items()]
-    for name, corpus in others.items():
-        size = min(len(scored), len(corpus))
-        chosen = np.sort(stream(seed, "floor", "size").permutation(len(corpus))[:size])
-        tasks.append(Task(name + _MATCHED, corpus.take(chosen), against))
-    return tasks
+
+    def part(corpus: Corpus, size: int) -> Corpus:
+        return corpus.take(np.sort(stream(seed, "floor", "size").permutation(len(corpus))[:size]))
+
+    sizes = {name: min(len(scored), len(corpus)) for name, corpus in others.items()}
+    return [
+        Task(FLOOR, scored, against),
+        *(Task(name, corpus, real) for name, corpus in others.items()),
+        *(Task(name + _MATCHED, part(corpus, sizes[name]), against) for name, corpus in others.items()),
+        *(Task(_floor_of(size), part(scored, size), against) for size in sorted(set(sizes.values()) - {len(scored)})),
+    ]
 
 
-def _result(metric: Metric, name: str, cells: Mapping[tuple[str, str], Cell]) -> Result:
+def _floor_of(size: int) -> str:
+    return f"{FLOOR} of {size} sentences"
+
+
+def _result(
+    metric: Metric, name: str, cells: Mapping[tuple[str, str], Cell], matched_sizes: Mapping[str, int]
+) -> Result:
     cell = cells[name, metric.name]
-    matched = cells.get((name + _MATCHED, metric.name))
+    if name == FLOOR:
+        return Result(name, metric.name, metric.better, cell.estimate, error=cell.error)
+    floor = cells.get((_floor_of(matched_sizes[name]), metric.name), cells[FLOOR, metric.name])
     return Result(
         generator=name,
         metric=metric.name,
         better=metric.better,
         estimate=cell.estimate,
-        matched=None if matched is None else matched.estimate,
+        matched=cells[name + _MATCHED, metric.name].estimate,
+        floor=floor.estimate,
         error=cell.error,
     )
 
@@ -239,8 +257,8 @@ def _warnings(cells: Mapping[tuple[str, str], Cell], results: Sequence[Result], 
         if task.name.endswith(_MATCHED) and len(task.generated) < floor_size:
             name = task.name.removesuffix(_MATCHED)
             found.append(
-                f"{name} has {len(task.generated)} sentences, fewer than the floor's {floor_size}: "
-                "its values beside the floor are at the smaller size"
+                f"{name} has {len(task.generated)} sentences, fewer than the {floor_size} of the {FLOOR} row: where "
+                "closer to real text is better, it is ranked beside real text of its own size"
             )
     for result in results:
         p = None if result.estimate is None else result.estimate.details.get("p_value")

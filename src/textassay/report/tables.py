@@ -34,6 +34,7 @@ RESULT_COLUMNS = (
     "matched_value",
     "matched_low",
     "matched_high",
+    "floor_value",
     "error",
     "signature",
 )
