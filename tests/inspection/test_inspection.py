@@ -326,3 +326,13 @@ def test_the_known_damages_of_news_are_found_and_repaired(data_dir: Path) -> Non
         else:
             repaired = pair([normalize(text) for text in test], [normalize(text) for text in damaged])
             assert inspect_pair(*repaired, name="a") == []
+
+
+def test_text_without_capitals_begins_with_none_whatever_marks_it_begins_with() -> None:
+    rng = np.random.default_rng(0)
+    words = ["we", "ate", "there", "and", "liked", "it", "a", "lot"]
+    real = [" ".join([*rng.permutation(words), "."]) for _ in range(2000)]
+    generated = [" ".join(rng.permutation([*words, "."])) for _ in range(2000)]
+    corpora = corpora_from_texts({"real": real, "generated": generated})
+    found = inspect_pair(corpora["real"], corpora["generated"], name="generated")
+    assert "case" not in {finding.kind for finding in found}

@@ -26,11 +26,11 @@ def case(pair: Pair) -> Finding | None:
     """Return a finding where one side has another case: lower, upper, or no capital at the start."""
     lettered = _both(pair, Trait.LETTER)
     mostly = pair.generated.mostly_upper, pair.real.mostly_upper
-    initial = _first(pair.generated), _first(pair.real)
+    initial = _begins(pair, Trait.INITIAL_UPPER)
     ways = (
         ("are mostly in capitals", pair.contrast(mostly, lettered)),
         ("have a capital letter", pair.contrast(_both(pair, Trait.UPPER), lettered)),
-        ("begin with a capital letter", pair.contrast(initial, lettered)),
+        ("begin with a capital letter", pair.contrast(initial, _begins(pair, Trait.LETTER))),
     )
     for number, (what, contrast) in enumerate(ways):
         how_bad = severity(contrast.gap, note=_NOTE, warning=_WARNING)
@@ -106,11 +106,9 @@ def _both(pair: Pair, traits: Trait) -> tuple[Mask, Mask]:
     return pair.generated.shows(traits), pair.real.shows(traits)
 
 
-def _first(side: Surface) -> Mask:
-    """Return which sentences begin with a capital letter; a sentence that begins with no letter counts as such."""
-    starts: Mask = (side.first & int(Trait.INITIAL_UPPER)) != 0
-    starts |= (side.first & int(Trait.LETTER)) == 0
-    return starts
+def _begins(pair: Pair, traits: Trait) -> tuple[Mask, Mask]:
+    """Return which sentences of each side begin with a token that shows any of `traits`."""
+    return (pair.generated.first & int(traits)) != 0, (pair.real.first & int(traits)) != 0
 
 
 def _shorter(side: Surface, length: int | None) -> Mask:
