@@ -1,0 +1,36 @@
+"""Write samples of n-gram language models trained on a file of sentences: generators whose order is known.
+
+    python examples/ngram_generators.py train.txt samples -n 10000
+
+writes samples/unigram.txt, bigram.txt, trigram.txt and 5-gram.txt; compare them with real text the models never saw.
+"""
+
+import argparse
+from pathlib import Path
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.reader import read_texts
+from textassay.generator.ngram import NgramModel
+
+ORDERS = {"unigram": 1, "bigram": 2, "trigram": 3, "5-gram": 5}
+
+
+def main() -> None:
+    """Train, sample, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("train", type=Path, help="one sentence a line")
+    parser.add_argument("out", type=Path, help="folder for the samples")
+    parser.add_argument("-n", type=int, default=10_000, help="sentences a model (default 10000)")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    train = Corpus.from_texts(read_texts(arguments.train).texts)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name, order in ORDERS.items():
+        samples = NgramModel(order=order).fit(train).sample(arguments.n, seed=arguments.seed)
+        path = arguments.out / f"{name}.txt"
+        path.write_text("".join(f"{text}\n" for text in samples.texts), encoding="utf-8")
+        print(f"{path}: {len(samples)} sentences")
+
+
+if __name__ == "__main__":
+    main()
