@@ -58,6 +58,12 @@ def corpora() -> dict[str, Corpus]:
     )
 
 
+def judgements(generated: Corpus, real: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """Return 1 for each sentence judged rightly, 0 for the others, real and generated."""
+    metric = DistributionalDiscrepancy()
+    return metric.statistics(metric.prepare(real), generated, seed=0).fits[0].correct()
+
+
 @pytest.fixture(scope="module")
 def estimate(corpora: dict[str, Corpus]) -> Estimate:
     return dd(corpora["worse"], corpora["real"])
@@ -87,12 +93,11 @@ def test_what_is_no_distribution_is_an_error(p: dict[str, float], message: str) 
 
 
 @pytest.mark.feature("DD-07")
-def test_the_value_is_equation_6_on_sentences_the_classifier_did_not_see(estimate: Estimate) -> None:
+def test_the_value_is_equation_6_on_sentences_the_classifier_did_not_see(
+    corpora: dict[str, Corpus], estimate: Estimate
+) -> None:
     """Unequal sizes: the mean over each side counts, never the raw accuracy."""
-    assert estimate.evidence is not None
-    real, generated = estimate.evidence.real_terms, estimate.evidence.generated_terms
-    assert real is not None
-    assert generated is not None
+    real, generated = judgements(corpora["worse"], corpora["real"])
     assert (len(real), len(generated)) == (600, 500)
     assert set(np.concatenate([real, generated])) == {0.0, 1.0}
     true_correct, fake_correct = real.sum(), generated.sum()
@@ -100,28 +105,33 @@ def test_the_value_is_equation_6_on_sentences_the_classifier_did_not_see(estimat
     assert estimate.value == pytest.approx(by_hand)
     raw = (true_correct + fake_correct) / 1100
     assert estimate.value != pytest.approx(2 * raw - 1, abs=1e-6)
-    assert estimate.details["se_sampling"] == pytest.approx(
-        np.sqrt(real.var(ddof=1) / 600 + generated.var(ddof=1) / 500)
-    )
+    plain = real.var(ddof=1) / 600 + generated.var(ddof=1) / 500
+    assert estimate.details["se_sampling"] == pytest.approx(np.sqrt(1.5 * plain))
 
 
 @pytest.mark.feature("DD-07")
 def test_with_equal_sizes_it_is_twice_the_accuracy_less_one(corpora: dict[str, Corpus]) -> None:
     estimate = dd(corpora["shuffled"], corpora["real"])
-    assert estimate.evidence is not None
-    terms = np.concatenate([estimate.evidence.real_terms, estimate.evidence.generated_terms])
-    assert estimate.value == pytest.approx(2 * terms.mean() - 1)
+    accuracy = np.concatenate(judgements(corpora["shuffled"], corpora["real"])).mean()
+    assert estimate.value == pytest.approx(2 * accuracy - 1)
 
 
-def test_interval_bound_and_folds_agree_with_the_counts(estimate: Estimate) -> None:
+def test_evidence_has_the_mean_and_the_variance_of_the_value(estimate: Estimate) -> None:
     evidence = estimate.evidence
     assert evidence is not None
     assert evidence.real_terms is not None
     assert evidence.generated_terms is not None
-    expected = newcombe_interval(evidence.real_terms.sum(), 600, 500 - evidence.generated_terms.sum(), 500, level=0.95)
+    assert evidence.real_terms.mean() + evidence.generated_terms.mean() - 1 == pytest.approx(estimate.value)
+    variance = evidence.real_terms.var(ddof=1) / 600 + evidence.generated_terms.var(ddof=1) / 500
+    assert estimate.details["se_sampling"] == pytest.approx(np.sqrt(variance))
+
+
+def test_interval_bound_and_folds_agree_with_the_counts(corpora: dict[str, Corpus], estimate: Estimate) -> None:
+    real, generated = judgements(corpora["worse"], corpora["real"])
+    expected = newcombe_interval(real.sum() / 1.5, 600 / 1.5, (500 - generated.sum()) / 1.5, 500 / 1.5, level=0.95)
     assert estimate.interval is not None
     assert (estimate.interval.low, estimate.interval.high) == pytest.approx((expected.low, expected.high))
-    assert estimate.interval.method == "newcombe, approximate under cross-fitting"
+    assert estimate.interval.method == "newcombe, approximate under cross-fitting (variance x 1.5)"
     assert np.mean(estimate.details["fold_values"]) == pytest.approx(estimate.value)
     bound = estimate.details["certified_bound"]
     assert (bound["level"], bound["fold"]) == (0.95, 0)
@@ -166,7 +176,7 @@ def test_the_signature_names_everything_that_matters(estimate: Estimate) -> None
         "repeats": "1",
         "selection": "balanced-accuracy",
         "threshold": "validation",
-        "ci": "newcombe",
+        "ci": "newcombe x1.5",
         "split": "draw",
         "seed": "0",
     }.items():
@@ -243,8 +253,7 @@ def test_repeats_average_partitions_and_tell_their_spread(corpora: dict[str, Cor
     total = np.hypot(three.details["se_sampling"], three.details["sd_seeds"] / np.sqrt(3))
     assert three.details["se_total"] == pytest.approx(total)
     assert three.interval is not None
-    assert estimate.interval is not None
-    assert three.interval.high - three.interval.low < estimate.interval.high - estimate.interval.low
+    assert three.interval.method.endswith("(variance x 2)")
 
 
 def test_one_split_tests_a_tenth(corpora: dict[str, Corpus]) -> None:
@@ -277,7 +286,7 @@ def test_groups_give_wider_intervals_group_terms_and_no_certified_bound() -> Non
     assert fair.evidence.real_terms is not None
     assert len(fair.evidence.real_terms) == 60
     assert fair.interval is not None
-    assert fair.interval.method == "student over groups, approximate under cross-fitting"
+    assert fair.interval.method == "student over groups, approximate under cross-fitting (variance x 1.5)"
     naive = newcombe_interval(150, 300, 150, 300, level=0.95)
     assert fair.interval.high - fair.interval.low > 1.5 * (naive.high - naive.low)
     assert fair.details["certified_bound"]["value"] is None
