@@ -1,5 +1,6 @@
 """Small files of text, and the command run in this process."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,8 +40,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Command:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Return the function that runs ``textassay`` with the arguments it is given."""
+    # However slow the machine is, no line of progress comes between.
+    monkeypatch.setattr("textassay.cli.progress._SECONDS_BETWEEN_LINES", math.inf)
 
     def run_command(*arguments: object) -> Outcome:
         capsys.readouterr()

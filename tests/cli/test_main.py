@@ -159,7 +159,8 @@ def test_a_disk_that_fills_up_is_one_line_and_leaves_no_half_report(folder: Path
     code = (
         "import resource, sys; import textassay.cli.compare; from textassay.cli.main import main;"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}));"
-        "sys.exit(main(['compare', '--real', 'real.txt', 'lstm.txt', '--metrics', 'length,distinct-n', '--out', 'r']))"
+        "sys.exit(main(['compare', '--real', 'real.txt', 'lstm.txt', '--metrics', 'length,distinct-n', '--quiet',"
+        "'--out', 'r']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2, done

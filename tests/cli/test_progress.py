@@ -1,0 +1,39 @@
+"""Progress: now and then a line where there is no terminal, a bar where there is one, nothing when quiet."""
+
+import pytest
+
+from textassay.cli.progress import show_progress
+
+
+def test_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(quiet=True) as progress:
+        assert progress is None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_lines_are_sparse(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 100.0
+    monkeypatch.setattr("textassay.cli.progress.time.monotonic", lambda: clock)
+    with show_progress(quiet=False) as progress:
+        assert progress is not None
+        for done in range(1, 101):
+            clock += 0.25
+            progress("dd of lstm", done, 100)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
+        "textassay: 40 of 100 done, dd of lstm",
+        "textassay: 80 of 100 done, dd of lstm",
+    ]
+
+
+def test_a_terminal_gets_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with show_progress(quiet=False) as progress:
+        assert progress is not None
+        progress("dd of lstm", 3, 4)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "3/4" in printed.err
