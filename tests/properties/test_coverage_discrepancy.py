@@ -202,3 +202,22 @@ def test_equal_distributions_are_within_two_standard_errors_of_zero_in_95_percen
     assert np.mean(np.abs(null["value"]) <= 2 * null["se"]) >= 0.93
     assert kstest(null["p"], "uniform").pvalue > 0.01
     assert np.mean(null["bound"] > 0) <= 0.066
+
+
+@pytest.mark.slow
+def test_differences_of_equal_generators_are_found_significant_as_often_as_they_should() -> None:
+    """By the evidence, as a comparison does; with terms of plain variance one in ten would be."""
+    n = 250
+    ratios = []
+    for run in range(250):
+        rng = np.random.default_rng(9000 + run)
+        corpora = corpora_from_texts({"real": draw(n, P, rng), "a": draw(n, Q, rng), "b": draw(n, Q, rng)})
+        first, second = (dd(corpora[name], corpora["real"], discriminator=Quick(), seed=run) for name in "ab")
+        variance = 0.0
+        for estimate in (first, second):
+            assert estimate.evidence is not None
+            assert estimate.evidence.generated_terms is not None
+            variance += estimate.evidence.generated_terms.var(ddof=1) / n
+        variance += (first.evidence.real_terms - second.evidence.real_terms).var(ddof=1) / n  # type: ignore[union-attr,operator]
+        ratios.append((first.value - second.value) / np.sqrt(variance))
+    assert 0.92 <= np.mean(np.abs(ratios) < 1.96) <= 0.98
