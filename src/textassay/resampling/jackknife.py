@@ -7,8 +7,8 @@ bootstrap's repeated sentences would pass for copies.
 
 Source: Busing, Meijer, van der Leeden, "Delete-m jackknife for unequal m", Statistics and Computing 9, 1999.
 Departs from it: the point estimate is not corrected for bias, since values that depend on the number of sentences are
-reported for the number there is; pseudo-values of unequal groups are scaled so that their plain variance is the
-paper's.
+reported for the number there is; pseudo-values of unequal groups are scaled and shifted so that their mean is the value
+and their plain variance the paper's.
 """
 
 import math
@@ -93,21 +93,24 @@ def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> Fl
     Returns
     -------
     FloatArray or None
-        Shape (G,). With groups of equal size they are the pseudo-values ``G value - (G - 1) replicate``, shifted so
-        that their mean is `value`. None where there are fewer than two groups or a replicate is not finite.
+        Shape (G,), mean `value`. With groups of equal size they are the pseudo-values ``G value - (G - 1) replicate``,
+        shifted. None where there are fewer than two groups or a replicate is not finite.
 
     Notes
     -----
     With h = sum(sizes) / sizes, the pseudo-value of a group is ``h value - (h - 1) replicate``, and the variance is
-    the mean of ``(pseudo-value - their weighted mean)^2 / (h - 1)``.
+    the mean of ``(pseudo-value - their weighted mean)^2 / (h - 1)``, which ``var(terms, ddof=1) / G`` equals.
     """
     n_groups = len(replicates)
     if n_groups < 2 or not np.isfinite(replicates).all() or not math.isfinite(value):
         return None
     weights = sizes / sizes.sum()
     steps = (1 - weights) / weights * (value - replicates)
-    deviations = steps - float(weights @ steps)
-    return np.asarray(value + deviations * np.sqrt((n_groups - 1) * weights / (1 - weights)), dtype=np.float64)
+    deviations = (steps - float(weights @ steps)) * np.sqrt((n_groups - 1) * weights / (1 - weights))
+    centred = deviations - deviations.mean()
+    spread = float(centred @ centred)
+    scale = math.sqrt(float(deviations @ deviations) / spread) if spread > 0 else 1.0
+    return np.asarray(value + scale * centred, dtype=np.float64)
 
 
 def sole_groups(kinds: npt.NDArray[np.int32], groups: IntArray, n_kinds: int) -> IntArray:
