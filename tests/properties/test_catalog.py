@@ -165,6 +165,13 @@ def test_names_parse_with_parameters() -> None:
     assert split_names("dd, bleu(order=2,level=3) ,length") == ["dd", "bleu(order=2,level=3)", "length"]
 
 
+@pytest.mark.parametrize("name", sorted(CATALOG))
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0, math.nan])
+def test_a_level_without_an_interval_is_refused_by_every_metric(name: str, level: float) -> None:
+    with pytest.raises(OptionError, match=f"level must be between 0 and 1, got {level}"):
+        parse_metric(name, level=level)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

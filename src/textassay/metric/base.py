@@ -9,7 +9,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Better, Estimate, Signature
 
-__all__ = ["Metric", "check_corpora", "check_range", "make_signature", "measure"]
+__all__ = ["Metric", "check_corpora", "check_level", "check_range", "make_signature", "measure"]
 
 
 class Metric(Protocol):
@@ -72,10 +72,16 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
 
 
 def check_range(name: str, value: float, low: float, high: float | None = None) -> None:
-    """Raise unless `low` <= `value` (<= `high`)."""
-    if value < low or (high is not None and value > high):
+    """Raise unless `low` <= `value` (<= `high`); NaN never is."""
+    if not (low <= value and (high is None or value <= high)):
         allowed = f"at least {low}" if high is None else f"between {low} and {high}"
         raise OptionError(f"{name} must be {allowed}, got {value}")
+
+
+def check_level(level: float) -> None:
+    """Raise unless `level`, of an interval, lies between 0 and 1: neither end has an interval."""
+    if not 0 < level < 1:
+        raise OptionError(f"level must be between 0 and 1, got {level}")
 
 
 def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, **settings: object) -> Signature:

@@ -18,7 +18,7 @@ from numba import njit
 from textassay.corpus.corpus import Corpus
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import parallel_map
-from textassay.metric.base import check_corpora, check_range, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, check_range, make_signature, measure
 from textassay.ngram.matches import Matches, match_references
 from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, terms_interval
 from textassay.seeding import stream
@@ -46,7 +46,7 @@ def bleu(generated: Corpus, real: Corpus, *, order: int = 5, level: float = 0.95
     order
         Longest n-grams, in tokens, from 1 to 5; all orders up to it weigh the same.
     level
-        Of the confidence interval.
+        Of the confidence interval, in (0, 1).
     seed
         Decides which references form a jackknife group.
 
@@ -84,7 +84,7 @@ class Bleu:
 
     def __post_init__(self) -> None:
         check_range("order", self.order, 1, MAX_ORDER)
-        check_range("level", self.level, 0, 1)
+        check_level(self.level)
 
     @property
     def name(self) -> str:

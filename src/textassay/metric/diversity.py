@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_range, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, check_range, make_signature, measure
 from textassay.ngram.index import NgramIndex
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, sole_groups, terms_interval
 from textassay.seeding import stream
@@ -38,7 +38,7 @@ def distinct_n(generated: Corpus, real: Corpus, *, order: int = 2, level: float 
     order
         Tokens in an n-gram, at least 1.
     level
-        Of the confidence interval.
+        Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
 
@@ -72,7 +72,7 @@ class DistinctN:
 
     def __post_init__(self) -> None:
         check_range("order", self.order, 1)
-        check_range("level", self.level, 0, 1)
+        check_level(self.level)
 
     @property
     def name(self) -> str:

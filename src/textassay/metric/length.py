@@ -11,7 +11,7 @@ import numpy as np
 
 from textassay.corpus.corpus import Corpus
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_range, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.resampling.jackknife import cluster_terms, terms_interval
 
 __all__ = ["Length", "length"]
@@ -25,7 +25,7 @@ def length(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 
     generated, real
         At least one sentence each.
     level
-        Of the confidence interval.
+        Of the confidence interval, in (0, 1).
     seed
         Nothing is drawn; it stands in the signature as it does for every metric.
 
@@ -59,7 +59,7 @@ class Length:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        check_range("level", self.level, 0, 1)
+        check_level(self.level)
 
     @property
     def name(self) -> str:

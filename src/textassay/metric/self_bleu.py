@@ -15,7 +15,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_range, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, check_range, make_signature, measure
 from textassay.metric.bleu import MAX_ORDER, SentenceScores, length_details, score_sentences
 from textassay.ngram.matches import match_each_other
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
@@ -39,7 +39,7 @@ def self_bleu(generated: Corpus, real: Corpus, *, order: int = 5, level: float =
     order
         Longest n-grams, in tokens, from 1 to 5.
     level
-        Of the confidence interval.
+        Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
 
@@ -76,7 +76,7 @@ class SelfBleu:
 
     def __post_init__(self) -> None:
         check_range("order", self.order, 1, MAX_ORDER)
-        check_range("level", self.level, 0, 1)
+        check_level(self.level)
 
     @property
     def name(self) -> str:

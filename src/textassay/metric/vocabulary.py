@@ -16,7 +16,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.errors import unknown_name
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_range, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, sole_groups, terms_interval
 from textassay.seeding import stream
 
@@ -40,7 +40,7 @@ def unseen_vocabulary(
     of
         "tokens" counts every token, "types" every different token once.
     level
-        Of the confidence interval.
+        Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
 
@@ -77,7 +77,7 @@ class UnseenVocabulary:
     def __post_init__(self) -> None:
         if self.of not in get_args(Unit):
             raise unknown_name("value of vocabulary(of)", self.of, get_args(Unit))
-        check_range("level", self.level, 0, 1)
+        check_level(self.level)
 
     @property
     def name(self) -> str:
