@@ -56,12 +56,15 @@ class Source:
             If it cannot be read, has a zero byte or is not UTF-8; the message gives line and byte.
         """
         with self.open() as stream:
-            n_bytes, n_lines, rest = 0, 0, b""
+            n_bytes, n_lines = 0, 0
+            begun: list[bytes] = []  # the blocks of a line whose end has not come yet
             while True:
                 read = stream.read(_BLOCK)
-                data = rest + read
-                cut = data.rfind(b"\n") + 1 if read else len(data)
-                data, rest = data[:cut], data[cut:]
+                cut = read.rfind(b"\n") + 1
+                if read and not cut:
+                    begun.append(read)
+                    continue
+                data, begun = b"".join([*begun, read[:cut]]), [read[cut:]]
                 if data:
                     text = self._decode(data, n_bytes, n_lines)
                     yield text.removeprefix(_BOM) if n_bytes == 0 else text
