@@ -91,6 +91,14 @@ def test_cutting_characters_joins_them_again() -> None:
     assert list(truncate(Corpus.from_texts(["a bcd"], tokenizer="chars"), 3).texts) == ["a b"]
 
 
+def test_cutting_joins_with_spaces_whatever_the_name_of_a_callable() -> None:
+    def split(text: str) -> list[str]:
+        return text.split()
+
+    split.__module__ = "charset"
+    assert list(truncate(Corpus.from_texts(["a b c"], tokenizer=split), 2).texts) == ["a b"]
+
+
 def test_cutting_to_nothing_is_refused() -> None:
     with pytest.raises(OptionError, match=re.escape("max_tokens must be at least 1, got 0")):
         truncate(Corpus.from_texts(["a"]), 0)

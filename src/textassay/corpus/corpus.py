@@ -3,7 +3,7 @@
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -152,6 +152,11 @@ class Corpus:
             return float("nan")
         return float(np.mean(self.tokens == UNK))
 
+    @property
+    def separator(self) -> str:
+        """What stands between the tokens of a sentence in its text: nothing where tokens are characters."""
+        return "" if self.tokenizer.split("+")[0] == "chars" else " "
+
     def sentence(self, index: int) -> list[str]:
         """Return the tokens of one sentence."""
         start, stop = self.offsets[:-1][index], self.offsets[1:][index]
@@ -184,8 +189,7 @@ class Corpus:
     def with_vocabulary(self, vocabulary: Vocabulary) -> "Corpus":
         """Return the corpus with the ids of `vocabulary`; tokens that are not in it become ``<unk>``."""
         table = vocabulary.encode(self.vocabulary.tokens)
-        tokens = table[self.tokens]
-        return Corpus(tokens, self.offsets, vocabulary, self.texts, tokenizer=self.tokenizer, groups=self.groups)
+        return replace(self, tokens=table[self.tokens], vocabulary=vocabulary)
 
 
 def corpora_from_texts(

@@ -107,11 +107,9 @@ def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
     lengths = np.minimum(corpus.lengths, max_tokens)
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
     positions = np.arange(offsets[-1]) + np.repeat(corpus.offsets[:-1] - offsets[:-1], lengths)
-    between = "" if corpus.tokenizer.startswith("chars") else " "
     texts = list(corpus.texts)
     for index in np.flatnonzero(corpus.lengths > max_tokens).tolist():
-        start = corpus.offsets[index]
-        texts[index] = between.join(corpus.vocabulary.decode(corpus.tokens[start : start + max_tokens].tolist()))
+        texts[index] = corpus.separator.join(corpus.sentence(index)[:max_tokens])
     return Corpus(
         corpus.tokens[positions],
         offsets,

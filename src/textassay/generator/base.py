@@ -116,9 +116,8 @@ def drawn_corpus(tokens: TokenArray, offsets: IntArray, *, train: Corpus) -> Cor
     The texts are the tokens with a space between, or nothing where the tokens of `train` are characters.
     """
     words = np.array(train.vocabulary.tokens, dtype=object)[tokens].tolist()
-    joiner = "" if train.tokenizer.split("+")[0] == "chars" else " "
     bounds = offsets.tolist()
-    texts = [joiner.join(words[begin:end]) for begin, end in pairwise(bounds)]
+    texts = [train.separator.join(words[begin:end]) for begin, end in pairwise(bounds)]
     return Corpus(tokens.astype(np.int32), offsets, train.vocabulary, texts, tokenizer=train.tokenizer)
 
 

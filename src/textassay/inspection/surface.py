@@ -201,7 +201,7 @@ class Pair:
 
 def surfaces(corpora: list[Corpus]) -> list[Surface]:
     """Return the surface of each corpus; the corpora, at least one, share vocabulary and tokeniser."""
-    words = _in_words(corpora) if corpora[0].tokenizer.startswith("chars") else corpora
+    words = _in_words(corpora) if not corpora[0].separator else corpora
     traits = token_traits(words[0].vocabulary)
     return [_surface(corpus, view, traits) for corpus, view in zip(corpora, words, strict=True)]
 
@@ -258,7 +258,7 @@ def _surface(corpus: Corpus, words: Corpus, traits: Bits) -> Surface:
         n_upper = np.add.reduceat((bits & np.uint32(Trait.UPPER)) != 0, starts, dtype=np.int64)
         n_letter = np.add.reduceat((bits & np.uint32(Trait.LETTER)) != 0, starts, dtype=np.int64)
         mostly_upper[filled] = 2 * n_upper > n_letter
-    if not words.tokenizer.startswith("whitespace"):
+    if words.tokenizer.split("+")[0] != "whitespace":
         shown |= np.array([marker_traits(text) for text in words.texts], dtype=np.uint32)
     keys = sentence_keys(corpus)
     some = keys[corpus.lengths > 0]
