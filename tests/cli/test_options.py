@@ -56,6 +56,11 @@ def test_condition_on_a_metric_with_parameters() -> None:
     assert str(condition) == "bleu(order=4)>=0.25"
 
 
+def test_a_condition_that_can_never_hold_is_refused() -> None:
+    with pytest.raises(OptionError, match="write a metric, one of"):
+        parse_condition("dd>nan")
+
+
 def test_the_probe_of_a_folder_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     check_writable(tmp_path / "there" / "not" / "yet")

@@ -1,5 +1,6 @@
 """Command-line values to settings (``NAME=GEN``, ``--fail-if``, ``--out``), checked before any work is done."""
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,7 @@ def parse_condition(text: str) -> Condition:
     """Return the condition that `text` states, such as ``dd>0.3`` or ``bleu(order=4) <= 0.2``."""
     match = _CONDITION.fullmatch(text)
     try:
-        if match is None:
+        if match is None or math.isnan(float(match[3])):
             raise ValueError
         return Condition(match[1], match[2], float(match[3]))
     except ValueError:
