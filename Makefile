@@ -16,7 +16,7 @@ endif
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s%s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.core ## compare five small generators with real text, write demo-report/
 	$(RUN) textassay demo

@@ -1,6 +1,6 @@
 """Where work runs: in this process, over as many threads as the user allows.
 
-The heavy parts (compiled n-gram kernels, liblinear) release the interpreter lock, so threads use all cores without
+The heavy parts (compiled n-gram kernels, the logistic solver) release the interpreter lock, so threads use all cores without
 copying a corpus. `workers` sets how many; joblib's own `parallel_config` reaches the same place.
 """
 
