@@ -114,8 +114,10 @@ def test_default_metrics_that_need_more_sentences_are_null_with_a_reason() -> No
         compare(REAL[:8], {"few": GENERATED["far"][:8]}, metrics=["dd"])
 
 
-def test_a_heldout_file_that_differs_is_called_out() -> None:
-    comparison = compare(REAL, {"far": GENERATED["far"]}, real_heldout=sentences(600, 7, shift=0.8), metrics=["dd"])
+@pytest.mark.parametrize("folds", [5, 3])
+def test_a_heldout_file_that_differs_is_called_out(folds: int) -> None:
+    heldout = sentences(600, 7, shift=0.8)
+    comparison = compare(REAL, {"far": GENERATED["far"]}, real_heldout=heldout, metrics=["dd"], folds=folds)
     assert any("held-out real text itself differs" in warning for warning in comparison.warnings)
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import pandas as pd
 
 from textassay.estimate import Better, Estimate
-from textassay.inspection.inspection import Finding
+from textassay.inspection.finding import HELDOUT, REAL, Finding
 
 __all__ = ["FLOOR", "HELDOUT", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
 
-FLOOR = "(real)"
-HELDOUT = "(real-heldout)"
+FLOOR = REAL  # the row of the real text itself
 
 
 @dataclass(frozen=True)

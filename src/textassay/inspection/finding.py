@@ -3,11 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["REAL", "Finding", "Severity", "excerpt", "own_finding"]
+__all__ = ["HELDOUT", "REAL", "Finding", "Severity", "excerpt", "own_finding"]
 
 Severity = Literal["warning", "note"]
 
 REAL = "(real)"
+HELDOUT = "(real-heldout)"
 _WIDTH = 160
 
 

@@ -12,14 +12,13 @@ import numpy as np
 from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError
 from textassay.inspection import copy_checks, marker_checks, size_checks, style_checks
-from textassay.inspection.finding import REAL, Finding, own_finding
+from textassay.inspection.finding import HELDOUT, REAL, Finding, own_finding
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, surfaces
 from textassay.inspection.token_traits import Trait
 
 __all__ = ["Finding", "inspect", "inspect_corpus", "inspect_pair"]
 
-HELDOUT = "(real-heldout)"
 _OWN_SHARE = 0.01
 _OWN_REMEDIES = {
     "empty-sentences": "Remove empty lines if they are no sentences: they count as sentences as long as they stand.",
