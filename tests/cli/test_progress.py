@@ -1,7 +1,10 @@
 """Progress: now and then a line where there is no terminal, a bar where there is one, nothing when quiet."""
 
+import time
+
 import pytest
 
+from textassay.cli import progress as progress_module
 from textassay.cli.progress import show_progress
 
 
@@ -25,6 +28,19 @@ def test_lines_are_sparse(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         "textassay: 40 of 100 done, dd of lstm",
         "textassay: 80 of 100 done, dd of lstm",
     ]
+
+
+def test_a_long_step_is_not_silent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, "_SECONDS_OF_SILENCE", 0.5)
+    with show_progress(quiet=False) as progress:
+        assert progress is not None
+        progress("dd of lstm", 0, 12)
+        time.sleep(2.5)
+    before = capsys.readouterr().err.splitlines()
+    assert 1 <= len(before) <= 3
+    assert set(before) == {"textassay: 0 of 12 done, dd of lstm"}
+    time.sleep(1.5)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_terminal_gets_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

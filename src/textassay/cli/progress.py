@@ -1,6 +1,7 @@
 """Progress on standard error: a bar on a terminal, now and then a line elsewhere, nothing when asked to be quiet."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 __all__ = ["show_progress"]
 
 _SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_OF_SILENCE = 60.0
 
 
 @contextmanager
@@ -21,7 +23,11 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
         return
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines()
+        lines = _Lines()
+        try:
+            yield lines
+        finally:
+            lines.stop()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
@@ -34,13 +40,32 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
 
 
 class _Lines:
-    """Prints a line at most every ten seconds, the first after ten."""
+    """Prints a line at most every ten seconds, the first after ten; and one a minute while one step takes long."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
+        self._line = "reading and inspecting the texts"
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        threading.Thread(target=self._break_silence, name="progress", daemon=True).start()
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_BETWEEN_LINES:
-            self._last = now
-            print(f"textassay: {done} of {total} done, {label}", file=sys.stderr, flush=True)
+        with self._lock:
+            self._line = f"{done} of {total} done, {label}"
+        self.tell(after=_SECONDS_BETWEEN_LINES)
+
+    def tell(self, *, after: float) -> None:
+        """Print where it stands if the last line is older than `after` seconds."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._last >= after:
+                self._last = now
+                print(f"textassay: {self._line}", file=sys.stderr, flush=True)
+
+    def stop(self) -> None:
+        """Print nothing any more."""
+        self._stopped.set()
+
+    def _break_silence(self) -> None:
+        while not self._stopped.wait(1.0):
+            self.tell(after=_SECONDS_OF_SILENCE)
