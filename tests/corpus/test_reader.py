@@ -183,8 +183,16 @@ def test_a_folder_names_files_inside(tmp_path: Path) -> None:
 def test_unknown_kinds_list_the_valid_ones(tmp_path: Path) -> None:
     valid = "valid: .txt, .jsonl, .json, .csv, .tsv, .parquet, each also with .gz"
     assert message_of(write(tmp_path / "f.docx", "a")).endswith(f"(suffix '.docx'); {valid}")
-    assert message_of(write(tmp_path / "f.gz", "a")).endswith(f"(suffix none); {valid}")
+    assert message_of(write(tmp_path / "f.html.gz", "a")).endswith(f"(suffix '.html'); {valid}")
     assert read_texts(write(tmp_path / "f.TXT", "a")).texts == ("a",)
+
+
+@pytest.mark.parametrize("name", ["train.de", "hypotheses", "valid.tok.bpe", "news.2016"])
+def test_other_endings_are_read_line_by_line(tmp_path: Path, name: str) -> None:
+    assert read_texts(write(tmp_path / name, "ein hund .\nzwei hunde .\n")).texts == ("ein hund .", "zwei hunde .")
+    packed = write(tmp_path / f"{name}.gz", gzip.compress(b"ein hund ."))
+    assert read_texts(packed).texts == ("ein hund .",)
+    assert "binary" in message_of(write(tmp_path / name, b"\0\1"))
 
 
 @pytest.mark.parametrize("name", ["f.txt", "f.jsonl", "f.json", "f.csv", "f.txt.gz"])

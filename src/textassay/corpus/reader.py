@@ -23,6 +23,13 @@ _TABLES: dict[str, Callable[[Source, str | None, str | None], Rows]] = {
     ".tsv": partial(read_csv, delimiter="\t"),
 }
 SUFFIXES = (".txt", *_TABLES, ".parquet")
+# fmt: off
+_NOT_LINES = frozenset((
+    ".7z", ".arrow", ".bin", ".bz2", ".doc", ".docx", ".epub", ".feather", ".h5", ".hdf5", ".htm", ".html", ".ipynb",
+    ".md", ".npy", ".npz", ".odt", ".ods", ".orc", ".pdf", ".pickle", ".pkl", ".pptx", ".pt", ".py", ".rst", ".rtf",
+    ".sqlite", ".tar", ".tex", ".tgz", ".xls", ".xlsx", ".xml", ".xz", ".yaml", ".yml", ".zip", ".zst",
+))
+# fmt: on
 
 
 def read_texts(
@@ -36,7 +43,8 @@ def read_texts(
         A path ending in .txt (one sentence a line; ``\n`` or ``\r\n`` ends a line, nothing else does; an empty line is
         an empty sentence), .jsonl, .json, .csv, .tsv, .parquet, or any of these and .gz; a pipe (read as .txt); ``-``
         for standard input (.txt); a Hugging Face dataset folder saved to disk; an http(s) address, which is downloaded
-        into the user's cache.
+        into the user's cache. A file with another ending (``valid.de``, ``hypotheses``) is read as .txt, unless it is
+        that of a document, table, archive or program (.docx, .xlsx, .html, .zip, ...).
     column
         Which column holds the sentences, dotted for nested ones (``a.b``). Without it: the only column, or the only
         one called text, sentence or content. Passed over where there are no columns (.txt, JSON strings).
@@ -84,14 +92,17 @@ def _text_file(path: Path, texts: list[str], labels: list[Any] | None) -> TextFi
 
 
 def _kind(path: Path) -> str:
-    """Return which of `SUFFIXES` the file has."""
+    """Return which of `SUFFIXES` the file has; ``.txt`` for one that says nothing, such as a language's."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".gz"]:
         suffixes.pop()
     if suffixes[-1:] and suffixes[-1] in SUFFIXES:
         return suffixes[-1]
-    came = f"'{suffixes[-1]}'" if suffixes else "none"
-    raise InputError(f"{path}: unknown kind of file (suffix {came}); valid: {', '.join(SUFFIXES)}, each also with .gz")
+    if suffixes[-1:] and suffixes[-1] in _NOT_LINES:
+        raise InputError(
+            f"{path}: unknown kind of file (suffix '{suffixes[-1]}'); valid: {', '.join(SUFFIXES)}, each also with .gz"
+        )
+    return ".txt"
 
 
 def _nearest(path: Path) -> str:
