@@ -18,11 +18,15 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Task:
-    """One corpus to be measured against one real corpus; `name` says which row of the table it is for."""
+    """One corpus to be measured against one real corpus; `name` says which row of the table it is for.
+
+    Too few sentences of an `asked` one may be an error; the others stand beside those, where they can be measured.
+    """
 
     name: str
     generated: Corpus
     real: Corpus
+    asked: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def measure_cells(
     store
         Where estimates are looked up and kept.
     strict
-        Whether too few sentences for a metric raise; otherwise the cell says so.
+        Whether too few sentences for a metric raise, where the task was asked for; otherwise the cell says so.
     version
         Of the software, part of what an estimate is kept under.
     progress
@@ -122,7 +126,7 @@ def _measure_family(
                     statistics = metric.statistics(states[task.real.fingerprint], task.generated, seed=seed)
                 estimate = metric.estimate(statistics)
         except TooFewSentencesError as error:
-            if strict:
+            if strict and task.asked:
                 raise TooFewSentencesError(f"{task.name}: {error}") from None
             yield metric, Cell(None, str(error))
             continue

@@ -138,7 +138,7 @@ def compare(
         pairs=tuple(pairs),
         ranks=tuple(ranks),
         findings=tuple(findings),
-        warnings=tuple(_warnings(cells, results, tasks)),
+        warnings=tuple(_warnings(cells, results, tasks, alpha=1 - level)),
         level=level,
         seed=seed,
     )
@@ -206,10 +206,13 @@ def _tasks(real: Corpus, others: Mapping[str, Corpus], seed: int) -> list[Task]:
 
     sizes = {name: min(len(scored), len(corpus)) for name, corpus in others.items()}
     return [
-        Task(FLOOR, scored, against),
+        Task(FLOOR, scored, against, asked=False),
         *(Task(name, corpus, real) for name, corpus in others.items()),
-        *(Task(name + _MATCHED, part(corpus, sizes[name]), against) for name, corpus in others.items()),
-        *(Task(_floor_of(size), part(scored, size), against) for size in sorted(set(sizes.values()) - {len(scored)})),
+        *(Task(name + _MATCHED, part(corpus, sizes[name]), against, asked=False) for name, corpus in others.items()),
+        *(
+            Task(_floor_of(size), part(scored, size), against, asked=False)
+            for size in sorted(set(sizes.values()) - {len(scored)})
+        ),
     ]
 
 
@@ -239,9 +242,16 @@ def _name_of(source: Any) -> str:
     return source.name if isinstance(source, TextFile) else "real"
 
 
-def _warnings(cells: Mapping[tuple[str, str], Cell], results: Sequence[Result], tasks: Sequence[Task]) -> list[str]:
+def _warnings(
+    cells: Mapping[tuple[str, str], Cell], results: Sequence[Result], tasks: Sequence[Task], *, alpha: float
+) -> list[str]:
     """Return what a reader of the numbers has to know: the metrics' own warnings, and what real text itself shows."""
-    found = [f"{metric} of {name}: {text}" for (name, metric), cell in cells.items() for text in cell.warnings]
+    found = [
+        f"{name}: {text}" if text.startswith(metric) else f"{metric} of {name}: {text}"
+        for (name, metric), cell in cells.items()
+        for text in cell.warnings
+        if not (name.endswith(_MATCHED) and text in cells[name.removesuffix(_MATCHED), metric].warnings)
+    ]
     floor_size = len(tasks[0].generated)
     for task in tasks:
         if task.name.endswith(_MATCHED) and len(task.generated) < floor_size:
@@ -252,7 +262,7 @@ def _warnings(cells: Mapping[tuple[str, str], Cell], results: Sequence[Result], 
             )
     for result in results:
         p = None if result.estimate is None else result.estimate.details.get("p_value")
-        if result.generator == HELDOUT and p is not None and p < 0.05:
+        if result.generator == HELDOUT and p is not None and p < alpha:
             assert result.estimate is not None
             found.append(
                 f"the held-out real text itself differs from the real text "
