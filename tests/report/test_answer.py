@@ -1,11 +1,13 @@
 """The answer in words: it says no more than the ranks, the p-values and the floor allow."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from made_up_comparisons import make_comparison, make_findings
 from textassay.comparison.comparison import Comparison, Rank
+from textassay.estimate import Estimate, Interval
 from textassay.report.answer import answer, command_line, scope
 from textassay.report.digest import Digest, family_of, printable, shorten, variant_of
 
@@ -119,7 +121,7 @@ def test_metrics_that_disagree_are_named_by_family() -> None:
 def test_warnings_come_before_numbers() -> None:
     generators = ("a", "b")
     text = answer(Digest(make_comparison(generators, findings=make_findings(generators))))[-1]
-    assert text == "One kind of finding moves the numbers by itself: read it first."
+    assert text == "Read the warning first, it may explain the numbers: glued-punctuation."
 
 
 def test_one_generator_has_no_rank() -> None:
@@ -136,6 +138,62 @@ def test_scope_and_command_name_sizes_settings_and_quote_names() -> None:
     command = command_line(digest)
     assert command.startswith("textassay compare --real real.txt 'a b=FILE' c=FILE --metrics 'dd,bleu(order=2),")
     assert command.endswith("--tokenizer whitespace --level 0.95 --seed 0")
+
+
+def test_the_command_repeats_how_text_was_prepared() -> None:
+    document = make_comparison(("a",)).to_dict()
+    for result in document["results"]:
+        result["signature"] = result["signature"].replace("tok:whitespace", "tok:13a+lower+normalize+max-tokens=20")
+    command = command_line(Digest(Comparison.from_dict(document)))
+    assert "--tokenizer 13a --lowercase --normalize --max-tokens 20 --level" in command
+
+
+def test_held_out_real_text_is_part_of_the_answer() -> None:
+    text = answer(Digest(make_comparison(("a",), heldout=True)))[0]
+    assert re.search(r"real text against real text scores 0\.0\d+, held-out real text 0\.0\d+\.$", text)
+
+
+def _small(comparison: Comparison, generator: str, metric: str, *, matched: float, floor: float) -> Comparison:
+    """Return `comparison` with real text of 150 sentences beside the 150 of `generator`."""
+
+    def resized(estimate: Estimate | None, value: float) -> Estimate:
+        assert estimate is not None
+        interval = Interval(value - 0.01, value + 0.01, 0.95, "t")
+        return replace(estimate, value=value, interval=interval, sizes={"n_generated": 150, "n_real": 5000})
+
+    results = tuple(
+        replace(result, matched=resized(result.matched, matched), floor=resized(result.estimate, floor))
+        if (result.generator, result.metric) == (generator, metric)
+        else result
+        for result in comparison.results
+    )
+    return replace(comparison, results=results)
+
+
+def test_a_small_generator_is_judged_beside_real_text_of_its_own_size() -> None:
+    metric = "self-bleu(order=2)"
+    comparison = _small(make_comparison(("a", "b")), "a", metric, matched=0.1, floor=0.105)
+    digest = Digest(comparison)
+    own = digest.own_floor("a", metric)
+    assert own is not None
+    assert own.value == 0.105
+    assert digest.badness("a", metric) == pytest.approx(0.005)
+    assert digest.verdict("a", metric) == "not apart"
+    assert digest.own_floor("b", metric) is None
+
+
+def test_significant_but_not_above_guessing_is_hardly() -> None:
+    document = make_comparison(("a",)).to_dict()
+    for result in document["results"]:
+        if result["metric"] == "dd":
+            result.update({"value": -0.02} if result["generator"] == "(real)" else {"low": -0.01})
+    assert Digest(Comparison.from_dict(document)).verdict("a", "dd") == "hardly"
+
+
+def test_one_warning_of_one_generator_stands_once() -> None:
+    warnings = ("a: distinct-n(order=2) is undefined", "a: distinct-n(order=3) is undefined")
+    comparison = replace(make_comparison(("a", "b")), warnings=warnings)
+    assert Digest(comparison).grouped_warnings() == ((warnings[0], ()),)
 
 
 @pytest.mark.parametrize(("metric", "family", "variant"), [("dd", "dd", ""), ("bleu(order=4)", "bleu", "order=4")])

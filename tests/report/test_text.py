@@ -103,5 +103,5 @@ def test_findings_alone_can_be_printed() -> None:
     render_findings(make_findings(("a", "b")), console)
     shown = file.getvalue()
     assert "9,120 of 10,000" in shown
-    assert "also       b (9,110)" in shown
+    assert "also       b (9,110 of 10,000)" in shown
     assert shown.index("warning") < shown.index("note")

@@ -21,8 +21,8 @@ __all__ = ["Finding", "inspect", "inspect_corpus", "inspect_pair"]
 
 _OWN_SHARE = 0.01
 _OWN_REMEDIES = {
-    "empty-sentences": "Remove empty lines if they are no sentences: they count as sentences as long as they stand.",
-    "repeated-sentences": "Nothing to repair if they are legitimate draws; a generator has to repeat itself as often.",
+    "empty-sentences": "Remove them if they are stray lines: every empty line counts as a sentence.",
+    "repeated-sentences": "Nothing to repair if they are legitimate draws: a generator should repeat itself as often.",
     "whitespace": "Use --normalize, which leaves single spaces on both sides.",
     "special-tokens": "Strip special tokens from the text: they are no part of a sentence.",
 }

@@ -2,7 +2,7 @@
 
 import shlex
 
-from textassay.comparison.comparison import FLOOR
+from textassay.comparison.comparison import FLOOR, HELDOUT
 from textassay.report.digest import Digest, Verdict, family_of, join_words
 from textassay.report.number import count, interval, level, number, p_value
 
@@ -55,11 +55,10 @@ def answer(digest: Digest) -> tuple[str, ...]:
     if metric is None:
         return ("No metric that has a direction could be computed.",)
     sentences = [_closest(digest, metric), *_passing(digest, metric), *_disagreement(digest, metric)]
-    n_kinds = sum(group[0].severity == "warning" for group in digest.grouped_findings())
-    if n_kinds == 1:
-        sentences.append("One kind of finding moves the numbers by itself: read it first.")
-    elif n_kinds:
-        sentences.append(f"{n_kinds} kinds of findings move the numbers by themselves: read them first.")
+    kinds = {group[0].kind for group in digest.grouped_findings() if group[0].severity == "warning"}
+    if kinds:
+        which, they = ("warnings", "they") if len(kinds) > 1 else ("warning", "it")
+        sentences.append(f"Read the {which} first, {they} may explain the numbers: {join_words(sorted(kinds))}.")
     return tuple(sentences)
 
 
@@ -67,14 +66,13 @@ def command_line(digest: Digest) -> str:
     """Return the command that repeats the comparison; the files of the generators are left for the reader to name."""
     comparison = digest.comparison
     signed = digest.setting("tok") or ""
-    tokenizer = signed.removesuffix("+lower")
+    tokenizer, *steps = signed.split("+")
     parts = ["textassay compare", f"--real {shlex.quote(comparison.real.name)}"]
     parts += [shlex.quote(f"{generator}=FILE") for generator in digest.generators]
     parts.append(f"--metrics {shlex.quote(','.join(comparison.metrics))}")
     if tokenizer:
         parts.append(f"--tokenizer {shlex.quote(tokenizer)}")
-    if tokenizer != signed:
-        parts.append("--lowercase")
+    parts += ["--lowercase" if step == "lower" else f"--{step.replace('=', ' ')}" for step in steps]
     return " ".join([*parts, f"--level {comparison.level:g}", f"--seed {comparison.seed}"])
 
 
@@ -89,6 +87,8 @@ def _closest(digest: Digest, metric: str) -> str:
 
     floor = digest.value(FLOOR, metric)
     against = "" if floor is None else f"; real text against real text scores {number(floor, places)}"
+    heldout = digest.value(HELDOUT, metric)
+    against += "" if heldout is None else f", held-out real text {number(heldout, places)}"
     measured = [generator for generator in digest.order if digest.value(generator, metric) is not None]
     if len(measured) == 1:
         return f"{measured[0]} scores {cell(measured[0])} by {metric}{against}."

@@ -17,7 +17,7 @@ from textassay.estimate import Better, Estimate
 from textassay.inspection.inspection import Finding
 from textassay.report.number import places_for
 
-__all__ = ["Digest", "Verdict", "family_of", "join_words", "printable", "shorten", "variant_of"]
+__all__ = ["Digest", "Verdict", "family_of", "group_findings", "join_words", "printable", "shorten", "variant_of"]
 
 Verdict = Literal["apart", "hardly", "not apart"]
 
@@ -115,6 +115,20 @@ class Digest:
             return None
         return cell.matched
 
+    def floor(self, generator: str, metric: str) -> Estimate | None:
+        """Return what real text scores at the size of `matched`: the floor row, or a smaller one for a small corpus."""
+        cell = self.cells.get((generator, metric))
+        if generator == FLOOR or cell is None or cell.floor is None or not math.isfinite(cell.floor.value):
+            return self.estimate(FLOOR, metric)
+        return cell.floor
+
+    def own_floor(self, generator: str, metric: str) -> Estimate | None:
+        """Return `floor` where it is not the floor row itself; None where the two are the same."""
+        floor, row = self.floor(generator, metric), self.estimate(FLOOR, metric)
+        if floor is None or row is None or floor.sizes.get("n_generated") == row.sizes.get("n_generated"):
+            return None
+        return floor
+
     def detail(self, generator: str, metric: str, key: str) -> Any:
         """Return one detail of a cell's estimate, none where there is none."""
         estimate = self.estimate(generator, metric)
@@ -140,10 +154,10 @@ class Digest:
         if value is None:
             return math.inf
         better = self.better(metric)
-        floor = self.value(FLOOR, metric)
+        floor = self.floor(generator, metric)
         if better == "closer" and floor is not None:
             like = self.matched(generator, metric)
-            return abs((value if like is None else like.value) - floor)
+            return abs((value if like is None else like.value) - floor.value)
         return {"lower": value, "higher": -value}.get(better, 0.0)
 
     def best(self, metric: str) -> frozenset[str]:
@@ -169,20 +183,18 @@ class Digest:
     def verdict(self, generator: str, metric: str) -> Verdict | None:
         """Return whether `metric` tells a generator's text from real text, none where that cannot be said.
 
-        With a p-value: "apart" where it is significant and the interval lies clear of what real text scores, "hardly"
-        where it is significant but the interval does not. Without: by the intervals at the floor's size.
+        With a p-value: "apart" where it is significant and the interval lies above 0, which is guessing, and above what
+        real text scores, "hardly" where it is significant but the interval does not. Without: by the intervals at the
+        floor's size.
         """
-        p, estimate, floor = (
-            self.detail(generator, metric, "p_value"),
-            self.estimate(generator, metric),
-            self.estimate(FLOOR, metric),
-        )
+        p, estimate = self.detail(generator, metric, "p_value"), self.estimate(generator, metric)
+        floor = self.floor(generator, metric)
         if p is not None and p >= self.alpha:
             return "not apart"
         if p is not None and estimate is not None:
             if floor is None or estimate.interval is None:
                 return "apart"
-            return "hardly" if estimate.interval.low <= floor.value <= estimate.interval.high else "apart"
+            return "hardly" if estimate.interval.low <= max(floor.value, 0.0) else "apart"
         like = self.matched(generator, metric)
         if floor is None or like is None or floor.interval is None or like.interval is None:
             return None
@@ -205,11 +217,8 @@ class Digest:
         return None
 
     def grouped_findings(self) -> tuple[tuple[Finding, ...], ...]:
-        """Return the findings, those of one kind and remedy together, warnings first."""
-        groups: dict[tuple[str, str, str], list[Finding]] = {}
-        for finding in sorted(self.comparison.findings, key=lambda finding: finding.severity != "warning"):
-            groups.setdefault((finding.severity, finding.kind, finding.remedy), []).append(finding)
-        return tuple(tuple(group) for group in groups.values())
+        """Return the findings as `group_findings` does."""
+        return group_findings(self.comparison.findings)
 
     def rank_text(self, generator: str, metric: str) -> str:
         """Return "1" or "1-3", empty where there is no rank."""
@@ -221,16 +230,18 @@ class Digest:
     def grouped_warnings(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the warnings, those that differ in generator and numbers only together: (first, other generators)."""
         groups: dict[str, tuple[str, list[str]]] = {}
+        subjects: dict[str, str] = {}
         for warning in dict.fromkeys(self.comparison.warnings):
             words = {name: rf"(?<!\w){re.escape(name)}(?!\w)" for name in self.generators}
             subject = max((name for name, word in words.items() if re.search(word, warning)), key=len, default="")
             pattern = re.sub(words[subject], "\0", warning) if subject else warning
             pattern = re.sub(r"\d[\d.,]*", "0", pattern)
-            if pattern in groups:
-                groups[pattern][1].append(subject)
-            else:
+            if pattern not in groups:
                 groups[pattern] = (warning, [])
-        return tuple((first, tuple(filter(None, others))) for first, others in groups.values())
+                subjects[pattern] = subject
+            elif subject != subjects[pattern]:
+                groups[pattern][1].append(subject)
+        return tuple((first, tuple(dict.fromkeys(filter(None, others)))) for first, others in groups.values())
 
     def reason(self, result: Result) -> str:
         """Return why a result has no value, without the variant of its metric: one reason for a whole family."""
@@ -244,6 +255,14 @@ class Digest:
             if result.metric in metrics and self.estimate(result.generator, result.metric) is None:
                 reasons.setdefault(self.reason(result), []).append((result.generator, result.metric))
         return tuple((reason, tuple(cells)) for reason, cells in reasons.items())
+
+
+def group_findings(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:
+    """Return `findings`, those of one kind and remedy together, warnings first."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: finding.severity != "warning"):
+        groups.setdefault((finding.severity, finding.kind, finding.remedy), []).append(finding)
+    return tuple(tuple(group) for group in groups.values())
 
 
 def family_of(metric: str) -> str:

@@ -79,7 +79,8 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
     """Return values with intervals, one row a generator, over the band of what real text scores.
 
     A filled circle is the value on all text; a hollow one is the value at the floor's size, to be compared with the
-    band. None where no generator has a value.
+    band. For a generator with fewer sentences than that, a hollow diamond is what real text scores at its size. None
+    where no generator has a value.
     """
     rows = [*digest.order, *digest.floors]
     if all(digest.estimate(generator, metric) is None for generator in digest.order):
@@ -103,6 +104,9 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
         like = None if is_floor else digest.matched(generator, metric)
         if like is not None:
             axes.plot([like.value], [row + 0.27], "o", ms=4, mfc="none", mec=MUTED, mew=0.9, clip_on=False)
+        own = None if like is None else digest.own_floor(generator, metric)
+        if own is not None:
+            axes.plot([own.value], [row + 0.27], "D", ms=3.4, mfc="none", mec=REAL, mew=0.9, clip_on=False)
         if estimate is None:
             axes.annotate("n/a", (1, row), (right * 72 - 2, 0), ("axes fraction", "data"), "offset points",
                           ha="right", va="center", color=MUTED)  # fmt: skip
@@ -269,7 +273,11 @@ def _span(digest: Digest, rows: Sequence[str], metric: str) -> tuple[float, floa
     """Return the range of all that a forest plot shows, with a margin."""
     points: list[float] = []
     for generator in rows:
-        shown: tuple[Estimate | None, ...] = (digest.estimate(generator, metric), digest.matched(generator, metric))
+        shown: tuple[Estimate | None, ...] = (
+            digest.estimate(generator, metric),
+            digest.matched(generator, metric),
+            digest.own_floor(generator, metric),
+        )
         for estimate in shown:
             if estimate is not None:
                 points.append(estimate.value)

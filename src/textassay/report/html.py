@@ -16,7 +16,17 @@ from textassay.metric.catalog import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.digest import Digest, family_of, join_words, printable, shorten, variant_of
 from textassay.report.figures import Drawing
-from textassay.report.number import MISSING, count, decimals, interval, level, number, p_value, value_and_half_width
+from textassay.report.number import (
+    MISSING,
+    count,
+    decimals,
+    interval,
+    level,
+    number,
+    p_value,
+    span,
+    value_and_half_width,
+)
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples
 from textassay.report.svg import slug, to_inline
@@ -29,11 +39,15 @@ _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a met
 
 @dataclass(frozen=True)
 class _Cell:
-    """One number in a table: the value, half its interval, its value at the floor's size, a mark, a footnote."""
+    """One number in a table: the value, half its interval, its value at the floor's size, a mark, a footnote.
+
+    `like_real` is what real text scores at the size of `like` where that is smaller than the floor's.
+    """
 
     value: str
     width: str = ""
     like: str = ""
+    like_real: str = ""
     best: bool = False
     note: int | None = None
 
@@ -115,6 +129,8 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         rank_figure=figures.get(("ranks", "")),
         pair_tables=_pair_tables(digest),
         has_floor=FLOOR in digest.floors,
+        has_best={metric: bool(digest.best(metric)) for metric in comparison.metrics},
+        has_own_floors=any(digest.own_floor(*cell) is not None for cell in digest.cells),
         signatures=[
             (result.generator, result.metric, str(result.estimate.signature))
             for result in comparison.results
@@ -243,8 +259,14 @@ def _cell(digest: Digest, generator: str, metric: str, reasons: Sequence[str]) -
     places = digest.places(metric)
     value, width = value_and_half_width(estimate, places)
     like = digest.matched(generator, metric)
-    shown = "" if like is None else number(like.value, places)
-    return _Cell(value, width, shown, generator in digest.best(metric))
+    own = digest.own_floor(generator, metric)
+    return _Cell(
+        value,
+        width,
+        "" if like is None else number(like.value, places),
+        "" if own is None else number(own.value, places),
+        generator in digest.best(metric),
+    )
 
 
 def _reasons(digest: Digest, metrics: Sequence[str]) -> list[str]:
@@ -268,7 +290,7 @@ def _pair_row(digest: Digest, pair: PairDifference) -> dict[str, Any]:
         "a": pair.a,
         "b": pair.b,
         "difference": number(pair.difference, places, sign=True),
-        "interval": "" if pair.low is None else f"[{number(pair.low, places)}, {number(pair.high, places)}]",
+        "interval": span(pair.low, pair.high, places),
         "p": p_value(pair.p_adjusted),
         "separated": digest.separated(pair),
     }

@@ -19,12 +19,14 @@ __all__ = [
     "number",
     "p_value",
     "places_for",
+    "span",
     "value_and_half_width",
 ]
 
 MISSING = "n/a"
 _MOST_DECIMALS = 6
 _ONE_SIDED = 0.1
+_ROUNDING = 1e-12  # an interval no wider than this is one of constants, and its width that of floating point
 
 
 def decimals(value: float, half_width: float | None) -> int:
@@ -54,7 +56,7 @@ def places_for(estimates: Iterable[Estimate | None]) -> int:
     known = [estimate for estimate in estimates if estimate is not None and math.isfinite(estimate.value)]
     if not known:
         return 3
-    widths = [width for width in map(half_width, known) if width is not None and width > 0]
+    widths = [width for width in map(half_width, known) if width is not None and width > _ROUNDING]
     return decimals(
         statistics.median(abs(estimate.value) for estimate in known), statistics.median(widths) if widths else None
     )
@@ -78,7 +80,12 @@ def number(value: float | None, places: int, *, sign: bool = False) -> str:
 
 def interval(bounds: Interval | None, places: int) -> str:
     """Return "[low, high]", or an empty text where there is no interval."""
-    return "" if bounds is None else f"[{number(bounds.low, places)}, {number(bounds.high, places)}]"
+    return "" if bounds is None else span(bounds.low, bounds.high, places)
+
+
+def span(low: float | None, high: float | None, places: int) -> str:
+    """Return "[low, high]", or an empty text where there are no such numbers."""
+    return "" if low is None else f"[{number(low, places)}, {number(high, places)}]"
 
 
 def value_and_half_width(estimate: Estimate, places: int) -> tuple[str, str]:
@@ -94,6 +101,8 @@ def value_and_half_width(estimate: Estimate, places: int) -> tuple[str, str]:
     width = half_width(estimate)
     if width is None or estimate.interval is None:
         return value, ""
+    if width <= _ROUNDING:
+        width = 0.0
     shorter = min(estimate.value - estimate.interval.low, estimate.interval.high - estimate.value)
     if width > 0 and shorter < _ONE_SIDED * width:
         sign = "+" if estimate.interval.high - estimate.value == width else "-"

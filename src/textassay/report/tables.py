@@ -13,7 +13,17 @@ from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.digest import Digest, join_words, printable, variant_of
-from textassay.report.number import MISSING, count, decimals, interval, level, number, p_value, value_and_half_width
+from textassay.report.number import (
+    MISSING,
+    count,
+    decimals,
+    interval,
+    level,
+    number,
+    p_value,
+    span,
+    value_and_half_width,
+)
 
 __all__ = ["RESULT_COLUMNS", "runs_frame", "runs_table", "to_csv", "to_markdown"]
 
@@ -190,11 +200,15 @@ def _family(digest: Digest, metrics: Sequence[str]) -> list[str]:
             value, width = (MISSING, "") if estimate is None else value_and_half_width(estimate, places)
             cell = _marked(digest, generator, metric, value) + (f" {width}" if width else "")
             like = None if generator in digest.floors else digest.matched(generator, metric)
-            row.append(cell if like is None else f"{cell} ({number(like.value, places)})")
+            own = digest.own_floor(generator, metric)
+            beside = "" if own is None else f"; real {number(own.value, places)}"
+            row.append(cell if like is None else f"{cell} ({number(like.value, places)}{beside})")
         rows.append(row)
     header = ["generator", *(_escape(variant_of(metric) or metric) for metric in metrics)]
     better = "; ".join(dict.fromkeys(direction(digest.better(metric)) for metric in metrics))
     note = f"{better.capitalize()}. In brackets: the value at the size of the (real) row, to compare with that row."
+    if any(digest.own_floor(generator, metric) for generator in digest.generators for metric in metrics):
+        note += " A generator with fewer sentences is compared with real text of its own size, given after it."
     return [*_table(header, rows), "", note]
 
 
@@ -222,7 +236,7 @@ def _pairs(digest: Digest) -> list[str]:
             _escape(pair.a),
             _escape(pair.b),
             number(pair.difference, places, sign=True),
-            "" if pair.low is None else f"[{number(pair.low, places)}, {number(pair.high, places)}]",
+            span(pair.low, pair.high, places),
             p_value(pair.p_adjusted),
             "yes" if digest.separated(pair) else "no",
         ]

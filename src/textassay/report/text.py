@@ -16,8 +16,8 @@ from rich.text import Text
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, direction, scope
-from textassay.report.digest import Digest, family_of, join_words, printable, shorten, variant_of
-from textassay.report.number import MISSING, interval, level, number, p_value, value_and_half_width
+from textassay.report.digest import Digest, family_of, group_findings, join_words, printable, shorten, variant_of
+from textassay.report.number import MISSING, interval, level, number, p_value, span, value_and_half_width
 
 __all__ = ["render", "render_findings"]
 
@@ -56,14 +56,11 @@ def render(comparison: Comparison, console: Console) -> None:
 
 def render_findings(findings: Sequence[Finding], console: Console) -> None:
     """Print findings, warnings first, those of one kind together; nothing where there is none."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda finding: finding.severity != "warning"):
-        groups.setdefault((finding.severity, finding.kind, finding.remedy), []).append(finding)
-    if not groups:
+    if not findings:
         return
     _heading(console, "What to worry about")
     width = max(20, console.width - 18)
-    for group in groups.values():
+    for group in group_findings(findings):
         first = group[0]
         loud = first.severity == "warning"
         line = Text.assemble(
@@ -74,9 +71,9 @@ def render_findings(findings: Sequence[Finding], console: Console) -> None:
         grid = _grid()
         for label, example in (("generated", first.example_generated), ("real", first.example_real)):
             if example is not None:
-                grid.add_row(Text(label, "dim"), _safe(console, shorten(printable(example), width)))
+                grid.add_row(Text(label, "dim"), _safe(console, shorten(printable(example), width) or "(empty)"))
         if len(group) > 1:
-            also = [f"{other.generator} ({other.count_generated:,})" for other in group[1:]]
+            also = [_also(other) for other in group[1:]]
             grid.add_row(Text("also", "dim"), _safe(console, ", ".join(also)))
         grid.add_row(Text("do", "dim"), _safe(console, first.remedy))
         console.print(Padding(grid, (0, 0, 0, 4), expand=False))
@@ -125,6 +122,8 @@ class _Printer:
             self._say(f"{_BOUND}: the total variation is at least this, certified at {share}.")
             for reason in digest.bound_reasons(metric):
                 self._say(f"{MISSING}: {reason}.")
+        if FLOOR in digest.floors:
+            self._say(f"{FLOOR}: one half of the real text against the other, what indistinguishable text scores.")
 
     def _headline_columns(self, metric: str) -> dict[str, dict[str, Text]]:
         """Return what can be said of one metric, column by column; those that say nothing are left out."""
@@ -187,11 +186,21 @@ class _Printer:
             self._say(legend + ("; * none is significantly better." if marked else "."))
 
     def like_beside_like(self) -> None:
-        """Print each generator's values at the floor's size, against the same half of the real text."""
+        """Print each generator's values at the floor's size, against the same half of the real text.
+
+        Where a generator has fewer sentences than that, real text is shown at its size too.
+        """
         digest = self._digest
         columns: dict[str, dict[str, Text]] = {}
+        smaller: dict[str, None] = {}
         for metric in digest.comparison.metrics:
             likes = {name: digest.matched(name, metric) for name in (*digest.order, *digest.floors)}
+            for name in digest.order:
+                own = digest.own_floor(name, metric)
+                if own is not None:
+                    label = f"{FLOOR} of {own.sizes.get('n_generated', 0):,}"
+                    likes[label] = own
+                    smaller[label] = None
             shown_above = metric == digest.headline and self._headline_has_like
             if shown_above or all(likes[name] is None for name in digest.order):
                 continue
@@ -201,10 +210,14 @@ class _Printer:
             }
         floor = next((digest.estimate(FLOOR, metric) for metric in columns if digest.estimate(FLOOR, metric)), None)
         size = "" if floor is None else f" ({floor.sizes.get('n_generated', 0):,} sentences)"
+        least = ", or all sentences of a generator that has fewer" if smaller else ""
         if columns:
-            _heading(self._console, f"Like beside like: all at the size of the (real) row{size}")
+            _heading(self._console, f"Like beside like: all at the size of the {FLOOR} row{size}{least}")
+        for metric_columns in columns.values():
+            for label in smaller:
+                metric_columns.setdefault(label, Text(""))
         for group in self._packed(columns, keep_families=False):
-            self._print_columns(group, columns)
+            self._print_columns(group, columns, extra=tuple(smaller))
 
     def notes(self) -> None:
         if self._footnotes:
@@ -225,11 +238,11 @@ class _Printer:
             tail = "; not separated:" if close else "."
             self._say(f"{len(apart)} of {len(pairs)} pairs are separated{tail}")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, _GAP, 0, 0))
-        for justify in ("left", "right", "right", "left", "left"):
-            table.add_column(justify=justify, overflow="fold")
+        for column in range(4 if shown is close else 5):
+            table.add_column(justify="right" if column in (1, 2) else "left", overflow="fold")
         for pair in shown[:_MOST_PAIRS]:
             places = digest.places(metric)
-            bounds = "" if pair.low is None else f"[{number(pair.low, places)}, {number(pair.high, places)}]"
+            bounds = span(pair.low, pair.high, places)
             table.add_row(
                 _safe(self._console, f"{pair.a} - {pair.b}"),
                 Text(number(pair.difference, places, sign=True)),
@@ -300,7 +313,9 @@ class _Printer:
     def _family(self, metric: str) -> str:
         return f"{family_of(metric)} {_ARROWS[self._digest.better(metric)]}".rstrip()
 
-    def _print_columns(self, metrics: list[str], columns: dict[str, dict[str, Text]]) -> None:
+    def _print_columns(
+        self, metrics: list[str], columns: dict[str, dict[str, Text]], *, extra: tuple[str, ...] = ()
+    ) -> None:
         self._console.print()
         table = self._table()
         above = ""
@@ -311,6 +326,8 @@ class _Printer:
             above = family
         for generator in self._rows(table):
             table.add_row(self._name(generator), *(columns[metric][generator] for metric in metrics))
+        for label in extra:
+            table.add_row(Text(label, "italic dim"), *(columns[metric][label] for metric in metrics))
         self._console.print(table)
 
     def _table(self) -> Table:
@@ -324,6 +341,12 @@ class _Printer:
 
     def _say(self, text: str) -> None:
         self._console.print(Padding(_safe(self._console, text, "dim"), (0, 0, 0, 2), expand=False))
+
+
+def _also(finding: Finding) -> str:
+    """Return whose text shows the same, and in how many of its sentences."""
+    of = "" if finding.count_generated == finding.n_generated else f" of {finding.n_generated:,}"
+    return f"{finding.generator} ({finding.count_generated:,}{of})"
 
 
 def _heading(console: Console, text: str) -> None:
