@@ -70,6 +70,25 @@ def _imports(nodes: Iterator[ast.AST]) -> Iterator[str]:
             yield str(node.module)
 
 
+def _foreign(nodes: Iterator[ast.AST]) -> Iterator[str]:
+    """Yield the packages imported from outside, those of the standard library left out."""
+    for module in _imports(nodes):
+        package = module.split(".")[0]
+        if package != "textassay" and package not in sys.stdlib_module_names:
+            yield package
+
+
+def _declared(*, with_extras: bool) -> set[str]:
+    """Return the packages that the core brings along, or those of the core and of all extras for users."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requirements = list(project["dependencies"])
+    if with_extras:
+        extras = project["optional-dependencies"]
+        requirements += [requirement for name in extras if name != "dev" for requirement in extras[name]]
+    names = {requirement.split(">")[0].split("[")[0] for requirement in requirements}
+    return {IMPORTED_AS.get(name, name) for name in names}
+
+
 def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield what runs when the module is imported: not the bodies of functions, nor what is for type checkers."""
     waiting: list[ast.AST] = [tree]
@@ -106,12 +125,14 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 @pytest.mark.parametrize("path", NAMED_MODULES)
 def test_what_is_imported_at_the_top_is_a_core_dependency(path: Path) -> None:
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    core = {requirement.split(">")[0].split("[")[0] for requirement in project["dependencies"]}
-    allowed = {IMPORTED_AS.get(name, name) for name in core} | {"textassay"}
-    for module in _imports(_top_level(_tree(path))):
-        package = module.split(".")[0]
-        assert package in allowed or package in sys.stdlib_module_names, f"{package} belongs to an extra"
+    for package in _foreign(_top_level(_tree(path))):
+        assert package in _declared(with_extras=False), f"{package} belongs to an extra"
+
+
+@pytest.mark.parametrize("path", NAMED_MODULES)
+def test_what_is_imported_anywhere_is_declared(path: Path) -> None:
+    for package in _foreign(ast.walk(_tree(path))):
+        assert package in _declared(with_extras=True), f"{package} is in nobody's dependencies"
 
 
 @pytest.mark.parametrize("path", NAMED_MODULES)
