@@ -14,7 +14,8 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import workers
 from textassay.metric.base import measure
-from textassay.metric.bleu import Bleu, bleu, closest_lengths
+from textassay.metric.bleu import Bleu, bleu
+from textassay.metric.sentence_bleu import closest_lengths
 from textassay.resampling.jackknife import assign_groups
 from textassay.seeding import stream
 
