@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
@@ -161,6 +162,26 @@ def test_wrong_settings_are_refused(arguments: dict[str, Any], error: type[Excep
     settings: dict[str, Any] = {"generated": {"close": GENERATED["close"]}, "metrics": ["length"], **arguments}
     with pytest.raises(error, match=message):
         compare(REAL, **settings)
+
+
+def test_kinds_of_arguments_are_checked() -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"generated": [REAL]}, "got a list"),
+        ({"generated": {1: REAL}}, "got 1"),
+        ({"generated": GENERATED, "metrics": "dd"}, r"such as \['dd'\]"),
+        ({"generated": GENERATED, "seed": 1.5}, "seed must be a whole number of at least 0, got 1.5"),
+        ({"generated": GENERATED, "folds": None}, "folds must be a whole number"),
+    ]
+    for arguments, message in wrong:
+        with pytest.raises(OptionError, match=message):
+            compare(REAL, **{"metrics": ["length"], **arguments})
+
+
+def test_a_seed_of_numpy_is_written_as_a_number() -> None:
+    int_like: Any = np.int64(3)
+    comparison = compare(REAL, {"far": GENERATED["far"]}, metrics=["length"], seed=int_like)
+    assert json.loads(json.dumps(comparison.to_dict()))["seed"] == 3
+    assert repr(comparison) == "<Comparison of far with real by length>"
 
 
 def test_normalising_and_cutting_apply_to_both_sides() -> None:

@@ -80,7 +80,7 @@ class Rank:
     high: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Many metrics over many generators against one real text."""
 
@@ -95,6 +95,10 @@ class Comparison:
     warnings: tuple[str, ...]
     level: float
     seed: int
+
+    def __repr__(self) -> str:
+        """Return one line: all the numbers are what `to_frame` is for."""
+        return f"<Comparison of {', '.join(self.generators)} with {self.real.name} by {', '.join(self.metrics)}>"
 
     def result(self, generator: str, metric: str) -> Result:
         """Return the result of one cell; raises KeyError where there is none."""

@@ -5,6 +5,7 @@ against the other half, which is what text that cannot be told from real text sc
 of sentences, so each generator is also measured at that size and against that same half.
 """
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
@@ -93,7 +94,10 @@ def compare(
     OptionError
         If a setting is unknown or out of range.
     """
-    _check_options(generated, folds=folds, level=level, seed=seed, max_tokens=max_tokens)
+    _check_options(generated, metrics, level=level)
+    seed = _whole("seed", seed, at_least=0)
+    folds = _whole("folds", folds, at_least=1)
+    max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
     chosen = parse_metrics(metrics, level=level, folds=folds)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
     corpora = make_corpora(
@@ -164,20 +168,32 @@ def make_corpora(
     return {name: truncate(corpus, max_tokens) for name, corpus in corpora.items()}
 
 
-def _check_options(
-    generated: Mapping[str, Any], *, folds: int, level: float, seed: int, max_tokens: int | None
-) -> None:
+def _check_options(generated: Mapping[str, Any], metrics: Sequence[str] | None, *, level: float) -> None:
+    if not isinstance(generated, Mapping):
+        kind = type(generated).__name__
+        raise OptionError(f"generated must map generator names to sentences, such as {{'lstm': [...]}}, got a {kind}")
     if not generated:
         raise OptionError("no generated text is given: name at least one generator")
+    for name in generated:
+        if not isinstance(name, str):
+            raise OptionError(f"a generator's name must be a str, got {name!r}")
     for name in (FLOOR, HELDOUT, TRAIN, ""):
         if name in generated:
             raise OptionError(f"a generator may not be called '{name}'")
     if not 0 < level < 1:
         raise OptionError(f"level must be inside (0, 1), got {level}")
-    check_range("seed", seed, 0)
-    check_range("folds", folds, 1)
-    if max_tokens is not None:
-        check_range("max_tokens", max_tokens, 1)
+    if isinstance(metrics, str):
+        raise OptionError(f"metrics must be a list of names, such as [{metrics!r}], got a str")
+
+
+def _whole(name: str, value: Any, *, at_least: int) -> int:
+    """Return `value` as an int, whatever kind of whole number it is; a fraction is refused."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise OptionError(f"{name} must be a whole number of at least {at_least}, got {value!r}") from None
+    check_range(name, whole, at_least)
+    return whole
 
 
 def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
