@@ -9,6 +9,7 @@ from rich.console import Console
 
 from made_up_comparisons import HOSTILE, REVIEWS, make_comparison, make_findings
 from textassay.comparison.comparison import Comparison
+from textassay.estimate import Estimate
 from textassay.report.text import render, render_findings
 
 
@@ -93,6 +94,24 @@ def test_separated_pairs_are_told_from_others() -> None:
     text = _render(replace(many, pairs=close))
     assert "61 of 66 pairs are separated; not separated:" in text
     assert text.count("SS - ") == 5
+
+
+def test_real_text_is_shown_at_the_size_of_a_small_generator() -> None:
+    metric = "self-bleu(order=2)"
+    comparison = make_comparison(("a", "b"))
+
+    def of_150(estimate: Estimate | None) -> Estimate:
+        assert estimate is not None
+        return replace(estimate, value=0.1234, sizes={"n_generated": 150, "n_real": 5000})
+
+    results = tuple(
+        replace(result, floor=of_150(result.estimate)) if (result.generator, result.metric) == ("a", metric) else result
+        for result in comparison.results
+    )
+    shown = _render(replace(comparison, results=results), width=120)
+    rows = [line.split() for line in shown.splitlines() if line.startswith("(real) of 150")]
+    assert rows == [["(real)", "of", "150", "0.123"]]
+    assert "or all sentences of a generator that has fewer" in shown
 
 
 def test_findings_alone_can_be_printed() -> None:

@@ -164,9 +164,9 @@ class _Printer:
                 break
         return kept
 
-    def _room(self) -> int:
+    def _room(self, extra: Sequence[str] = ()) -> int:
         """Return the width that the column of names leaves."""
-        names = max((cell_len(name) for name in (*self._digest.order, *self._digest.floors)), default=0)
+        names = max((cell_len(name) for name in (*self._digest.order, *self._digest.floors, *extra)), default=0)
         return self._console.width - min(_NAME_WIDTH, max(names, len("generator")))
 
     def other_metrics(self) -> None:
@@ -192,7 +192,7 @@ class _Printer:
         """
         digest = self._digest
         columns: dict[str, dict[str, Text]] = {}
-        smaller: dict[str, None] = {}
+        smaller: dict[str, int] = {}
         for metric in digest.comparison.metrics:
             likes = {name: digest.matched(name, metric) for name in (*digest.order, *digest.floors)}
             for name in digest.order:
@@ -200,7 +200,7 @@ class _Printer:
                 if own is not None:
                     label = f"{FLOOR} of {own.sizes.get('n_generated', 0):,}"
                     likes[label] = own
-                    smaller[label] = None
+                    smaller[label] = own.sizes.get("n_generated", 0)
             shown_above = metric == digest.headline and self._headline_has_like
             if shown_above or all(likes[name] is None for name in digest.order):
                 continue
@@ -216,8 +216,9 @@ class _Printer:
         for metric_columns in columns.values():
             for label in smaller:
                 metric_columns.setdefault(label, Text(""))
-        for group in self._packed(columns, keep_families=False):
-            self._print_columns(group, columns, extra=tuple(smaller))
+        extra = sorted(smaller, key=smaller.__getitem__, reverse=True)
+        for group in self._packed(columns, keep_families=False, extra=extra):
+            self._print_columns(group, columns, extra=extra)
 
     def notes(self) -> None:
         if self._footnotes:
@@ -285,9 +286,11 @@ class _Printer:
         reason = self._digest.reason(cell)
         return f"{MISSING} ({self._footnotes.setdefault(reason, len(self._footnotes) + 1)})"
 
-    def _packed(self, columns: dict[str, dict[str, Text]], *, keep_families: bool) -> list[list[str]]:
+    def _packed(
+        self, columns: dict[str, dict[str, Text]], *, keep_families: bool, extra: Sequence[str] = ()
+    ) -> list[list[str]]:
         """Return the columns table by table, as many as the width allows; families together where asked for."""
-        room = self._room()
+        room = self._room(extra)
         widths = {
             metric: _GAP + max(*(text.cell_len for text in cells.values()), len(variant_of(metric)))
             for metric, cells in columns.items()
@@ -314,7 +317,7 @@ class _Printer:
         return f"{family_of(metric)} {_ARROWS[self._digest.better(metric)]}".rstrip()
 
     def _print_columns(
-        self, metrics: list[str], columns: dict[str, dict[str, Text]], *, extra: tuple[str, ...] = ()
+        self, metrics: list[str], columns: dict[str, dict[str, Text]], *, extra: Sequence[str] = ()
     ) -> None:
         self._console.print()
         table = self._table()
@@ -327,7 +330,8 @@ class _Printer:
         for generator in self._rows(table):
             table.add_row(self._name(generator), *(columns[metric][generator] for metric in metrics))
         for label in extra:
-            table.add_row(Text(label, "italic dim"), *(columns[metric][label] for metric in metrics))
+            if any(columns[metric][label].plain for metric in metrics):
+                table.add_row(Text(label, "italic dim"), *(columns[metric][label] for metric in metrics))
         self._console.print(table)
 
     def _table(self) -> Table:
