@@ -1,7 +1,7 @@
 """Where work runs: in this process, over as many threads as the user allows.
 
-The heavy parts (compiled n-gram kernels, the logistic solver) release the interpreter lock, so threads use all cores without
-copying a corpus. `workers` sets how many; joblib's own `parallel_config` reaches the same place.
+The heavy parts (n-gram kernels and the logistic solver, both compiled) release the interpreter lock, so threads use all
+cores without copying a corpus. `workers` sets how many; joblib's own `parallel_config` reaches the same place.
 """
 
 import os
