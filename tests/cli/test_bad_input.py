@@ -86,6 +86,11 @@ def test_broken_json_line_gives_its_number(refused: Refused) -> None:
     assert "line 2" in message
 
 
+def test_group_column_of_files_without_columns(refused: Refused) -> None:
+    message = refused("compare", "--real", "real.txt", "lstm.txt", "--group-column", "document")
+    assert message.startswith("--group-column document: none of the files has columns")
+
+
 def test_truncated_gzip(refused: Refused) -> None:
     packed = gzip.compress(Path("lstm.txt").read_bytes())
     assert "lstm.txt.gz" in refused("compare", "--real", "real.txt", f"a={_file('lstm.txt.gz', packed[:500])}")

@@ -94,7 +94,7 @@ def run_compare(options: CompareOptions) -> int:
 
 def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple[Condition, str]]:
     """Raise for whatever can be seen to be wrong before reading; return each condition with its canonical metric."""
-    check_range("--folds", options.folds, 2)
+    check_range("--folds", options.folds, 1)
     check_range("--seed", options.seed, 0)
     check_range("--max-tokens", 1 if options.max_tokens is None else options.max_tokens, 1)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
@@ -123,6 +123,10 @@ def _read(options: CompareOptions) -> dict[str, TextFile]:
         for name, source in sources.items()
         if source is not None
     }
+    if options.group_column is not None and all(file.groups is None for file in files.values()):
+        raise OptionError(
+            f"--group-column {options.group_column}: none of the files has columns; give csv, tsv, json lines or parquet"
+        )
     for name, file in files.items():
         if len(file.texts) < 2:
             raise TooFewSentencesError(f"{sources[name]} has {len(file.texts)} sentence: at least 2 are needed")
