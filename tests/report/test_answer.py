@@ -63,6 +63,15 @@ def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
     assert "is last" not in text
 
 
+def test_many_in_first_place_are_counted() -> None:
+    names = tuple(f"g{number:02}" for number in range(12))
+    ranks = {name: (1, 11) if place < 11 else (12, 12) for place, name in enumerate(names)}
+    text = answer(Digest(_with_ranks(make_comparison(names), "dd", ranks)))[0]
+    assert re.match(
+        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), are closest to the real text by dd and share", text
+    )
+
+
 def test_no_separation_names_no_winner_and_marks_none() -> None:
     comparison = make_comparison(("a", "b", "c"))
     tied = Digest(_with_ranks(comparison, "dd", dict.fromkeys(("a", "b", "c"), (1, 3))))

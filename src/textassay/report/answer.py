@@ -15,6 +15,7 @@ _DIRECTIONS = {
     "neither": "neither high nor low is better",
 }
 _MOST_NAMED = 4
+_MOST_FIRST = 8
 _MOST_DISAGREEMENTS = 2
 
 
@@ -102,8 +103,10 @@ def _closest(digest: Digest, metric: str) -> str:
     if len(first) == 1:
         text = f"{first[0]} is {superlative} by {metric}: {cell(first[0])}, rank 1 of {len(measured)}"
     else:
-        named = join_words([f"{generator} ({number(digest.value(generator, metric), places)})" for generator in first])
-        text = f"{named} are {superlative} by {metric} and share first place: none is significantly better"
+        cells = [f"{generator} ({number(digest.value(generator, metric), places)})" for generator in first]
+        if len(first) > _MOST_FIRST:
+            cells = [f"{len(first)} generators, {cells[0]} to {cells[-1]},"]
+        text = f"{join_words(cells)} are {superlative} by {metric} and share first place: none is significantly better"
     last = [generator for generator in measured if _ranked_last(digest, generator, metric)]
     values = join_words([number(digest.value(generator, metric), places) for generator in last])
     if len(measured) > 2 and last == measured[-1:]:
