@@ -125,7 +125,7 @@ def _read(options: CompareOptions) -> dict[str, TextFile]:
     }
     if options.group_column is not None and all(file.groups is None for file in files.values()):
         raise OptionError(
-            f"--group-column {options.group_column}: none of the files has columns; give csv, tsv, json lines or parquet"
+            f"--group-column {options.group_column}: none of the files has columns; give csv, tsv, jsonl or parquet"
         )
     for name, file in files.items():
         if len(file.texts) < 2:
