@@ -190,7 +190,7 @@ def test_standard_input_twice(refused: Refused, monkeypatch: pytest.MonkeyPatch)
         ("--level", "1", "level"),
         ("--level", "95", "level"),
         ("--level", "nan", "level"),
-        ("--folds", "1", "folds"),
+        ("--folds", "0", "folds"),
         ("--folds", "many", "--folds"),
         ("--workers", "0", "workers"),
         ("--seed", "-1", "seed"),
