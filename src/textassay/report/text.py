@@ -44,7 +44,7 @@ def render(comparison: Comparison, console: Console) -> None:
     """
     printer = _Printer(Digest(comparison), console)
     printer.scope()
-    render_findings(comparison.findings, console)
+    render_findings(comparison.findings, console, brief_notes=True)
     printer.warnings()
     printer.headline()
     printer.other_metrics()
@@ -54,8 +54,18 @@ def render(comparison: Comparison, console: Console) -> None:
     printer.answer()
 
 
-def render_findings(findings: Sequence[Finding], console: Console) -> None:
-    """Print findings, warnings first, those of one kind together; nothing where there is none."""
+def render_findings(findings: Sequence[Finding], console: Console, *, brief_notes: bool = False) -> None:
+    """Print findings, warnings first, those of one kind together; nothing where there is none.
+
+    Parameters
+    ----------
+    findings
+        What the inspection found.
+    console
+        Where to print.
+    brief_notes
+        Whether notes are one sentence, and only warnings come with examples and what to do.
+    """
     if not findings:
         return
     _heading(console, "What to worry about")
@@ -67,6 +77,11 @@ def render_findings(findings: Sequence[Finding], console: Console) -> None:
             (f"{first.severity} ", "bold red" if loud else "bold cyan"),
             _safe(console, f"{first.generator}: {first.message}", "bold" if loud else ""),
         )
+        if brief_notes and not loud:
+            if len(group) > 1:
+                line += _safe(console, f" Also {', '.join(_also(other) for other in group[1:])}.")
+            console.print(Padding(line, (0, 0, 0, 2), expand=False))
+            continue
         console.print(Padding(line, (0, 0, 0, 2), expand=False))
         grid = _grid()
         for label, example in (("generated", first.example_generated), ("real", first.example_real)):
@@ -77,6 +92,9 @@ def render_findings(findings: Sequence[Finding], console: Console) -> None:
             grid.add_row(Text("also", "dim"), _safe(console, ", ".join(also)))
         grid.add_row(Text("do", "dim"), _safe(console, first.remedy))
         console.print(Padding(grid, (0, 0, 0, 4), expand=False))
+    if brief_notes and any(finding.severity == "note" for finding in findings):
+        line = _safe(console, "`textassay inspect` shows examples of the notes, and what to do.", "dim")
+        console.print(Padding(line, (0, 0, 0, 2), expand=False))
 
 
 class _Printer:
