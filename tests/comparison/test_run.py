@@ -145,6 +145,7 @@ def test_a_generator_smaller_than_the_floor_is_ranked_beside_real_text_of_its_si
     [
         ({"generated": {}}, OptionError, "no generated text"),
         ({"generated": {"(real)": REAL}}, OptionError, "may not be called"),
+        ({"generated": {"(real) of 300 sentences": REAL}}, OptionError, "may not be called"),
         ({"generated": {"a": REAL}}, InputError, "is the real text itself"),
         ({"generated": {"a": ["one"]}}, TooFewSentencesError, "at least 2"),
         ({"generated": {"a": []}}, InputError, "a"),

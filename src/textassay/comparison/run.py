@@ -177,8 +177,7 @@ def _check_options(generated: Mapping[str, Any], metrics: Sequence[str] | None, 
     for name in generated:
         if not isinstance(name, str):
             raise OptionError(f"a generator's name must be a str, got {name!r}")
-    for name in (FLOOR, HELDOUT, TRAIN, ""):
-        if name in generated:
+        if name in ("", HELDOUT, TRAIN) or name.startswith(FLOOR) or name.endswith(_MATCHED):
             raise OptionError(f"a generator may not be called '{name}'")
     if not 0 < level < 1:
         raise OptionError(f"level must be inside (0, 1), got {level}")

@@ -4,9 +4,9 @@ Real and generated text are drawn into K folds; for each, a discriminator is fit
 apart to choose its settings and its threshold. The draw of the real side depends on nothing but the real text and the
 seed, so that all generators of a comparison meet the same real partition and their differences are paired.
 
-Source: spec of Cai et al., "Distributional Discrepancy", section 4 (one split, 80/10/10, is K = 1 here); Bayle, Bayle,
-Janson, Mackey, "Cross-validation confidence intervals for test error", NeurIPS 2020 (why the pooled folds may be
-treated as one test set: the target is the mean over the K discriminators).
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation" (one split,
+80/10/10, is K = 1 here); Bayle, Bayle, Janson, Mackey, "Cross-validation confidence intervals for test error", NeurIPS
+2020 (why the pooled folds may be treated as one test set: the target is the mean over the K discriminators).
 """
 
 import copy
