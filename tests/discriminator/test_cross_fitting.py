@@ -98,6 +98,7 @@ def test_real_validation_text_is_the_same_for_all_generators() -> None:
     assert logs[0] == logs[1]
 
 
+@pytest.mark.feature("DD-07")
 def test_a_score_exactly_on_the_threshold_says_generated() -> None:
     class Undecided(Witness):
         def __deepcopy__(self, memo: object) -> "Undecided":

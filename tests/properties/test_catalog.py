@@ -190,3 +190,28 @@ def test_a_level_without_an_interval_is_refused_by_every_metric(name: str, level
 def test_wrong_names_say_what_is_valid(text: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         parse_metric(text)
+
+
+@pytest.mark.parametrize("name", DEFAULT_METRICS)
+def test_metrics_that_move_with_the_number_of_sentences_are_those_declared(name: str) -> None:
+    """Twelve draws of few and of many sentences: the means differ by more than luck where sensitivity is declared."""
+
+    def with_rare_words(n: int, seed: int, shift: float = 0.0) -> list[str]:
+        rare = np.random.default_rng(seed).zipf(1.5, n)
+        return [f"rare{word} {text}" for word, text in zip(rare, sentences(n, seed, shift=shift), strict=True)]
+
+    values = []
+    for size in (60, 800):
+        row = []
+        for draw in range(12):
+            pair = corpora_from_texts(
+                {
+                    "real": with_rare_words(size, 100 + 2 * draw),
+                    "generated": with_rare_words(size, 101 + 2 * draw, shift=0.4),
+                }
+            )
+            row.append(measure(parse_metric(name), pair["generated"], pair["real"]).value)
+        values.append(row)
+    few, many = np.array(values)
+    error = math.sqrt(few.var(ddof=1) / len(few) + many.var(ddof=1) / len(many))
+    assert (abs(few.mean() - many.mean()) > 3 * error) == CATALOG[name.split("(")[0]].size_sensitive
