@@ -15,6 +15,7 @@ __all__ = [
     "OutputError",
     "TextassayError",
     "TooFewSentencesError",
+    "UnavailableError",
     "unknown_name",
 ]
 
@@ -33,6 +34,10 @@ class EmptyCorpusError(InputError):
 
 class TooFewSentencesError(InputError):
     """A corpus has fewer sentences than a metric needs."""
+
+
+class UnavailableError(InputError):
+    """A metric needs something that this corpus does not come with, such as log-probabilities."""
 
 
 class OptionError(TextassayError, ValueError):

@@ -1,4 +1,4 @@
-"""Where work runs: in this process, over as many threads as the user allows.
+"""Where work runs: in this process, over as many threads as the user allows, networks on the device of their choice.
 
 The heavy parts (n-gram kernels and the logistic solver, both compiled) release the interpreter lock, so threads use all
 cores without copying a corpus. `workers` sets how many; joblib's own `parallel_config` reaches the same place.
@@ -8,16 +8,19 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 import joblib
 
 from textassay.errors import OptionError
 
-__all__ = ["default_workers", "parallel_map", "workers"]
+__all__ = ["default_workers", "device", "device_name", "parallel_map", "workers"]
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
+
+_DEVICE: ContextVar[str] = ContextVar("device", default="auto")
 
 
 def default_workers() -> int:
@@ -34,6 +37,27 @@ def workers(n_workers: int) -> Iterator[None]:
         raise OptionError(f"workers must be at least 1, got {n_workers}")
     with joblib.parallel_config(backend="threading", n_jobs=n_workers):
         yield
+
+
+@contextmanager
+def device(name: str) -> Iterator[None]:
+    """Let networks run on the device `name` inside the ``with`` block.
+
+    Parameters
+    ----------
+    name
+        ``auto`` (a GPU where there is one), ``cpu``, or what PyTorch calls a device, such as ``cuda:1``.
+    """
+    token = _DEVICE.set(name)
+    try:
+        yield
+    finally:
+        _DEVICE.reset(token)
+
+
+def device_name() -> str:
+    """Return the name that `device` gave; ``auto`` without one."""
+    return _DEVICE.get()
 
 
 def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:

@@ -1,8 +1,8 @@
 """The cells of a comparison: shared work is done once, kept estimates are not computed again."""
 
 import warnings
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from textassay.comparison.measure import Task, measure_cells
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.errors import TooFewSentencesError
+from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.estimate import Better, Estimate, Evidence, Signature
 
 
@@ -117,3 +117,80 @@ def test_what_stands_beside_an_asked_row_may_lack_sentences() -> None:
     cells = measure_cells(make_metrics()[0], tasks, seed=0, store=EstimateStore(None), strict=True, version="1")
     assert cells["(real)", "counting(order=1)"].error == "counting needs 2 sentences"
     assert cells["one", "counting(order=1)"].estimate is not None
+
+
+@dataclass
+class JointCounting(CountingMetric):
+    """Counts the sentences of all generators together."""
+
+    def prepare_jointly(self, real: Corpus, generated: Sequence[Corpus], *, seed: int) -> int:
+        self.calls.append("prepare_jointly")
+        return sum(map(len, generated))
+
+    def statistics(self, state: int, generated: Corpus, *, seed: int) -> tuple[int, int]:
+        return state, state
+
+
+def test_a_joint_metric_sees_all_generators_and_is_computed_again_with_another(tmp_path: Path) -> None:
+    metric = JointCounting()
+
+    def run(tasks: list[Task]) -> dict[tuple[str, str], Estimate | None]:
+        metric.calls.clear()
+        cells = measure_cells([metric], tasks, seed=0, store=EstimateStore(tmp_path), strict=True, version="1")
+        return {key: cell.estimate for key, cell in cells.items()}
+
+    alone = run(TASKS[:1])["one", "counting(order=1)"]
+    assert alone is not None
+    assert alone.value == 2
+    both = run(TASKS)["one", "counting(order=1)"]
+    assert both is not None
+    assert both.value == 4
+    assert metric.calls.count("prepare_jointly") == 1
+    assert "prepare" not in metric.calls
+    run(TASKS[::-1])
+    assert metric.calls == []
+
+
+def test_columns_decide_for_metrics_that_read_them_only(tmp_path: Path) -> None:
+    metric = CountingMetric()
+
+    def run(column: float, reads: bool) -> None:
+        metric.calls.clear()
+        real = replace(CORPORA["real"], columns={"features": np.full(3, column)})
+        tasks = [Task("one", CORPORA["one"], real)]
+        chosen = ColumnCounting(calls=metric.calls) if reads else metric
+        measure_cells([chosen], tasks, seed=0, store=EstimateStore(tmp_path), strict=True, version="1")
+
+    @dataclass
+    class ColumnCounting(CountingMetric):
+        reads_columns = True
+
+    run(0.0, reads=False)
+    run(1.0, reads=False)
+    assert metric.calls == []
+    run(0.0, reads=True)
+    assert metric.calls.count("statistics") == 1
+    run(1.0, reads=True)
+    assert metric.calls.count("statistics") == 1
+    run(1.0, reads=True)
+    assert metric.calls == []
+
+
+def test_what_is_missing_raises_where_it_was_asked_for_and_is_said_elsewhere() -> None:
+    @dataclass
+    class Wanting(CountingMetric):
+        def statistics(self, state: int, generated: Corpus, *, seed: int) -> tuple[int, int]:
+            raise UnavailableError("there are no ratings")
+
+    cells = measure_cells([Wanting()], TASKS, seed=0, store=EstimateStore(None), strict=False, version="1")
+    assert cells["one", "counting(order=1)"].error == "there are no ratings"
+    with pytest.raises(UnavailableError, match="one: there are no ratings"):
+        measure_cells([Wanting()], TASKS, seed=0, store=EstimateStore(None), strict=True, version="1")
+
+
+def test_beyond_its_limit_a_metric_says_so_instead_of_running() -> None:
+    metrics, calls = make_metrics()
+    limits = {metric.name: 2 for metric in metrics}
+    cells = measure_cells(metrics, TASKS, seed=0, store=EstimateStore(None), strict=False, version="1", limits=limits)
+    assert calls == []
+    assert "for more than 2 (3 here)" in str(cells["one", "counting(order=1)"].error)

@@ -1,4 +1,4 @@
-"""The comparison: every metric for every generator, the differences between pairs, the ranks and the findings."""
+"""The comparison: every metric for every generator, the differences between pairs, ranks, findings, explanations."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from textassay.comparison.explanation import Explanation
 from textassay.estimate import Better, Estimate
 from textassay.inspection.finding import HELDOUT, REAL, Finding
 
@@ -95,6 +96,7 @@ class Comparison:
     warnings: tuple[str, ...]
     level: float
     seed: int
+    explanations: tuple[Explanation, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line: all the numbers are what `to_frame` is for."""
@@ -121,6 +123,7 @@ class Comparison:
             "ranks": [asdict(rank) for rank in self.ranks],
             "findings": [finding.to_dict() for finding in self.findings],
             "warnings": list(self.warnings),
+            "explanations": [explanation.to_dict() for explanation in self.explanations],
         }
 
     @classmethod
@@ -138,6 +141,7 @@ class Comparison:
             warnings=tuple(data["warnings"]),
             level=data["level"],
             seed=data["seed"],
+            explanations=tuple(Explanation.from_dict(explanation) for explanation in data.get("explanations", ())),
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -1,15 +1,15 @@
 """The cells of a comparison: metrics times corpora, each computed once, kept, and found again."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
-from textassay.errors import TooFewSentencesError
+from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.metric.base import Metric
+from textassay.metric.base import ColumnMetric, JointMetric, Metric
 
 __all__ = ["Cell", "Progress", "Task", "measure_cells"]
 
@@ -46,11 +46,13 @@ def measure_cells(
     store: EstimateStore,
     strict: bool,
     version: str,
+    limits: Mapping[str, int] | None = None,
     progress: Progress | None = None,
 ) -> dict[tuple[str, str], Cell]:
     """Return the cell of every (task name, metric name).
 
-    Metrics that share statistics are computed together, and the real side of each is prepared once a real corpus.
+    Metrics that share statistics are computed together, and the real side of each is prepared once a real corpus; a
+    `JointMetric` then sees all generated corpora that are measured against it.
 
     Parameters
     ----------
@@ -61,9 +63,12 @@ def measure_cells(
     store
         Where estimates are looked up and kept.
     strict
-        Whether too few sentences for a metric raise, where the task was asked for; otherwise the cell says so.
+        Whether too few sentences for a metric, or something it needs and does not have, raise, where the task was asked
+        for; otherwise the cell says so.
     version
         Of the software, part of what an estimate is kept under.
+    limits
+        Metric name to the largest number of sentences a side for which it is computed; the cells of more say so.
     progress
         Called with a label, the number of steps done and their total.
 
@@ -71,6 +76,8 @@ def measure_cells(
     ------
     TooFewSentencesError
         If `strict` and a metric needs more sentences than a corpus has.
+    UnavailableError
+        If `strict` and a metric needs something that a corpus does not come with.
     """
     families = [list(family) for _, family in groupby(sorted(metrics, key=_family), key=_family)]
     families.sort(key=lambda family: metrics.index(family[0]))
@@ -82,8 +89,12 @@ def measure_cells(
         for task in tasks:
             if progress is not None:
                 progress(f"{family[0].name.split('(')[0]} of {task.name}", done, total)
-            for metric, cell in _measure_family(family, task, states, seed, store, strict, version):
-                cells[task.name, metric.name] = cell
+            too_large = _too_large(family[0], task, limits or {})
+            if too_large is not None:
+                cells.update({(task.name, metric.name): Cell(None, too_large) for metric in family})
+            else:
+                run = _Run(tasks, states, seed, store, strict, version)
+                cells.update({(task.name, metric.name): cell for metric, cell in _measure_family(family, task, run)})
             done += 1
     if progress is not None:
         progress("done", total, total)
@@ -94,23 +105,63 @@ def _family(metric: Metric) -> str:
     return repr(metric.shares)
 
 
-def _measure_family(
-    family: Sequence[Metric],
-    task: Task,
-    states: dict[str, object],
-    seed: int,
-    store: EstimateStore,
-    strict: bool,
-    version: str,
-) -> Iterator[tuple[Metric, Cell]]:
-    """Yield the cells of metrics that share statistics; `states` keeps what was prepared for each real corpus."""
-    keys = {
-        metric.name: estimate_key(
-            metric.name, metric.level, task.generated.fingerprint, task.real.fingerprint, seed, version
+def _too_large(metric: Metric, task: Task, limits: Mapping[str, int]) -> str | None:
+    limit = limits.get(metric.name)
+    n = max(len(task.generated), len(task.real))
+    if limit is None or n <= limit:
+        return None
+    family = metric.name.split("(")[0]
+    return f"{family} compares every sentence with every other: for more than {limit} ({n} here) name it in --metrics"
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What all cells of one family of metrics share; `states` keeps what was prepared for each real corpus."""
+
+    tasks: Sequence[Task]
+    states: dict[str, object]
+    seed: int
+    store: EstimateStore
+    strict: bool
+    version: str
+
+    def beside(self, task: Task) -> list[Corpus]:
+        """Return all corpora that are measured against the real corpus of `task`, each once, by content."""
+        found = {other.generated.fingerprint: other.generated for other in self.tasks if _same_real(other, task)}
+        return [found[fingerprint] for fingerprint in sorted(found)]
+
+
+def _same_real(first: Task, second: Task) -> bool:
+    return first.real.fingerprint == second.real.fingerprint
+
+
+def _key(metric: Metric, task: Task, run: _Run) -> str:
+    """Return what an estimate is kept under: all that can change it."""
+    parts = [metric.name, metric.level, repr(metric.shares), run.seed, run.version]
+    corpora = [task.generated, task.real]
+    if isinstance(metric, JointMetric):
+        corpora += run.beside(task)
+    for corpus in corpora:
+        reads = isinstance(metric, ColumnMetric) and metric.reads_columns
+        parts += [corpus.fingerprint, corpus.columns_fingerprint if reads else ""]
+    return estimate_key(*parts)
+
+
+def _prepare(metric: Metric, task: Task, run: _Run) -> object:
+    state = task.real.fingerprint
+    if state not in run.states:
+        run.states[state] = (
+            metric.prepare_jointly(task.real, run.beside(task), seed=run.seed)
+            if isinstance(metric, JointMetric)
+            else metric.prepare(task.real)
         )
-        for metric in family
-    }
-    kept = {metric.name: store.load(keys[metric.name]) for metric in family}
+    return run.states[state]
+
+
+def _measure_family(family: Sequence[Metric], task: Task, run: _Run) -> Iterator[tuple[Metric, Cell]]:
+    """Yield the cells of metrics that share statistics."""
+    keys = {metric.name: _key(metric, task, run) for metric in family}
+    kept = {metric.name: run.store.load(keys[metric.name]) for metric in family}
     statistics = None
     for metric in family:
         found = kept[metric.name]
@@ -121,15 +172,13 @@ def _measure_family(
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 if statistics is None:
-                    if task.real.fingerprint not in states:
-                        states[task.real.fingerprint] = metric.prepare(task.real)
-                    statistics = metric.statistics(states[task.real.fingerprint], task.generated, seed=seed)
+                    statistics = metric.statistics(_prepare(metric, task, run), task.generated, seed=run.seed)
                 estimate = metric.estimate(statistics)
-        except TooFewSentencesError as error:
-            if strict and task.asked:
-                raise TooFewSentencesError(f"{task.name}: {error}") from None
+        except (TooFewSentencesError, UnavailableError) as error:
+            if run.strict and task.asked:
+                raise type(error)(f"{task.name}: {error}") from None
             yield metric, Cell(None, str(error))
             continue
         messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-        store.save(keys[metric.name], estimate, messages)
+        run.store.save(keys[metric.name], estimate, messages)
         yield metric, Cell(estimate, None, messages)

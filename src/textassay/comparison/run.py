@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from textassay.comparison.columns import SideColumns, attach_columns
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, RealText, Result
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
@@ -24,12 +26,15 @@ from textassay.corpus.normalization import truncate
 from textassay.corpus.reader import TextFile, as_texts
 from textassay.corpus.split import halves
 from textassay.corpus.tokenizer import Tokenizer
+from textassay.embedding.base import Encoder
+from textassay.embedding.store import feature_store
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 from textassay.execution import default_workers
+from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
 from textassay.inspection.inspection import inspect
-from textassay.metric.base import Metric, check_range
-from textassay.metric.catalog import parse_metrics
+from textassay.metric.base import Effort, Metric, check_range
+from textassay.metric.catalog import default_metrics, limits_of, parse_metrics
 from textassay.seeding import stream
 
 __all__ = ["compare", "make_corpora"]
@@ -49,10 +54,17 @@ def compare(
     lowercase: bool = False,
     normalize: bool = False,
     max_tokens: int | None = None,
+    features: Mapping[str, npt.ArrayLike] | None = None,
+    log_probs: SideColumns | None = None,
+    ratings: SideColumns | None = None,
+    encoder: str | Encoder | None = None,
+    effort: Effort = "default",
+    paper: bool = False,
     folds: int = 5,
     level: float = 0.95,
     seed: int = 0,
     workers: int | None = None,
+    device: str = "auto",
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -69,10 +81,20 @@ def compare(
     train
         The sentences the generators were trained on, to find memorised ones.
     metrics
-        Names such as ``dd`` or ``bleu(order=4)``; all of `DEFAULT_METRICS` where none is given.
+        Names such as ``dd`` or ``bleu(order=4)``; where none is given, `DEFAULT_METRICS` and those that need `train`,
+        `log_probs` or `ratings`, where these are given.
     tokenizer, lowercase, normalize, max_tokens
         What is done to all texts alike before they are measured: `normalize`, then lower case, then the tokeniser,
         then cutting sentences after `max_tokens` tokens.
+    features, log_probs, ratings
+        What comes with the sentences; see `textassay.comparison.columns.attach_columns`.
+    encoder
+        Of the embedding metrics: a name, the folder of a sentence-transformers model, or an `Encoder`; by default
+        ``given`` where there are `features`, else ``lsa``.
+    effort
+        ``quick``, ``default`` or ``max``: how long metrics may work for precision.
+    paper
+        Whether dd follows the paper to the letter: its network, one split, threshold one half.
     folds
         Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
@@ -81,6 +103,8 @@ def compare(
         At least 0; the same seed gives the same numbers with any number of workers.
     workers
         Threads; all processors where None.
+    device
+        Where networks run: ``auto`` (a GPU where there is one), ``cpu``, or PyTorch's name, such as ``cuda:1``.
     out
         Folder in which estimates are kept, so that the same call resumes and another generator or metric is added
         without computing the rest again.
@@ -90,7 +114,7 @@ def compare(
     Raises
     ------
     InputError
-        If a text is empty or too short, or a generator's text is the real text itself.
+        If a text is empty or too short, a generator's text is the real text itself, or an array does not fit.
     OptionError
         If a setting is unknown or out of range.
     """
@@ -98,7 +122,6 @@ def compare(
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
-    chosen = parse_metrics(metrics, level=level, folds=folds)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
     corpora = make_corpora(
         {name: source for name, source in texts.items() if source is not None},
@@ -107,6 +130,16 @@ def compare(
         normalize=normalize,
         max_tokens=max_tokens,
     )
+    corpora = attach_columns(corpora, generated, features=features, log_probs=log_probs, ratings=ratings)
+    given = {"train": train, "log-probs": log_probs, "ratings": ratings}
+    chosen = parse_metrics(
+        default_metrics(name for name, value in given.items() if value is not None) if metrics is None else metrics,
+        level=level,
+        effort=effort,
+        encoder=encoder or ("given" if features else "lsa"),
+        train=corpora.get(TRAIN),
+        **({"discriminator": "cnn-paper", "folds": 1, "threshold": "half"} if paper else {"folds": folds}),
+    )
     real_corpus, heldout = corpora[FLOOR], corpora.get(HELDOUT)
     rows = {name: corpora[name] for name in generated}
     others = {} if heldout is None else {HELDOUT: heldout}
@@ -114,14 +147,20 @@ def compare(
     findings = inspect(real_corpus, rows, train=corpora.get(TRAIN), heldout=heldout)
     tasks = _tasks(real_corpus, {**others, **rows}, seed)
     version = installed_version("textassay")
-    with use_workers(default_workers() if workers is None else workers):
+    kept = None if out is None else Path(out)
+    with (
+        use_workers(default_workers() if workers is None else workers),
+        use_device(device),
+        feature_store(None if kept is None else kept / "features"),
+    ):
         cells = measure_cells(
             chosen,
             tasks,
             seed=seed,
-            store=EstimateStore(None if out is None else Path(out) / "estimates"),
+            store=EstimateStore(None if kept is None else kept / "estimates"),
             strict=metrics is not None,
             version=version,
+            limits={} if metrics is not None else limits_of(chosen),
             progress=progress,
         )
     sizes = {task.name.removesuffix(_MATCHED): len(task.generated) for task in tasks if task.name.endswith(_MATCHED)}

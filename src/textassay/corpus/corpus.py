@@ -39,6 +39,9 @@ class Corpus:
         Name of the tokeniser (and of what was done before it), as it stands in signatures.
     groups
         Group number of each sentence, shape (N,), or none: sentences of a group are never split.
+    columns
+        What else is known of each sentence, name to array, shapes (N, ...), float, read-only: ``features``, or under
+        ``log_probs/NAME`` and ``ratings/NAME`` what belongs to the comparison with generator NAME.
     """
 
     tokens: npt.NDArray[np.int32]
@@ -47,12 +50,16 @@ class Corpus:
     texts: Sequence[str]
     tokenizer: str = field(kw_only=True)
     groups: npt.NDArray[np.int64] | None = field(kw_only=True, default=None)
+    columns: Mapping[str, npt.NDArray[np.floating[Any]]] = field(kw_only=True, default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.offsets) != len(self.texts) + 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.tokens):
             raise InputError("offsets do not fit texts and tokens")
         if self.groups is not None and len(self.groups) != len(self.texts):
             raise InputError(f"groups must have one number a sentence: {len(self.texts)}, got {len(self.groups)}")
+        for name, column in self.columns.items():
+            if len(column) != len(self.texts):
+                raise InputError(f"{name} must have one row a sentence: {len(self.texts)}, got {len(column)}")
         self._protect()
 
     def _protect(self) -> None:
@@ -60,9 +67,8 @@ class Corpus:
         for name, dtype in (("tokens", np.int32), ("offsets", np.int64), ("groups", np.int64)):
             array = getattr(self, name)
             if array is not None:
-                view = np.asarray(array, dtype=dtype).view()
-                view.flags.writeable = False
-                object.__setattr__(self, name, view)
+                object.__setattr__(self, name, _read_only(np.asarray(array, dtype=dtype)))
+        object.__setattr__(self, "columns", {name: _read_only(column) for name, column in self.columns.items()})
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
@@ -95,6 +101,7 @@ class Corpus:
         """Return the sentences of all `corpora`, at least one, in order.
 
         They must share vocabulary and tokeniser. Group numbers stay as they are: equal numbers mean the same group.
+        Columns that all of them have stay.
         """
         if not corpora:
             raise EmptyCorpusError("no corpus to concatenate")
@@ -113,6 +120,11 @@ class Corpus:
             tuple(text for corpus in corpora for text in corpus.texts),
             tokenizer=first.tokenizer,
             groups=np.concatenate(groups) if groups else None,
+            columns={
+                name: np.concatenate([corpus.columns[name] for corpus in corpora])
+                for name in first.columns
+                if all(name in corpus.columns for corpus in corpora)
+            },
         )
 
     def __len__(self) -> int:
@@ -130,7 +142,7 @@ class Corpus:
     def fingerprint(self) -> str:
         """Hash of texts, tokens, groups and tokeniser, in order: equal for equal content, 32 hexadecimal digits.
 
-        The same in every process; which other corpora share the vocabulary does not matter.
+        The same in every process; which other corpora share the vocabulary does not matter, nor do columns.
         """
         digest = hashlib.blake2b(self.tokenizer.encode(), digest_size=16)
         digest.update(self.offsets.tobytes())
@@ -142,6 +154,17 @@ class Corpus:
             digest.update("".join(block).encode("utf-8", "surrogatepass"))
         if self.groups is not None:
             digest.update(self.groups.tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def columns_fingerprint(self) -> str:
+        """Hash of all columns, in order of their names; empty where there are none."""
+        if not self.columns:
+            return ""
+        digest = hashlib.blake2b(digest_size=16)
+        for name, column in sorted(self.columns.items()):
+            digest.update(f"{name} {column.dtype} {column.shape} ".encode())
+            digest.update(np.ascontiguousarray(column).tobytes())
         return digest.hexdigest()
 
     @property
@@ -184,12 +207,19 @@ class Corpus:
             tuple(map(self.texts.__getitem__, indices.tolist())),
             tokenizer=self.tokenizer,
             groups=None if self.groups is None else self.groups[indices],
+            columns={name: column[indices] for name, column in self.columns.items()},
         )
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "Corpus":
         """Return the corpus with the ids of `vocabulary`; tokens that are not in it become ``<unk>``."""
         table = vocabulary.encode(self.vocabulary.tokens)
         return replace(self, tokens=table[self.tokens], vocabulary=vocabulary)
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 def corpora_from_texts(

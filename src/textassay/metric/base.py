@@ -1,15 +1,27 @@
 """What a metric is, and the parts every metric file uses."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Better, Estimate, Signature
 
-__all__ = ["Metric", "check_corpora", "check_level", "check_range", "make_signature", "measure"]
+__all__ = [
+    "ColumnMetric",
+    "Effort",
+    "JointMetric",
+    "Metric",
+    "check_corpora",
+    "check_level",
+    "check_range",
+    "make_signature",
+    "measure",
+]
+
+Effort = Literal["quick", "default", "max"]
 
 
 class Metric(Protocol):
@@ -50,6 +62,39 @@ class Metric(Protocol):
 
     def estimate(self, statistics: Any) -> Estimate:
         """Return the number with its interval."""
+        ...
+
+
+@runtime_checkable
+class JointMetric(Metric, Protocol):
+    """A metric that looks at all generators of a comparison together, such as one clustering for all.
+
+    Its `statistics` takes the state of `prepare_jointly`, where the generated corpus is among those given there, or
+    that of `prepare`, and then looks at the one generated corpus alone.
+    """
+
+    def prepare_jointly(self, real: Corpus, generated: Sequence[Corpus], *, seed: int) -> Any:
+        """Return what depends on the real text and on all generated corpora that are measured against it.
+
+        Parameters
+        ----------
+        real
+            The real text.
+        generated
+            All of them, each once, in an order that does not depend on that of the comparison.
+        seed
+            As for `statistics`.
+        """
+        ...
+
+
+@runtime_checkable
+class ColumnMetric(Metric, Protocol):
+    """A metric that may look at `Corpus.columns`; estimates are kept under a hash of those, too."""
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether it does, with its present settings."""
         ...
 
 

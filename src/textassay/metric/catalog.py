@@ -17,10 +17,19 @@ from textassay.metric.length import Length
 from textassay.metric.self_bleu import SelfBleu
 from textassay.metric.vocabulary import UnseenVocabulary
 
-__all__ = ["CATALOG", "DEFAULT_METRICS", "Entry", "parse_metric", "parse_metrics", "split_names"]
+__all__ = [
+    "CATALOG",
+    "DEFAULT_METRICS",
+    "Entry",
+    "default_metrics",
+    "limits_of",
+    "parse_metric",
+    "parse_metrics",
+    "split_names",
+]
 
 # Settings of a whole comparison, not of one metric: not part of a metric's name.
-_SHARED_SETTINGS = ("level",)
+_SHARED_SETTINGS = ("effort", "level", "train")
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,11 @@ class Entry:
         Whether the expected value changes with the number of sentences.
     exact_under_reordering
         Whether the order of sentences leaves the value exactly as it is; else only in distribution.
+    needs
+        What it needs beside real and generated text (an option of ``compare``), such as ``train``; it joins the default
+        set where that is given.
+    most
+        Sentences a side up to which it belongs to the default set; any number where none.
     """
 
     make: type[Any]
@@ -53,6 +67,8 @@ class Entry:
     looks_at_real: bool
     size_sensitive: bool
     exact_under_reordering: bool
+    needs: tuple[str, ...] = ()
+    most: int | None = None
 
 
 CATALOG: Mapping[str, Entry] = {
@@ -129,6 +145,18 @@ DEFAULT_METRICS = (
 )
 
 _PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+def default_metrics(given: Iterable[str] = ()) -> list[str]:
+    """Return `DEFAULT_METRICS` and the metrics that need nothing but what is `given`, such as ``train``."""
+    given = set(given)
+    return [*DEFAULT_METRICS, *(name for name, entry in CATALOG.items() if entry.needs and given >= set(entry.needs))]
+
+
+def limits_of(metrics: Iterable[Metric]) -> dict[str, int]:
+    """Return, for the metrics that have one, the number of sentences a side up to which they are computed unasked."""
+    limits = {metric.name: CATALOG[metric.name.split("(")[0]].most for metric in metrics}
+    return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 def split_names(text: str) -> list[str]:

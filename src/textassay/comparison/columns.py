@@ -1,0 +1,97 @@
+"""What comes with the sentences of a comparison: features, log-probabilities, ratings; checked, then attached."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.comparison.comparison import FLOOR, HELDOUT
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.given import FEATURES
+from textassay.errors import InputError, OptionError, unknown_name
+
+__all__ = ["LOG_PROBS", "RATINGS", "REAL_NAMES", "SideColumns", "attach_columns"]
+
+SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of real sentences, of its own)
+
+REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT}  # what features of real text are given under
+LOG_PROBS, RATINGS = "log_probs", "ratings"
+
+
+def attach_columns(
+    corpora: Mapping[str, Corpus],
+    generators: Iterable[str],
+    *,
+    features: Mapping[str, npt.ArrayLike] | None = None,
+    log_probs: SideColumns | None = None,
+    ratings: SideColumns | None = None,
+) -> dict[str, Corpus]:
+    """Return the corpora with their columns.
+
+    Parameters
+    ----------
+    corpora
+        By name, real text under ``(real)`` and ``(real-heldout)``.
+    generators
+        Which of them are generators.
+    features
+        Vectors of sentences, shapes (N, d), under ``real``, ``real-heldout`` and the generators' names; all or none.
+    log_probs
+        Generator to its log-probabilities (nats) of all real and of all its own sentences, shapes (n_real,), (N,).
+    ratings
+        Generator to people's mean ratings of the same sentences; any scale, higher is more like real text.
+
+    Raises
+    ------
+    InputError
+        If an array has the wrong shape or holds NaN or infinity.
+    OptionError
+        If a name is unknown.
+    """
+    generators = list(generators)
+    columns: dict[str, dict[str, npt.NDArray[np.floating[Any]]]] = {name: {} for name in corpora}
+    if features:
+        aliases = {REAL_NAMES.get(name, name): name for name in features}
+        wanted = {name: name for name in generators} | {
+            row: alias for alias, row in REAL_NAMES.items() if row in corpora
+        }
+        for name in aliases.keys() - wanted.keys():
+            raise unknown_name("name in features", aliases[name], wanted.values())
+        for row, name in wanted.items():
+            if row not in aliases:
+                raise OptionError(f"features of {name} are missing: give --features {name}=FILE.npy too")
+            columns[row][FEATURES] = _checked(features[name], f"features of {name}", len(corpora[row]), n_axes=2)
+        widths = {name: columns[row][FEATURES].shape[1] for row, name in wanted.items()}
+        if len(set(widths.values())) > 1:
+            listed = ", ".join(f"{name} {width}" for name, width in widths.items())
+            raise InputError(f"features must have one width, got {listed}")
+    for kind, given in ((LOG_PROBS, log_probs or {}), (RATINGS, ratings or {})):
+        for name, (of_real, of_generated) in given.items():
+            if name not in generators:
+                raise unknown_name(f"generator in {kind}", name, generators)
+            for row, values, side in ((FLOOR, of_real, "real"), (name, of_generated, "generated")):
+                what = f"{kind.replace('_', '-')} of {name}, {side} side"
+                columns[row][f"{kind}/{name}"] = _checked(values, what, len(corpora[row]), n_axes=1)
+    return {
+        name: replace(corpus, columns=columns[name]) if columns[name] else corpus for name, corpus in corpora.items()
+    }
+
+
+def _checked(values: npt.ArrayLike, what: str, n: int, *, n_axes: int) -> npt.NDArray[np.floating[Any]]:
+    """Return `values` as floats, one row for each of `n` sentences."""
+    array = np.asarray(values)
+    if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
+        raise InputError(f"{what} must be numbers, got {array.dtype}")
+    if array.ndim != n_axes or 0 in array.shape[1:]:
+        shape = f"({n}, d)" if n_axes == 2 else f"({n},)"
+        raise InputError(f"{what} must have shape {shape}, got {array.shape}")
+    if len(array) != n:
+        raise InputError(f"{what} must have one row a sentence: {n}, got {len(array)}")
+    array = array.astype(np.float64 if array.dtype.itemsize > 4 or array.dtype.kind != "f" else np.float32)
+    wrong = np.flatnonzero(~np.isfinite(array).reshape(n, -1).all(axis=1))
+    if len(wrong):
+        kind = "NaN" if np.isnan(array[wrong[0]]).any() else "infinity"
+        raise InputError(f"{what} must be finite numbers, row {wrong[0] + 1} holds {kind} ({len(wrong)} such rows)")
+    return array

@@ -1,0 +1,144 @@
+"""What gives a generator away: the parts of an explanation, ready to be kept and shown."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["CurvePoint", "Example", "Explanation", "Giveaway", "LengthBin", "PositionBin"]
+
+
+@dataclass(frozen=True)
+class Giveaway:
+    """An n-gram that stands in more sentences of one side than of the other.
+
+    Attributes
+    ----------
+    ngram
+        Its tokens with a space between; ``<sos>`` and ``<eos>`` are the ends of a sentence.
+    order
+        Number of tokens.
+    n_real, n_generated
+        Sentences in which it stands.
+    share_real, share_generated
+        The same as fractions of the sentences of each side.
+    p_adjusted
+        Of the difference, adjusted for all n-grams that were tested.
+    """
+
+    ngram: str
+    order: int
+    n_real: int
+    n_generated: int
+    share_real: float
+    share_generated: float
+    p_adjusted: float
+
+
+@dataclass(frozen=True)
+class LengthBin:
+    """dd among the sentences of `shortest` to `longest` tokens; value and interval are None where they are too few."""
+
+    shortest: int
+    longest: int
+    n_real: int
+    n_generated: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class PositionBin:
+    """Where in a sentence the decision falls: `begin` to `end` as fractions of its length.
+
+    `evidence_real` and `evidence_generated` are the mean log-odds of being real (nats a sentence) that the tokens there
+    add, in real and in generated sentences; their difference is what this part of the sentence gives away.
+    """
+
+    begin: float
+    end: float
+    evidence_real: float
+    evidence_generated: float
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """dd with `n_real` real and `n_generated` generated sentences."""
+
+    n_real: int
+    n_generated: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence and its probability of being real."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What gives one generator away.
+
+    Attributes
+    ----------
+    generator
+        Whose text.
+    value
+        dd of the classifier that explains.
+    more_generated, more_real
+        n-grams that stand more often in generated, and in real, sentences; the most telling first.
+    n_tested
+        n-grams that were tested.
+    level
+        Of intervals; 1 - level is the rate of false discoveries among the n-grams.
+    lengths, positions
+        Where the decision falls.
+    most_generated, most_lifelike, mistaken
+        The generated sentences that look most generated, those that look most real, and the real ones that look most
+        generated, each with its score; each text once.
+    curve
+        dd at growing sample sizes, the last at full size.
+    rising
+        Whether more sentences would still raise dd: True, False (it has levelled off), or None (cannot be said).
+    """
+
+    generator: str
+    value: float
+    more_generated: tuple[Giveaway, ...]
+    more_real: tuple[Giveaway, ...]
+    n_tested: int
+    level: float
+    lengths: tuple[LengthBin, ...]
+    positions: tuple[PositionBin, ...]
+    most_generated: tuple[Example, ...]
+    most_lifelike: tuple[Example, ...]
+    mistaken: tuple[Example, ...]
+    curve: tuple[CurvePoint, ...]
+    rising: bool | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Explanation":
+        """Return the explanation that `to_dict` gave as `data`."""
+        parts = {
+            "more_generated": Giveaway,
+            "more_real": Giveaway,
+            "lengths": LengthBin,
+            "positions": PositionBin,
+            "most_generated": Example,
+            "most_lifelike": Example,
+            "mistaken": Example,
+            "curve": CurvePoint,
+        }
+        fields: dict[str, Any] = {
+            key: tuple(parts[key](**part) for part in value) if key in parts else value for key, value in data.items()
+        }
+        return cls(**fields)

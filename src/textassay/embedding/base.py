@@ -1,0 +1,59 @@
+"""What an encoder is: sentences in, vectors out; what it learns, it learns from real text alone.
+
+An encoder that was fitted on generated text, too, would see that text through its own eyes.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+
+__all__ = ["Encoder", "FittedEncoder"]
+
+FloatArray = npt.NDArray[np.floating[Any]]
+
+
+class FittedEncoder(Protocol):
+    """Turns sentences into vectors; nothing is learnt any more."""
+
+    @property
+    def key(self) -> str:
+        """Content hash: encoders with equal keys give equal vectors."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What stands in signatures: ``encoder`` (name and short hash), and what else can change the vectors."""
+        ...
+
+    def encode(self, corpus: Corpus) -> FloatArray:
+        """Return one vector a sentence, shape (N, d), float32 or float64, finite.
+
+        Raises
+        ------
+        UnavailableError
+            If the corpus does not come with what the encoder needs.
+        """
+        ...
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Makes a `FittedEncoder` from real text."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from encoders with other settings, such as ``lsa`` or the path of a model."""
+        ...
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether vectors come from `Corpus.columns` instead of the text."""
+        ...
+
+    def fit(self, real: Corpus) -> FittedEncoder:
+        """Return the encoder fitted to real text, at least one sentence; deterministic."""
+        ...
