@@ -11,9 +11,11 @@ from scipy.stats import rankdata
 from textassay.discriminator.base import balanced_cross_entropy
 from textassay.discriminator.cross_fitting import CrossFit
 
-__all__ = ["FoldScore", "score_folds", "spread_between_classifiers"]
+__all__ = ["FoldScore", "roc_points", "score_folds", "spread_between_classifiers"]
 
 FloatArray = npt.NDArray[np.float64]
+
+N_ROC_POINTS = 101
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,30 @@ def score_folds(fit: CrossFit) -> list[FoldScore]:
             )
         )
     return scored
+
+
+def roc_points(real: FloatArray, generated: FloatArray) -> list[list[float]]:
+    """Return the receiver operating characteristic of scores, real text being what is looked for.
+
+    Parameters
+    ----------
+    real, generated
+        Scores, shapes (n_real,) and (n_generated,); a sentence is called real from a threshold on.
+
+    Returns
+    -------
+    list
+        At most 101 exact points [share of generated called real, share of real called real] as the threshold falls,
+        from [0, 0] to [1, 1], at even steps along the curve.
+    """
+    scores = np.unique(np.concatenate([real, generated]))[::-1]
+    shares = np.stack(
+        [1 - np.searchsorted(np.sort(side), scores, side="left") / len(side) for side in (generated, real)], axis=1
+    )  # (n_scores, 2)
+    shares = np.concatenate([np.zeros((1, 2)), shares])
+    steps = np.searchsorted(shares.sum(axis=1), np.linspace(0, 2, N_ROC_POINTS) - 1e-9)
+    points: list[list[float]] = shares[np.unique(np.minimum(steps, len(shares) - 1))].tolist()
+    return points
 
 
 def spread_between_classifiers(fits: Sequence[Sequence[FoldScore]]) -> float | None:

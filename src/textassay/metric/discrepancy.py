@@ -29,7 +29,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.cross_fitting import CrossFit, ThresholdRule, cross_fit
-from textassay.discriminator.fold_scores import FoldScore, score_folds, spread_between_classifiers
+from textassay.discriminator.fold_scores import FoldScore, roc_points, score_folds, spread_between_classifiers
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import OptionError, unknown_name
 from textassay.estimate import Better, Estimate, Evidence, Interval
@@ -94,7 +94,7 @@ def dd(
         (permutation of the scores of fold 0), `dd_distinct_texts` (every text weighs once a side), `se_sampling`
         (which sentences were tested), `sd_classifiers` (between the classifiers of folds), `sd_seeds` (between
         repeats) and `se_total` (as if those were independent of the first, so rather too large), `fold_values`,
-        `thresholds`, `chosen`, `dd_validation`, `auc`, `cross_entropy`, `score_histogram` and others. Evidence:
+        `thresholds`, `chosen`, `dd_validation`, `auc`, `cross_entropy`, `roc`, `score_histogram` and others. Evidence:
         whether a sentence was judged rightly (with groups, a term a group), spread around the mean by the root of
         the variance factor, and its probability of being real.
 
@@ -340,6 +340,7 @@ class DistributionalDiscrepancy:
             "mean_score_generated": float(judged[1].mean()),
             "auc": float(np.mean([fold.auc for fold in folds])),
             "cross_entropy": float(np.mean([fold.cross_entropy for fold in folds])),
+            "roc": roc_points(*judged),
             "score_histogram": {
                 "edges": edges.tolist(),
                 "real": np.histogram(judged[0], edges)[0].tolist(),
