@@ -5,6 +5,7 @@ cores without copying a corpus. `workers` sets how many; joblib's own `parallel_
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import joblib
 
 from textassay.errors import OptionError
 
-__all__ = ["default_workers", "device", "device_name", "parallel_map", "workers"]
+__all__ = ["check_device", "default_workers", "device", "device_name", "parallel_map", "workers"]
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -39,6 +40,12 @@ def workers(n_workers: int) -> Iterator[None]:
         yield
 
 
+def check_device(name: str) -> None:
+    """Raise unless `name` can be a device's; whether there is one is seen where a network first runs."""
+    if re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", name) is None:
+        raise OptionError(f"device must be auto, cpu, cuda, cuda:N or mps, got '{name}'")
+
+
 @contextmanager
 def device(name: str) -> Iterator[None]:
     """Let networks run on the device `name` inside the ``with`` block.
@@ -48,6 +55,7 @@ def device(name: str) -> Iterator[None]:
     name
         ``auto`` (a GPU where there is one), ``cpu``, or what PyTorch calls a device, such as ``cuda:1``.
     """
+    check_device(name)
     token = _DEVICE.set(name)
     try:
         yield

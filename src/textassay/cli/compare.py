@@ -5,25 +5,29 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy.typing as npt
 from rich.console import Console
 
 from textassay.cli.options import REMEDY, Condition, check_sources, check_writable, parse_condition
 from textassay.cli.progress import show_progress
+from textassay.comparison.columns import SideColumns
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
-from textassay.comparison.run import compare
+from textassay.comparison.run import compare, metric_settings
+from textassay.corpus.columns import read_features, read_side_columns
 from textassay.corpus.reader import TextFile, read_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
-from textassay.execution import default_workers
-from textassay.metric.base import check_range
-from textassay.metric.catalog import parse_metric, parse_metrics, split_names
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.execution import check_device, default_workers
+from textassay.metric.base import Effort, check_range
+from textassay.metric.catalog import default_metrics, parse_metric, parse_metrics, split_names
 from textassay.report.document import write_report
 from textassay.report.text import render
 
 __all__ = ["CompareOptions", "run_compare"]
 
+_FOLDS = 5
 _OTHER_REAL = "give real text of another draw, or leave it out"
 _REMEDIES = {
     "--real-heldout": _OTHER_REAL,
@@ -40,20 +44,27 @@ class CompareOptions:
     generators: Mapping[str, str]
     real_heldout: str | None = None
     train: str | None = None
+    features: Mapping[str, Path] = field(default_factory=dict)
+    log_probs: Mapping[str, Path] = field(default_factory=dict)
+    ratings: Mapping[str, Path] = field(default_factory=dict)
     metrics: str | None = None
+    effort: str = "default"
+    encoder: str | None = None
+    paper: bool = False
     tokenizer: str = "whitespace"
     lowercase: bool = False
     normalize: bool = False
     max_tokens: int | None = None
     column: str | None = None
     group_column: str | None = None
-    folds: int = 5
+    folds: int | None = None
     level: float = 0.95
     seed: int = 0
+    workers: int | None = None
+    device: str = "auto"
     out: Path | None = None
     json: bool = False
     fail_if: Sequence[str] = field(default_factory=tuple)
-    workers: int | None = None
     quiet: bool = False
 
 
@@ -63,20 +74,28 @@ def run_compare(options: CompareOptions) -> int:
     conditions = _check(options, metrics)
     with show_progress(quiet=options.quiet) as progress:
         files = _read(options)
+        columns = _read_columns(options, files)
         comparison = compare(
             files[FLOOR],
             {name: files[name] for name in options.generators},
             real_heldout=files.get(HELDOUT),
             train=files.get("--train"),
+            features=columns.features,
+            log_probs=columns.log_probs,
+            ratings=columns.ratings,
             metrics=metrics,
+            effort=cast(Effort, options.effort),
+            encoder=options.encoder,
+            paper=options.paper,
             tokenizer=options.tokenizer,
             lowercase=options.lowercase,
             normalize=options.normalize,
             max_tokens=options.max_tokens,
-            folds=options.folds,
+            folds=_FOLDS if options.folds is None else options.folds,
             level=options.level,
             seed=options.seed,
             workers=options.workers,
+            device=options.device,
             out=options.out,
             progress=progress,
         )
@@ -94,15 +113,29 @@ def run_compare(options: CompareOptions) -> int:
 
 def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple[Condition, str]]:
     """Raise for whatever can be seen to be wrong before reading; return each condition with its canonical metric."""
-    check_range("--folds", options.folds, 1)
+    if options.paper and options.folds is not None:
+        raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
+    check_range("--folds", _FOLDS if options.folds is None else options.folds, 1)
     check_range("--seed", options.seed, 0)
     check_range("--max-tokens", 1 if options.max_tokens is None else options.max_tokens, 1)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
     check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
-    chosen = [metric.name for metric in parse_metrics(metrics, level=options.level, folds=options.folds)]
+    check_device(options.device)
+    _check_columns(options)
+    settings = metric_settings(
+        effort=options.effort,
+        encoder=options.encoder,
+        has_features=bool(options.features),
+        folds=_FOLDS if options.folds is None else options.folds,
+        level=options.level,
+        paper=options.paper,
+    )
+    given = {"train": options.train, "log-probs": options.log_probs, "ratings": options.ratings}
+    named_metrics = default_metrics(name for name, value in given.items() if value) if metrics is None else metrics
+    chosen = [metric.name for metric in parse_metrics(named_metrics, **settings)]
     conditions = []
     for condition in map(parse_condition, options.fail_if):
-        name = parse_metric(condition.metric, level=options.level, folds=options.folds).name
+        name = parse_metric(condition.metric, **settings).name
         if name not in chosen:
             raise OptionError(f"--fail-if '{condition}': {name} is not among the metrics, {', '.join(chosen)}")
         conditions.append((condition, name))
@@ -112,6 +145,41 @@ def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple
     if options.out is not None:
         check_writable(options.out)
     return conditions
+
+
+def _check_columns(options: CompareOptions) -> None:
+    """Raise where what ``--features``, ``--log-probs`` or ``--ratings`` name is not there, or not everything is."""
+    sides = {"real": options.real, "real-heldout": options.real_heldout}
+    rows = [name for name, source in sides.items() if source is not None] + list(options.generators)
+    for name in options.features:
+        if name not in rows:
+            raise unknown_name("name in --features", name, rows)
+    for name in rows if options.features else ():
+        if name not in options.features:
+            raise OptionError(f"--features of {name} are missing: give --features {name}=FILE.npy too")
+    for option, files in (("--log-probs", options.log_probs), ("--ratings", options.ratings)):
+        for name in files:
+            if name not in options.generators:
+                raise unknown_name(f"generator in {option}", name, options.generators)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What was read beside the texts; none where nothing was given."""
+
+    features: dict[str, npt.NDArray[Any]] | None
+    log_probs: SideColumns | None
+    ratings: SideColumns | None
+
+
+def _read_columns(options: CompareOptions, texts: Mapping[str, TextFile]) -> _Columns:
+    def sides(files: Mapping[str, Path]) -> SideColumns | None:
+        n_real = len(texts[FLOOR].texts)
+        read = {name: read_side_columns(path, n_real, len(texts[name].texts)) for name, path in files.items()}
+        return read or None
+
+    features = {name: read_features(path) for name, path in options.features.items()}
+    return _Columns(features or None, sides(options.log_probs), sides(options.ratings))
 
 
 def _read(options: CompareOptions) -> dict[str, TextFile]:

@@ -10,7 +10,7 @@ from textassay.errors import InputError, OptionError, unknown_name
 
 __all__ = ["read_config"]
 
-GENERATORS = "generators"
+NAMED_FILES = ("generators", "features", "log-probs", "ratings")
 
 
 def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[str]) -> dict[str, Any]:
@@ -19,8 +19,9 @@ def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[
     Parameters
     ----------
     path
-        The file: a mapping from option names without their dashes (``real-heldout``) to values; ``generators`` maps
-        names to files. Relative files are looked for from the working folder, as on the command line.
+        The file: a mapping from option names without their dashes (``real-heldout``) to values; ``generators``,
+        ``features``, ``log-probs`` and ``ratings`` map names to files. Relative files are looked for from the working
+        folder, as on the command line.
     options
         Option names without their dashes, to the parameters they set.
     repeatable
@@ -62,7 +63,7 @@ def _load(path: Path) -> Mapping[Any, Any]:
 
 
 def _value(path: Path, key: str, value: Any, *, may_repeat: bool) -> Any:
-    if key == GENERATORS and isinstance(value, Mapping):
+    if key in NAMED_FILES and isinstance(value, Mapping):
         return [f"{name}={source}" for name, source in value.items()]
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
         if key == "metrics":

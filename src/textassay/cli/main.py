@@ -18,6 +18,35 @@ from typing import Annotated, Any
 
 import typer
 
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Device,
+    Effort,
+    Encoder,
+    FailIf,
+    Features,
+    Folds,
+    Generators,
+    GroupColumn,
+    Heldout,
+    Json,
+    Level,
+    LogProbs,
+    Lowercase,
+    MaxTokens,
+    Metrics,
+    Normalize,
+    Out,
+    Paper,
+    Quiet,
+    Ratings,
+    Real,
+    Seed,
+    Tokenizer,
+    Train,
+    Workers,
+)
 from textassay.errors import TextassayError, unknown_name
 
 __all__ = ["app", "main"]
@@ -28,41 +57,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-def _load_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Make the settings of ``--config`` the defaults of the command."""
-    if path is not None and not context.resilient_parsing:
-        from textassay.cli.config import read_config
-
-        parameters = [parameter for parameter in context.command.params if parameter.name not in ("config", "help")]
-        names = {str(parameter.name).replace("_", "-"): str(parameter.name) for parameter in parameters}
-        repeatable = [str(parameter.name) for parameter in parameters if parameter.multiple or parameter.nargs == -1]
-        context.default_map = read_config(path, options=names, repeatable=repeatable)
-    return path
-
-
-Generators = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="NAME=GEN...", help="Generated text, with the name it goes by.", show_default=False),
-]
-Real = Annotated[str, typer.Option(metavar="FILE", help="Real text to compare with; '-' is standard input.")]
-Train = Annotated[
-    str | None, typer.Option(metavar="FILE", help="What the generators were trained on, to find memorised sentences.")
-]
-Tokenizer = Annotated[str, typer.Option(metavar="NAME", help="whitespace, words, chars or 13a.")]
-Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.")]
-Normalize = Annotated[bool, typer.Option(help="Repair case, quotes and glued punctuation in all texts alike.")]
-MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Cut all sentences after N tokens.")]
-Column = Annotated[str | None, typer.Option(metavar="NAME", help="Column of csv, tsv, json and parquet files.")]
-Json = Annotated[bool, typer.Option(help="Print one JSON document instead of tables.")]
-Quiet = Annotated[bool, typer.Option(help="No progress and no notes.")]
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.yaml", help="Options from a file; the command line wins.", is_eager=True, callback=_load_config
-    ),
-]
 
 
 @app.callback(invoke_without_command=True)
@@ -83,40 +77,38 @@ def _compare_command(
     *,
     generators: Generators = None,
     real: Real,
-    real_heldout: Annotated[
-        str | None, typer.Option(metavar="FILE", help="More real text: a second row of what real text scores.")
-    ] = None,
+    real_heldout: Heldout = None,
     train: Train = None,
-    metrics: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Such as 'dd,bleu(order=4)'; all of them by default.")
-    ] = None,
+    features: Features = None,
+    log_probs: LogProbs = None,
+    ratings: Ratings = None,
+    metrics: Metrics = None,
+    effort: Effort = "default",
+    encoder: Encoder = None,
+    paper: Paper = False,
     tokenizer: Tokenizer = "whitespace",
     lowercase: Lowercase = False,
     normalize: Normalize = False,
     max_tokens: MaxTokens = None,
     column: Column = None,
-    group_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column whose equal values are never split: a document, say.")
-    ] = None,
-    folds: Annotated[int, typer.Option(metavar="K", help="Folds of cross-fitting.")] = 5,
-    level: Annotated[float, typer.Option(metavar="L", help="Level of intervals and of significance.")] = 0.95,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same numbers.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the report here; again, it resumes and adds.")
-    ] = None,
+    group_column: GroupColumn = None,
+    folds: Folds = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    workers: Workers = None,
+    device: Device = "auto",
+    out: Out = None,
     json: Json = False,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(metavar="'dd>0.3'", help="Exit with 1 where it holds for a generator; may be repeated."),
-    ] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Threads; all processors by default.")] = None,
+    fail_if: FailIf = None,
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
     """Compare generated text with real text: how far, which is closer, and could that be luck."""
-    from textassay.cli.options import parse_generators
+    from textassay.cli.options import parse_files, parse_generators
 
     named = parse_generators(generators or [])
+    arrays = {"features": features, "log-probs": log_probs, "ratings": ratings}
+    files = {name: parse_files(f"--{name}", given or []) for name, given in arrays.items()}
     from textassay.cli.compare import CompareOptions, run_compare
 
     options = CompareOptions(
@@ -124,7 +116,13 @@ def _compare_command(
         generators=named,
         real_heldout=real_heldout,
         train=train,
+        features=files["features"],
+        log_probs=files["log-probs"],
+        ratings=files["ratings"],
         metrics=metrics,
+        effort=effort,
+        encoder=encoder,
+        paper=paper,
         tokenizer=tokenizer,
         lowercase=lowercase,
         normalize=normalize,
@@ -134,10 +132,11 @@ def _compare_command(
         folds=folds,
         level=level,
         seed=seed,
+        workers=workers,
+        device=device,
         out=out,
         json=json,
         fail_if=tuple(fail_if or ()),
-        workers=workers,
         quiet=quiet,
     )
     raise typer.Exit(run_compare(options))
@@ -180,7 +179,7 @@ def _inspect_command(
 @app.command(name="demo")
 def _demo_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the texts and the report go.")] = Path("demo-report"),
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same numbers.")] = 0,
+    seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
     """Show all of it on text made at run time: five generators against Python's own docstrings."""

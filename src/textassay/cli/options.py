@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 
 from textassay.errors import InputError, OptionError, OutputError
 
-__all__ = ["Condition", "check_sources", "check_writable", "parse_condition", "parse_generators"]
+__all__ = ["Condition", "check_sources", "check_writable", "parse_condition", "parse_files", "parse_generators"]
 
 STANDARD_INPUT = "-"
 REMEDY = "give real text on one side and generated text on the other"
@@ -77,6 +77,25 @@ def parse_generators(arguments: Sequence[str]) -> dict[str, str]:
             )
         generators[name] = source
     return generators
+
+
+def parse_files(option: str, arguments: Sequence[str]) -> dict[str, Path]:
+    """Return name to file for the values ``NAME=FILE`` of an option that may be repeated.
+
+    Raises
+    ------
+    OptionError
+        If a name stands twice, or a part is missing.
+    """
+    files: dict[str, Path] = {}
+    for argument in arguments:
+        name, _, file = argument.partition("=")
+        if not name.strip() or not file:
+            raise OptionError(f"cannot read {option} '{argument}': write NAME=FILE, the name as that of the text")
+        if name in files:
+            raise OptionError(f"{option} is given twice for {name} ({files[name]} and {file})")
+        files[name] = Path(file)
+    return files
 
 
 def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, str]) -> None:

@@ -19,6 +19,8 @@ SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (o
 REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT}  # what features of real text are given under
 LOG_PROBS, RATINGS = "log_probs", "ratings"
 
+_IMPOSSIBLE = ": the model gives this sentence probability 0; smooth the model, or leave its log-probabilities out"
+
 
 def attach_columns(
     corpora: Mapping[str, Corpus],
@@ -46,7 +48,7 @@ def attach_columns(
     Raises
     ------
     InputError
-        If an array has the wrong shape or holds NaN or infinity.
+        If an array has the wrong shape or holds NaN or infinity, or a log-probability is above 0.
     OptionError
         If a name is unknown.
     """
@@ -73,7 +75,10 @@ def attach_columns(
                 raise unknown_name(f"generator in {kind}", name, generators)
             for row, values, side in ((FLOOR, of_real, "real"), (name, of_generated, "generated")):
                 what = f"{kind.replace('_', '-')} of {name}, {side} side"
-                columns[row][f"{kind}/{name}"] = _checked(values, what, len(corpora[row]), n_axes=1)
+                column = _checked(values, what, len(corpora[row]), n_axes=1)
+                if kind == LOG_PROBS:
+                    _check_log_probs(column, what)
+                columns[row][f"{kind}/{name}"] = column
     return {
         name: replace(corpus, columns=columns[name]) if columns[name] else corpus for name, corpus in corpora.items()
     }
@@ -92,6 +97,18 @@ def _checked(values: npt.ArrayLike, what: str, n: int, *, n_axes: int) -> npt.ND
     array = array.astype(np.float64 if array.dtype.itemsize > 4 or array.dtype.kind != "f" else np.float32)
     wrong = np.flatnonzero(~np.isfinite(array).reshape(n, -1).all(axis=1))
     if len(wrong):
-        kind = "NaN" if np.isnan(array[wrong[0]]).any() else "infinity"
-        raise InputError(f"{what} must be finite numbers, row {wrong[0] + 1} holds {kind} ({len(wrong)} such rows)")
+        first = array[wrong[0]]
+        kind = "NaN" if np.isnan(first).any() else "-infinity" if (first == -np.inf).any() else "infinity"
+        of_all = "1 such row" if len(wrong) == 1 else f"{len(wrong)} such rows"
+        hint = _IMPOSSIBLE if kind == "-infinity" and what.startswith("log-probs") else ""
+        raise InputError(f"{what} must be finite numbers, row {wrong[0] + 1} holds {kind} ({of_all}){hint}")
     return array
+
+
+def _check_log_probs(values: npt.NDArray[np.floating[Any]], what: str) -> None:
+    wrong = np.flatnonzero(values > 0)
+    if len(wrong):
+        raise InputError(
+            f"{what} must be at most 0, row {wrong[0] + 1} holds {values[wrong[0]]:g} ({len(wrong)} above 0): give "
+            "logarithms of probabilities of whole sentences, not negative ones or losses"
+        )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,8 @@ from textassay.corpus.reader import TextFile, as_texts
 from textassay.corpus.split import halves
 from textassay.corpus.tokenizer import Tokenizer
 from textassay.embedding.base import Encoder
-from textassay.embedding.store import feature_store
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
+from textassay.embedding.store import feature_store, resolve_encoder
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import default_workers
 from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
@@ -37,7 +37,7 @@ from textassay.metric.base import Effort, Metric, check_range
 from textassay.metric.catalog import default_metrics, limits_of, parse_metrics
 from textassay.seeding import stream
 
-__all__ = ["compare", "make_corpora"]
+__all__ = ["compare", "make_corpora", "metric_settings"]
 
 TRAIN = "(train)"
 _MATCHED = " at the floor's size"
@@ -134,11 +134,15 @@ def compare(
     given = {"train": train, "log-probs": log_probs, "ratings": ratings}
     chosen = parse_metrics(
         default_metrics(name for name, value in given.items() if value is not None) if metrics is None else metrics,
-        level=level,
-        effort=effort,
-        encoder=encoder or ("given" if features else "lsa"),
         train=corpora.get(TRAIN),
-        **({"discriminator": "cnn-paper", "folds": 1, "threshold": "half"} if paper else {"folds": folds}),
+        **metric_settings(
+            effort=effort,
+            encoder=encoder,
+            has_features=bool(features),
+            folds=folds,
+            level=level,
+            paper=paper,
+        ),
     )
     real_corpus, heldout = corpora[FLOOR], corpora.get(HELDOUT)
     rows = {name: corpora[name] for name in generated}
@@ -185,6 +189,25 @@ def compare(
         level=level,
         seed=seed,
     )
+
+
+def metric_settings(
+    *, effort: str, encoder: str | Encoder | None, has_features: bool, folds: int, level: float, paper: bool
+) -> dict[str, Any]:
+    """Return the settings that `parse_metrics` hands to every metric that has them, from those of `compare`.
+
+    Raises
+    ------
+    OptionError
+        If `effort` or the name of the encoder is unknown.
+    """
+    if effort not in get_args(Effort):
+        raise unknown_name("effort", str(effort), get_args(Effort))
+    if encoder is not None:
+        resolve_encoder(encoder)
+    chosen = encoder or ("given" if has_features else "lsa")
+    of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
+    return {"effort": effort, "encoder": chosen, "level": level, **(of_paper if paper else {"folds": folds})}
 
 
 def make_corpora(

@@ -14,7 +14,7 @@ from textassay.corpus.tables import Rows, read_csv, read_json, read_json_lines
 from textassay.corpus.texts import TextFile, as_texts, number_groups
 from textassay.errors import InputError
 
-__all__ = ["SUFFIXES", "TextFile", "as_texts", "read_texts"]
+__all__ = ["SUFFIXES", "TextFile", "as_texts", "nearest_files", "read_texts"]
 
 _TABLES: dict[str, Callable[[Source, str | None, str | None], Rows]] = {
     ".jsonl": read_json_lines,
@@ -67,7 +67,7 @@ def read_texts(
         return read_texts(download(str(source)), column=column, group_column=group_column)
     path = Path(source)
     if not path.exists():
-        raise InputError(f"no file {path}{_nearest(path)}")
+        raise InputError(f"no file {path}{nearest_files(path)}")
     if path.is_dir():
         if not is_dataset(path):
             raise InputError(f"{path} is a folder and no saved dataset; give a file{_inside(path)}")
@@ -105,8 +105,8 @@ def _kind(path: Path) -> str:
     return ".txt"
 
 
-def _nearest(path: Path) -> str:
-    """Return a hint: the names nearest to a missing file's, or the folder that is missing."""
+def nearest_files(path: Path) -> str:
+    """Return a hint for a message: the names nearest to that of a missing file, or the folder that is missing."""
     folder = path.parent
     if not folder.is_dir():
         return f": there is no folder {folder}"

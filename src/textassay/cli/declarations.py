@@ -1,0 +1,115 @@
+"""Arguments and options that commands share: how each is spelt on the command line, and its line of help."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Column",
+    "Config",
+    "Device",
+    "Effort",
+    "Encoder",
+    "FailIf",
+    "Features",
+    "Folds",
+    "Generators",
+    "GroupColumn",
+    "Heldout",
+    "Json",
+    "Level",
+    "LogProbs",
+    "Lowercase",
+    "MaxTokens",
+    "Metrics",
+    "Normalize",
+    "Out",
+    "Paper",
+    "Quiet",
+    "Ratings",
+    "Real",
+    "Seed",
+    "Tokenizer",
+    "Train",
+    "Workers",
+]
+
+
+def _load_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Make the settings of ``--config`` the defaults of the command."""
+    if path is not None and not context.resilient_parsing:
+        from textassay.cli.config import read_config
+
+        parameters = [parameter for parameter in context.command.params if parameter.name not in ("config", "help")]
+        names = {str(parameter.name).replace("_", "-"): str(parameter.name) for parameter in parameters}
+        repeatable = [str(parameter.name) for parameter in parameters if parameter.multiple or parameter.nargs == -1]
+        context.default_map = read_config(path, options=names, repeatable=repeatable)
+    return path
+
+
+# What is measured
+Generators = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME=GEN...", help="Generated text, with the name it goes by.", show_default=False),
+]
+Real = Annotated[str, typer.Option(metavar="FILE", help="Real text to compare with; '-' is standard input.")]
+Heldout = Annotated[
+    str | None, typer.Option(metavar="FILE", help="More real text: a second row of what real text scores.")
+]
+Train = Annotated[
+    str | None, typer.Option(metavar="FILE", help="What the generators were trained on, to find memorised sentences.")
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=FILE.npy", help="Vectors of real, real-heldout or a generator; may be repeated."),
+]
+LogProbs = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=FILE", help="Log-probabilities (nats) under generator NAME; may be repeated."),
+]
+Ratings = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=FILE", help="People's ratings, beside generator NAME's; may be repeated."),
+]
+
+# How it is read
+Tokenizer = Annotated[str, typer.Option(metavar="NAME", help="whitespace, words, chars or 13a.")]
+Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.")]
+Normalize = Annotated[bool, typer.Option(help="Repair case, quotes and glued punctuation in all texts alike.")]
+MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Cut all sentences after N tokens.")]
+Column = Annotated[str | None, typer.Option(metavar="NAME", help="Column of csv, tsv, json and parquet files.")]
+GroupColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column whose equal values are never split: a document, say.")
+]
+
+# How it is measured
+Metrics = Annotated[
+    str | None, typer.Option(metavar="LIST", help="Such as 'dd,bleu(order=4)'; all of them by default.")
+]
+Effort = Annotated[str, typer.Option(metavar="HOW", help="quick, default or max: time spent for precision.")]
+Encoder = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Sentences to vectors: lsa (the default), or a sentence-transformers model."),
+]
+Paper = Annotated[bool, typer.Option(help="dd to the letter of its paper: its network, one split.")]
+Folds = Annotated[int | None, typer.Option(metavar="K", help="Folds of cross-fitting; 5 by default.")]
+Level = Annotated[float, typer.Option(metavar="L", help="Level of intervals and of significance.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same numbers.")]
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Threads; all processors by default.")]
+Device = Annotated[str, typer.Option(metavar="D", help="Of networks: auto, cpu, cuda, cuda:N or mps.")]
+
+# What comes out
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Write the report here; again, it resumes and adds.")]
+Json = Annotated[bool, typer.Option(help="Print one JSON document instead of tables.")]
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(metavar="'dd>0.3'", help="Exit with 1 where it holds for a generator; may be repeated."),
+]
+Quiet = Annotated[bool, typer.Option(help="No progress and no notes.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.yaml", help="Options from a file; the command line wins.", is_eager=True, callback=_load_config
+    ),
+]

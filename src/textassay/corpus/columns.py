@@ -1,0 +1,185 @@
+"""Files of numbers that come with sentences: features, log-probabilities, ratings. Read here, checked where attached.
+
+No file is ever unpickled.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.reader import nearest_files
+from textassay.corpus.source import Source, io_errors
+from textassay.errors import InputError
+
+__all__ = ["SIDES", "read_features", "read_side_columns"]
+
+SIDES = ("real", "generated")
+
+Array = npt.NDArray[Any]
+_SIDE_SUFFIXES = (".npz", ".json", ".npy", ".txt", ".csv")
+
+
+def read_features(path: Path) -> Array:
+    """Return the vectors in a file, one row a sentence.
+
+    Parameters
+    ----------
+    path
+        A .npy file (mapped into memory, not read at once), or a .npz file with one array.
+
+    Returns
+    -------
+    Array
+        Shape (N, d), of numbers; that they fit their sentences is checked by `attach_columns`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, no such file, or holds something else; one line with file and remedy.
+    """
+    _check_file(path)
+    if path.suffix == ".npz":
+        arrays = _read_npz(path)
+        if len(arrays) != 1:
+            raise InputError(f"{path} must hold one array, got {len(arrays)}: {', '.join(sorted(arrays)) or 'none'}")
+        (array,) = arrays.values()
+    elif path.suffix == ".npy":
+        array = _read_npy(path)
+    else:
+        raise InputError(f"{path}: features are a .npy file (numpy.save) or a .npz file with one array")
+    if array.ndim != 2:
+        raise InputError(f"{path} must have one row a sentence, shape (N, d), got shape {array.shape}")
+    return array
+
+
+def read_side_columns(path: Path, n_real: int, n_generated: int) -> tuple[Array, Array]:
+    """Return one number for each real and for each generated sentence.
+
+    Parameters
+    ----------
+    path
+        .npz or .json with ``real`` and ``generated``; or .txt, .csv (one number a line) or .npy, the real sentences
+        first, then the generated ones.
+    n_real, n_generated
+        How many sentences there are.
+
+    Returns
+    -------
+    (Array, Array)
+        Shapes (n_real,) and (n_generated,); what numbers they may be is checked by `attach_columns`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, broken, of another kind, or holds more or fewer numbers; one line with file, place and
+        remedy.
+    """
+    _check_file(path)
+    kind = Path(path.name.removesuffix(".gz")).suffix if path.suffix == ".gz" else path.suffix
+    if kind in (".txt", ".csv"):
+        return _split(path, _read_lines(path), n_real, n_generated)
+    if kind == ".npy":
+        return _split(path, _read_npy(path), n_real, n_generated)
+    if kind == ".npz":
+        arrays: Mapping[str, Any] = _read_npz(path)
+    elif kind == ".json":
+        arrays = _read_json(path)
+    else:
+        raise InputError(f"{path}: unknown kind of file (suffix '{kind}'); valid: {', '.join(_SIDE_SUFFIXES)}")
+    missing = [side for side in SIDES if side not in arrays]
+    if missing:
+        found = ", ".join(sorted(map(str, arrays))) or "nothing"
+        raise InputError(f"{path} must hold 'real' and 'generated', '{missing[0]}' is missing (it holds {found})")
+    real, generated = (_side(path, side, arrays[side], n) for side, n in zip(SIDES, (n_real, n_generated), strict=True))
+    return real, generated
+
+
+def _check_file(path: Path) -> None:
+    if not path.exists():
+        raise InputError(f"no file {path}{nearest_files(path)}")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give a file")
+
+
+def _read_npy(path: Path) -> Array:
+    try:
+        with io_errors(str(path)):
+            array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except InputError as error:
+        raise error
+    except (ValueError, EOFError, OverflowError, SyntaxError) as error:
+        raise _broken(path, "numpy.save", error) from None
+    if not isinstance(array, np.ndarray):  # an archive under the wrong name
+        raise InputError(f"{path} is no .npy file of numbers: save the array with numpy.save")
+    return array
+
+
+def _read_npz(path: Path) -> dict[str, Array]:
+    try:
+        with io_errors(str(path)), np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except InputError as error:
+        raise error
+    except (ValueError, EOFError, OverflowError, SyntaxError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise _broken(path, "numpy.savez", error) from None
+
+
+def _broken(path: Path, save: str, error: Exception) -> InputError:
+    reason = "objects instead of numbers" if "allow_pickle=False" in str(error) else "no such file, or cut off"
+    return InputError(f"{path} is no {path.suffix} file of numbers ({reason}): save the array with {save}")
+
+
+def _read_json(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads("".join(Source(path).text_blocks()))
+    except (json.JSONDecodeError, RecursionError) as error:
+        place = f", line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(f'{path}{place}: broken JSON; write {{"real": [...], "generated": [...]}}') from None
+    if not isinstance(document, Mapping):
+        kind = type(document).__name__
+        raise InputError(f'{path} must hold {{"real": [...], "generated": [...]}}, got a {kind}')
+    return document
+
+
+def _read_lines(path: Path) -> Array:
+    numbers = []
+    for number, line in enumerate(Source(path).lines(), start=1):
+        try:
+            numbers.append(float(line))
+        except ValueError:
+            shown = repr(line if len(line) <= 40 else f"{line[:40]}...")
+            found = "an empty line" if not line.strip() else shown
+            raise InputError(f"{path}, line {number}: expected one number, got {found}; no header, no text") from None
+    return np.array(numbers, dtype=np.float64)
+
+
+def _split(path: Path, values: Array, n_real: int, n_generated: int) -> tuple[Array, Array]:
+    if values.shape != (n_real + n_generated,):
+        got = f"{len(values)}" if values.ndim == 1 else f"shape {values.shape}"
+        raise InputError(
+            f"{path} must hold {n_real + n_generated} numbers, first those of the {n_real} real sentences, then those "
+            f"of the {n_generated} generated ones, got {got}"
+        )
+    return values[:n_real], values[n_real:]
+
+
+def _side(path: Path, side: str, values: Any, n: int) -> Array:
+    what = f"{path}: '{side}' must be a list of {n} numbers, one for each {side} sentence"
+    if isinstance(values, list):  # from JSON: null, a string or a list has no place here
+        for row, value in enumerate(values, start=1):
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise InputError(f"{what}, number {row} is {json.dumps(value)[:40]}")
+        try:
+            values = np.array([float(value) for value in values], dtype=np.float64)
+        except OverflowError:
+            raise InputError(f"{what}, one is too large") from None
+    if not isinstance(values, np.ndarray):
+        raise InputError(f"{what}, got a {type(values).__name__}")
+    if values.shape != (n,):
+        raise InputError(f"{what}, got {len(values) if values.ndim == 1 else f'shape {values.shape}'}")
+    return values
