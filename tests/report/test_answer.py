@@ -9,7 +9,8 @@ from made_up_comparisons import make_comparison, make_findings
 from textassay.comparison.comparison import Comparison, Rank
 from textassay.estimate import Estimate, Interval
 from textassay.report.answer import answer, command_line, scope
-from textassay.report.digest import Digest, family_of, printable, shorten, variant_of
+from textassay.report.digest import Digest, printable, shorten
+from textassay.report.kinds import family_of, variant_of
 
 
 def _with_ranks(comparison: Comparison, metric: str, ranks: dict[str, tuple[int, int]]) -> Comparison:

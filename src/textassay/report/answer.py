@@ -3,7 +3,8 @@
 import shlex
 
 from textassay.comparison.comparison import FLOOR, HELDOUT
-from textassay.report.digest import Digest, Verdict, family_of, join_words
+from textassay.report.digest import Digest, Verdict, join_words
+from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
 
 __all__ = ["answer", "command_line", "direction", "scope"]

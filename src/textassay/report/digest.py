@@ -15,15 +15,15 @@ from typing import Any, Literal
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, Result
 from textassay.estimate import Better, Estimate
 from textassay.inspection.inspection import Finding
+from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import places_for
 
-__all__ = ["Digest", "Verdict", "family_of", "group_findings", "join_words", "printable", "shorten", "variant_of"]
+__all__ = ["Digest", "Verdict", "group_findings", "join_words", "printable", "shorten"]
 
 Verdict = Literal["apart", "hardly", "not apart"]
 
 # Unicode's embeddings, overrides and isolates, by which a text turns the order of what follows.
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-_METRIC = re.compile(r"(?P<family>[^(]*)(?:\((?P<variant>.*)\))?$", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -83,16 +83,32 @@ class Digest:
         return tuple(name for name in (FLOOR, HELDOUT) if name in present)
 
     @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Metrics by kind and table, but for the headline, which has a table of its own."""
+        return group_by_kind(metric for metric in self.comparison.metrics if metric != self.headline)
+
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """All metrics in the order of their kinds, the headline first."""
+        head = () if self.headline is None else (self.headline,)
+        return (*head, *(metric for kind in self.kinds for table in kind.tables for metric in table))
+
+    @cached_property
     def families(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Metrics by family (the name before the bracket), in order of first appearance."""
+        """Metrics by family (the name before the bracket), in the order of `metrics`."""
         groups: dict[str, list[str]] = {}
-        for metric in self.comparison.metrics:
+        for metric in self.metrics:
             groups.setdefault(family_of(metric), []).append(metric)
         return tuple((family, tuple(metrics)) for family, metrics in groups.items())
 
     def better(self, metric: str) -> Better:
         """Return the direction of a metric; "neither" where no result tells it."""
         return next((result.better for result in self.comparison.results if result.metric == metric), "neither")
+
+    def unit(self, metric: str) -> str:
+        """Return the unit of a metric, empty where no estimate tells it."""
+        found = (self.cells[name, metric].estimate for name in self.generators if (name, metric) in self.cells)
+        return next((estimate.unit for estimate in found if estimate is not None), "")
 
     def estimate(self, generator: str, metric: str) -> Estimate | None:
         """Return the estimate of a cell, none where it has none or the value is undefined."""
@@ -263,18 +279,6 @@ def group_findings(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ..
     for finding in sorted(findings, key=lambda finding: finding.severity != "warning"):
         groups.setdefault((finding.severity, finding.kind, finding.remedy), []).append(finding)
     return tuple(tuple(group) for group in groups.values())
-
-
-def family_of(metric: str) -> str:
-    """Return the name before the bracket: "bleu" of "bleu(order=4)"."""
-    found = _METRIC.match(metric)
-    return metric if found is None else found["family"]
-
-
-def variant_of(metric: str) -> str:
-    """Return what stands in the bracket: "order=4" of "bleu(order=4)"; empty where there is none."""
-    found = _METRIC.match(metric)
-    return "" if found is None else found["variant"] or ""
 
 
 def join_words(words: Sequence[str]) -> str:

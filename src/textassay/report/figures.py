@@ -18,7 +18,8 @@ from matplotlib.ticker import MaxNLocator
 
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.estimate import Estimate
-from textassay.report.digest import Digest, family_of, printable, shorten, variant_of
+from textassay.report.digest import Digest, printable, shorten
+from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import number
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, slug, to_svg
 

@@ -12,7 +12,8 @@ import pandas as pd
 from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.report.answer import answer, command_line, direction, scope
-from textassay.report.digest import Digest, join_words, printable, variant_of
+from textassay.report.digest import Digest, join_words, printable
+from textassay.report.kinds import variant_of
 from textassay.report.number import (
     MISSING,
     count,

@@ -1,0 +1,69 @@
+"""Metrics by kind, in the order in which a reader wants them: by classifier, overlap, variety, likelihood, embeddings.
+
+The only place of the reports that knows metrics by name; one that it does not know stands under "Other metrics".
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = ["KINDS", "Kind", "family_of", "group_by_kind", "variant_of"]
+
+KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Told apart by a classifier", ("dd",)),
+    ("Overlap with real text", ("bleu",)),
+    ("Variety", ("self-bleu", "distinct-n", "compression-ratio", "zipf")),
+    ("Length and vocabulary", ("length", "vocabulary")),
+    ("Likelihood", ("lm-score", "reverse-lm-score")),
+    ("Embeddings", ("fed", "mmd", "mauve", "precision", "recall", "density", "coverage")),
+    ("Memorisation", ("memorization",)),
+    ("People's judgement", ("huse",)),
+)
+_OTHER = "Other metrics"
+_MOST_COLUMNS = 7
+_METRIC = re.compile(r"(?P<family>[^(]*)(?:\((?P<variant>.*)\))?$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Metrics of one kind: `tables` are those that stand beside each other, families together."""
+
+    name: str
+    tables: tuple[tuple[str, ...], ...]
+
+
+def group_by_kind(metrics: Iterable[str]) -> tuple[Kind, ...]:
+    """Return `metrics`, each once, by kind and family, in tables of at most seven columns where families allow it."""
+    places = {family: place for place, (_, families) in enumerate(KINDS) for family in families}
+    order = {family: place for _, families in KINDS for place, family in enumerate(families)}
+    groups: dict[int, dict[str, list[str]]] = {}
+    for metric in dict.fromkeys(metrics):
+        family = family_of(metric)
+        groups.setdefault(places.get(family, len(KINDS)), {}).setdefault(family, []).append(metric)
+    kinds = []
+    for place, families in sorted(groups.items()):
+        name = KINDS[place][0] if place < len(KINDS) else _OTHER
+        members = sorted(families, key=lambda family: order.get(family, 0))
+        kinds.append(Kind(name, _tables([families[family] for family in members])))
+    return tuple(kinds)
+
+
+def family_of(metric: str) -> str:
+    """Return the name before the bracket: "bleu" of "bleu(order=4)"."""
+    found = _METRIC.match(metric)
+    return metric if found is None else found["family"]
+
+
+def variant_of(metric: str) -> str:
+    """Return what stands in the bracket: "order=4" of "bleu(order=4)"; empty where there is none."""
+    found = _METRIC.match(metric)
+    return "" if found is None else found["variant"] or ""
+
+
+def _tables(families: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    tables: list[list[str]] = []
+    for family in families:
+        if not tables or len(tables[-1]) + len(family) > _MOST_COLUMNS:
+            tables.append([])
+        tables[-1] += family
+    return tuple(map(tuple, tables))

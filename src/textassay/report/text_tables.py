@@ -1,0 +1,196 @@
+"""Tables of many metrics on a terminal: as many columns as its width allows, families together, each reason once."""
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from textassay.comparison.comparison import FLOOR
+from textassay.report.answer import direction
+from textassay.report.console import ARROWS, heading, safe
+from textassay.report.digest import Digest, join_words
+from textassay.report.kinds import family_of, variant_of
+from textassay.report.number import MISSING, level, number, value_and_half_width
+
+__all__ = ["COLUMN_GAP", "TablePrinter"]
+
+COLUMN_GAP = 2
+_NAME_WIDTH = 24
+_PLAIN_UNIT = "fraction"
+
+
+class TablePrinter:
+    """Prints the tables of one comparison on one console."""
+
+    def __init__(self, digest: Digest, console: Console) -> None:
+        self._digest = digest
+        self._console = console
+        self._footnotes: dict[str, int] = {}
+
+    def other_metrics(self) -> None:
+        """Print all metrics but the headline: values, half-widths, marks."""
+        digest = self._digest
+        others = [metric for metric in digest.metrics if metric != digest.headline]
+        columns = {}
+        for metric in others:
+            places = digest.places(metric)
+            columns[metric] = {name: self._cell(name, metric, places) for name in (*digest.order, *digest.floors)}
+        for group in self._packed(columns, keep_families=True):
+            self._print_columns(group, columns)
+        if others:
+            legend = f"± the longer arm of the {level(digest.comparison.level)} interval"
+            arrows = {digest.better(metric) for metric in others} - {"neither"}
+            legend += "".join(f"; {ARROWS[better]} {direction(better)}" for better in sorted(arrows))
+            marked = any(digest.best(metric) for metric in digest.comparison.metrics)
+            legend += "".join(f"; {unit}" for unit in self._units(others))
+            self.say(legend + ("; * none is significantly better." if marked else "."))
+
+    def like_beside_like(self, *, headline_shown: bool) -> None:
+        """Print each generator's values at the floor's size, against the same half of the real text.
+
+        Where a generator has fewer sentences than that, real text is shown at its size too. `headline_shown` tells
+        whether those of the headline stand elsewhere.
+        """
+        digest = self._digest
+        columns: dict[str, dict[str, Text]] = {}
+        smaller: dict[str, int] = {}
+        for metric in digest.metrics:
+            likes = {name: digest.matched(name, metric) for name in (*digest.order, *digest.floors)}
+            for name in digest.order:
+                own = digest.own_floor(name, metric)
+                if own is not None:
+                    label = f"{FLOOR} of {own.sizes.get('n_generated', 0):,}"
+                    likes[label] = own
+                    smaller[label] = own.sizes.get("n_generated", 0)
+            shown_above = metric == digest.headline and headline_shown
+            if shown_above or all(likes[name] is None for name in digest.order):
+                continue
+            places = digest.places(metric)
+            columns[metric] = {
+                name: Text(MISSING if like is None else number(like.value, places)) for name, like in likes.items()
+            }
+        floor = next((digest.estimate(FLOOR, metric) for metric in columns if digest.estimate(FLOOR, metric)), None)
+        size = "" if floor is None else f" ({floor.sizes.get('n_generated', 0):,} sentences)"
+        least = ", or all sentences of a generator that has fewer" if smaller else ""
+        if columns:
+            heading(self._console, f"Like beside like: all at the size of the {FLOOR} row{size}{least}")
+        for metric_columns in columns.values():
+            for label in smaller:
+                metric_columns.setdefault(label, Text(""))
+        extra = sorted(smaller, key=smaller.__getitem__, reverse=True)
+        for group in self._packed(columns, keep_families=False, extra=extra):
+            self._print_columns(group, columns, extra=extra)
+
+    def notes(self) -> None:
+        """Print why values are missing, each reason once."""
+        if self._footnotes:
+            self._console.print()
+        for reason, mark in self._footnotes.items():
+            self.say(f"({mark}) {reason}")
+
+    def room(self, extra: Sequence[str] = ()) -> int:
+        """Return the width that the column of names leaves."""
+        names = max((cell_len(name) for name in (*self._digest.order, *self._digest.floors, *extra)), default=0)
+        return self._console.width - min(_NAME_WIDTH, max(names, len("generator")))
+
+    def rows(self, table: Table) -> Iterator[str]:
+        """Yield the generators in order, then the floor rows, set apart by a line."""
+        yield from self._digest.order
+        if self._digest.floors:
+            table.add_section()
+            yield from self._digest.floors
+
+    def _units(self, metrics: Sequence[str]) -> list[str]:
+        """Return "a and b in nats per token" for every unit that is not a plain fraction."""
+        families: dict[str, dict[str, None]] = {}
+        for metric in metrics:
+            unit = self._digest.unit(metric)
+            if unit not in ("", _PLAIN_UNIT):
+                families.setdefault(unit, {})[family_of(metric)] = None
+        return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]
+
+    def _cell(self, generator: str, metric: str, places: int) -> Text:
+        estimate = self._digest.estimate(generator, metric)
+        if estimate is None:
+            return Text(self.missing(generator, metric), "dim")
+        value, width = value_and_half_width(estimate, places)
+        mark = generator in self._digest.best(metric)
+        return Text.assemble(
+            (f"*{value}" if mark else value, "bold green" if mark else ""),
+            safe(self._console, f" {width}" if width else "", "dim"),
+        )
+
+    def missing(self, generator: str, metric: str) -> str:
+        """Return what stands in place of a value: a sign with the number of its reason."""
+        cell = self._digest.cells.get((generator, metric))
+        if cell is None:
+            return ""
+        reason = self._digest.reason(cell)
+        return f"{MISSING} ({self._footnotes.setdefault(reason, len(self._footnotes) + 1)})"
+
+    def _packed(
+        self, columns: dict[str, dict[str, Text]], *, keep_families: bool, extra: Sequence[str] = ()
+    ) -> list[list[str]]:
+        """Return the columns table by table, as many as the width allows; families together where asked for."""
+        room = self.room(extra)
+        widths = {
+            metric: COLUMN_GAP + max(*(text.cell_len for text in cells.values()), len(variant_of(metric)))
+            for metric, cells in columns.items()
+        }
+        tables: list[list[str]] = [[]]
+        left = room
+        for _, family in self._digest.families:
+            metrics = [metric for metric in family if metric in columns]
+            if keep_families and sum(widths[metric] for metric in metrics) > left < room:
+                tables.append([])
+                left = room
+            for metric in metrics:
+                family_first = not tables[-1] or self._family(tables[-1][-1]) != self._family(metric)
+                width = max(widths[metric], COLUMN_GAP + len(self._family(metric)) if family_first else 0)
+                if width > left and tables[-1]:
+                    tables.append([])
+                    left = room
+                    width = max(width, COLUMN_GAP + len(self._family(metric)))
+                tables[-1].append(metric)
+                left -= width
+        return [table for table in tables if table]
+
+    def _family(self, metric: str) -> str:
+        return f"{family_of(metric)} {ARROWS[self._digest.better(metric)]}".rstrip()
+
+    def _print_columns(
+        self, metrics: list[str], columns: dict[str, dict[str, Text]], *, extra: Sequence[str] = ()
+    ) -> None:
+        self._console.print()
+        table = self.table()
+        above = ""
+        for metric in metrics:
+            family = self._family(metric)
+            header = f"{family if family != above else ''}\n{variant_of(metric)}"
+            table.add_column(safe(self._console, header), justify="right", no_wrap=True)
+            above = family
+        for generator in self.rows(table):
+            table.add_row(self.name_cell(generator), *(columns[metric][generator] for metric in metrics))
+        for label in extra:
+            if any(columns[metric][label].plain for metric in metrics):
+                table.add_row(Text(label, "italic dim"), *(columns[metric][label] for metric in metrics))
+        self._console.print(table)
+
+    def table(self) -> Table:
+        """Return an empty table with a column of names."""
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), header_style="dim")
+        table.add_column("generator", overflow="fold", max_width=_NAME_WIDTH)
+        return table
+
+    def name_cell(self, generator: str, *, bold: bool = False) -> Text:
+        """Return a generator's name; rows of real text look different."""
+        floor = generator in self._digest.floors
+        return safe(self._console, generator, "italic dim" if floor else "bold" if bold else "")
+
+    def say(self, text: str) -> None:
+        """Print a remark."""
+        self._console.print(Padding(safe(self._console, text, "dim"), (0, 0, 0, 2), expand=False))
