@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import TypeVar
 
 import joblib
+import threadpoolctl
 
 from textassay.errors import OptionError
 
@@ -83,3 +85,20 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
         return list(pool.map(function, tasks))
     finally:
         pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, what has not begun is not begun
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep linear algebra in the thread that calls it, inside the ``with`` block.
+
+    The threads of `parallel_map` then do not compete with those of the linear algebra, and sums have the same bits on
+    machines with different numbers of processors.
+    """
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _blas() -> threadpoolctl.ThreadpoolController:
+    """Return what controls the libraries loaded by now: finding them takes longer than a small metric."""
+    return threadpoolctl.ThreadpoolController()
