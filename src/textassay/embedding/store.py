@@ -11,6 +11,7 @@ from pathlib import Path
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.given import GivenEncoder
+from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.errors import unknown_name
 
 __all__ = ["FeatureStore", "feature_store", "features", "fit_encoder", "resolve_encoder"]
@@ -57,7 +58,9 @@ def resolve_encoder(encoder: str | Encoder) -> Encoder:
     if isinstance(encoder, str):
         if encoder == "given":
             return GivenEncoder()
-        raise unknown_name("encoder", encoder, ["given"])
+        if encoder == "lsa":
+            return LatentSemanticEncoder()
+        raise unknown_name("encoder", encoder, ["given", "lsa"])
     return encoder
 
 

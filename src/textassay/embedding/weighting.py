@@ -1,0 +1,46 @@
+"""Counts of features, how rare each is, and the lengths of their rows: the sparse half of latent semantic analysis."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+__all__ = ["count_matrix", "inverse_document_frequency", "row_lengths", "tfidf"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def count_matrix(ids: IntArray, offsets: IntArray, n_columns: int) -> csr_matrix:
+    """Return how often each id stands in each row, shape (len(offsets) - 1, n_columns), float64, ids ascending.
+
+    Parameters
+    ----------
+    ids
+        Of all rows, one after another; -1 is passed over.
+    offsets
+        Where each row starts in `ids`, and the end of the last.
+    n_columns
+        Above every id.
+    """
+    found = ids >= 0
+    starts: IntArray = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(found, dtype=np.int64)))[offsets]
+    matrix: csr_matrix = csr_matrix((np.ones(starts[-1]), ids[found], starts), shape=(len(offsets) - 1, n_columns))
+    matrix.sum_duplicates()
+    return matrix
+
+
+def inverse_document_frequency(frequency: npt.NDArray[np.integer], n_documents: int) -> FloatArray:
+    """Return ln((1 + n_documents) / (1 + frequency)) + 1, at least 1."""
+    return np.asarray(np.log((1 + n_documents) / (1 + frequency)) + 1, dtype=np.float64)
+
+
+def tfidf(counts: csr_matrix, idf: FloatArray) -> csr_matrix:
+    """Return (1 + ln count) times `idf` for every count above 0."""
+    data = (1 + np.log(counts.data)) * idf[counts.indices]
+    return csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def row_lengths(matrix: csr_matrix) -> FloatArray:
+    """Return the Euclidean length of each row."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.asarray(np.sqrt(np.bincount(rows, weights=matrix.data**2, minlength=matrix.shape[0])))
