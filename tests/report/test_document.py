@@ -67,6 +67,7 @@ def test_writes_exactly_the_files_of_the_contract(tmp_path: Path) -> None:
         "results.json",
         "results.csv",
         "results.md",
+        "results.tex",
         "sentences.csv",
         "report.html",
         "figures",

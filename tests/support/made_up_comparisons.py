@@ -1,11 +1,13 @@
 """Made-up comparisons to draw: three generators, twelve, one; missing cells; text that tries to break out."""
 
+import itertools
 import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, RealText, Result
+from textassay.comparison.explanation import CurvePoint, Example, Explanation, Giveaway, LengthBin, PositionBin
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.inspection.inspection import Finding
 
@@ -17,6 +19,29 @@ METRICS: dict[str, Better] = {
     "length": "lower",
     "vocabulary(of=tokens)": "closer",
     "vocabulary(of=types)": "neither",
+}
+MANY_METRICS: dict[str, Better] = {
+    **METRICS,
+    "lm-score": "closer",
+    "reverse-lm-score": "lower",
+    "fed": "lower",
+    "mmd": "lower",
+    "mauve": "higher",
+    "precision": "higher",
+    "recall": "higher",
+    "density": "closer",
+    "coverage": "higher",
+    "compression-ratio": "closer",
+    "zipf": "closer",
+    "memorization": "closer",
+}
+SCALES = {  # metric to what its made-up fractions are multiplied by, what is added, and the unit
+    "lm-score": (3.0, 4.0, "nats per token"),
+    "reverse-lm-score": (3.0, 4.5, "nats per token"),
+    "fed": (0.03, 0.001, "squared distance"),
+    "mmd": (0.0005, -0.0001, "squared distance"),
+    "density": (2.0, 0.2, "ratio"),
+    "compression-ratio": (5.0, 0.0, "ratio"),
 }
 FEW_METRICS: dict[str, Better] = {"dd": "lower", "bleu(order=4)": "higher", "vocabulary(of=types)": "neither"}
 REVIEWS = (
@@ -54,6 +79,7 @@ def make_comparison(
     seed: int = 0,
     n_sentences: int = 10_000,
     metrics: Mapping[str, Better] = METRICS,
+    explained: bool = False,
 ) -> Comparison:
     """Return a comparison whose generators are farther from real text the later they come."""
     rng = np.random.default_rng(seed)
@@ -66,13 +92,15 @@ def make_comparison(
         for row, name in enumerate((*floors, *generators)):
             place = 0 if name in floors else row
             value = _value(better, place, len(generators)) + rng.normal(0, 0.002)
+            scale, offset, _ = SCALES.get(metric, (1.0, 0.0, ""))
+            value = value * scale + offset
             values[name] = value
             gone = missing and name == generators[-1] and metric.startswith(("self-bleu", "length"))
             size = n_sentences // 2 if name == FLOOR else n_sentences
             estimate = _estimate(metric, better, value, name, size, rng)
             if missing and metric == "bleu(order=5)" and name == generators[0]:
                 estimate = _estimate(metric, better, math.nan, name, n_sentences, rng)
-            matched = _estimate(metric, better, value + 0.01, name, n_sentences // 2, rng)
+            matched = _estimate(metric, better, value + 0.01 * scale, name, n_sentences // 2, rng)
             results.append(
                 Result(
                     name,
@@ -83,11 +111,13 @@ def make_comparison(
                     error=f"{metric} needs at least 50 sentences a side, {name} has 12" if gone else None,
                 )
             )
+        scale = SCALES.get(metric, (1.0, 0.0, ""))[0]
         for i, a in enumerate(generators):
             for b in generators[i + 1 :]:
                 difference = values[a] - values[b]
-                p = min(1.0, math.exp(-abs(difference) / 0.008))
-                pairs.append(PairDifference(metric, a, b, difference, difference - 0.01, difference + 0.01, p, p))
+                p = min(1.0, math.exp(-abs(difference) / (0.008 * scale)))
+                ends = (difference - 0.01 * scale, difference + 0.01 * scale)
+                pairs.append(PairDifference(metric, a, b, difference, *ends, p, p))
         if better != "neither":
             ranks += _ranks(metric, better, generators, values)
     return Comparison(
@@ -102,6 +132,36 @@ def make_comparison(
         warnings=("bleu(order=5) of trigram: 3 sentences are empty",) if missing else (),
         level=0.95,
         seed=seed,
+        explanations=tuple(make_explanation(name, place) for place, name in enumerate(generators) if explained),
+    )
+
+
+def make_explanation(generator: str, place: int = 0) -> Explanation:
+    """Return what gives `generator` away; the third generator has nothing to show."""
+    told = place != 2
+    more = [Giveaway(f"a {text[:40]} <eos>", 3, 12 + n, 240 - n, 0.0012, 0.024, 1e-9) for n, text in enumerate(HOSTILE)]
+    less = [Giveaway(f"w{n}", 1, 900 - n, 90, 0.09, 0.009, 0.0004) for n in range(12)]
+    edges = [1, 5, 8, 11, 15, 20, 40]
+    lengths = [
+        LengthBin(low, high - 1, 800, 20 if high == 40 else 700, *(3 * (None,) if high == 40 else (0.5, 0.4, 0.6)))
+        for low, high in itertools.pairwise(edges)
+    ]
+    sizes = (500, 1000, 2000, 4000, 8000)
+    curve = [CurvePoint(n, n, 0.5 - 40 / n, 0.5 - 60 / n, 0.5 - 20 / n) for n in sizes]
+    return Explanation(
+        generator=generator,
+        value=0.61,
+        more_generated=tuple(more) if told else (),
+        more_real=tuple(less) if told else (),
+        n_tested=12_345,
+        level=0.95,
+        lengths=tuple(lengths),
+        positions=tuple(PositionBin(n / 5, (n + 1) / 5, 0.1 * n, 0.05 - 0.2 * n) for n in range(5)),
+        most_generated=tuple(Example(f"{text} {generator}", 0.01 * n) for n, text in enumerate(HOSTILE[:3])),
+        most_lifelike=(Example("a lifelike sentence .", 0.98),) if told else (),
+        mistaken=(Example("a real sentence mistaken .", 0.03),) if told else (),
+        curve=tuple(curve),
+        rising=(True, False, None)[place % 3],
     )
 
 
@@ -150,6 +210,7 @@ def _estimate(
 ) -> Estimate:  # fmt: skip
     details: dict[str, object] = {}
     evidence = None
+    scale, _, unit = SCALES.get(metric, (1.0, 0.0, "fraction"))
     if metric == "dd":
         real = np.histogram(rng.beta(3 + 4 * value, 3, size), bins=40, range=(0, 1))[0]
         generated = np.histogram(rng.beta(3, 3 + 4 * value, size), bins=40, range=(0, 1))[0]
@@ -164,14 +225,21 @@ def _estimate(
                 "generated": generated.tolist(),
             },
         }
+        steps = np.linspace(0, 1, 11)
+        details["roc"] = np.stack([steps, steps ** (1 - min(0.9, value))], axis=1).tolist()
+        details["auc"] = 0.5 + value / 2
         evidence = Evidence(None, None, rng.uniform(size=N), rng.uniform(size=N))
+    elif metric == "mauve":
+        mixtures = np.linspace(0, np.pi / 2, 9)
+        details["frontier"] = np.stack([value**0.5 * np.sin(mixtures), value**0.5 * np.cos(mixtures)], axis=1).tolist()
+        details["sd_clusterings"] = 0.004
     elif metric.startswith("bleu"):
         evidence = Evidence(None, None, None, rng.uniform(size=N))
     return Estimate(
         metric=metric,
         value=value,
-        interval=Interval(value - 0.012, value + 0.011, 0.95, "newcombe"),
-        unit="fraction",
+        interval=Interval(value - 0.012 * scale, value + 0.011 * scale, 0.95, "newcombe"),
+        unit=unit,
         better=better,
         sizes={"n_generated": size, "n_real": size},
         signature=Signature({"metric": metric, "tok": "whitespace", "n": f"{size}+{size}", "seed": "0", "v": "0.1.0"}),
@@ -181,6 +249,8 @@ def _estimate(
 
 
 def _ranks(metric: str, better: Better, generators: tuple[str, ...], values: Mapping[str, float]) -> list[Rank]:
+    tie = 0.024 * SCALES.get(metric, (1.0, 0.0, ""))[0]
+
     def badness(name: str) -> float:
         if better == "closer":
             return abs(values[name] - values[FLOOR])
@@ -190,8 +260,8 @@ def _ranks(metric: str, better: Better, generators: tuple[str, ...], values: Map
         Rank(
             name,
             metric,
-            1 + sum(badness(other) < badness(name) - 0.024 for other in generators),
-            len(generators) - sum(badness(other) > badness(name) + 0.024 for other in generators),
+            1 + sum(badness(other) < badness(name) - tie for other in generators),
+            len(generators) - sum(badness(other) > badness(name) + tie for other in generators),
         )
         for name in generators
     ]

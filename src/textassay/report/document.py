@@ -19,6 +19,7 @@ from textassay.errors import InputError, OutputError
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_figures
 from textassay.report.html import to_html
+from textassay.report.latex import to_latex
 from textassay.report.sentences import examples_of, open_sentences, sentence_table, write_sentences
 from textassay.report.tables import to_csv, to_markdown
 
@@ -36,9 +37,9 @@ def write_report(
 ) -> list[Path]:
     """Write all files of a comparison into the folder `out`, made if it is absent; return their paths.
 
-    ``results.json``, ``results.csv``, ``results.md``, ``report.html``, ``figures/*.svg``, and ``sentences.csv`` where
-    estimates carry per-sentence scores and `texts` is given; else an older ``sentences.csv`` stays, and the page
-    shows examples from it.
+    ``results.json``, ``results.csv``, ``results.md``, ``results.tex``, ``report.html``, ``figures/*.svg``, and
+    ``sentences.csv`` where estimates carry per-sentence scores and `texts` is given; else an older ``sentences.csv``
+    stays, and the page shows examples from it.
 
     Parameters
     ----------
@@ -114,13 +115,14 @@ def _write_all(
         "results.json": to_json(comparison),
         "results.csv": to_csv(comparison),
         "results.md": to_markdown(comparison),
+        "results.tex": to_latex(comparison),
         "report.html": to_html(comparison, drawings, examples),
         **{f"{_FIGURES}/{drawing.file_name}": drawing.svg for drawing in drawings},
     }
     for name, text in contents.items():
         (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     names = list(contents)
-    return [*names[:3], *([] if table is None else [_SENTENCES]), *names[3:]]
+    return [*names[:4], *([] if table is None else [_SENTENCES]), *names[4:]]
 
 
 def _scored_by(comparison: Comparison) -> str | None:

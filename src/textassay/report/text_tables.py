@@ -170,7 +170,8 @@ class TablePrinter:
         above = ""
         for metric in metrics:
             family = self._family(metric)
-            header = f"{family if family != above else ''}\n{variant_of(metric)}"
+            header = family if family != above else ""
+            header += f"\n{variant_of(metric)}" if any(map(variant_of, metrics)) else ""
             table.add_column(safe(self._console, header), justify="right", no_wrap=True)
             above = family
         for generator in self.rows(table):
