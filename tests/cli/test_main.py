@@ -168,4 +168,4 @@ def test_a_disk_that_fills_up_is_one_line_and_leaves_no_half_report(folder: Path
     assert done.stderr.startswith("textassay: error: cannot write")
     assert done.stderr.count("\n") == 1
     left = [path for path in (folder / "r").rglob("*") if path.is_file()]
-    assert {path.suffix for path in left} <= {".npz"}, "only whole estimates may stay"
+    assert {path.suffix for path in left} <= {".npz", ".json"}, "only whole estimates and explanations may stay"

@@ -104,7 +104,12 @@ class Explanation:
     curve
         dd at growing sample sizes, the last at full size.
     rising
-        Whether more sentences would still raise dd: True, False (it has levelled off), or None (cannot be said).
+        Whether dd was still rising over the last doubling of the sample: True, False (it had levelled off), or None
+        (cannot be said); see `textassay.comparison.learning_curve`.
+    rise, rise_low, rise_high
+        By how much the last doubling raised dd, with its interval; None where there was no smaller sample.
+    notes
+        What a reader has to know besides, one sentence each.
     """
 
     generator: str
@@ -120,10 +125,14 @@ class Explanation:
     mistaken: tuple[Example, ...]
     curve: tuple[CurvePoint, ...]
     rising: bool | None
+    rise: float | None = None
+    rise_low: float | None = None
+    rise_high: float | None = None
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
-        return asdict(self)
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Explanation":
@@ -141,4 +150,4 @@ class Explanation:
         fields: dict[str, Any] = {
             key: tuple(parts[key](**part) for part in value) if key in parts else value for key, value in data.items()
         }
-        return cls(**fields)
+        return cls(**{**fields, "notes": tuple(data.get("notes", ()))})

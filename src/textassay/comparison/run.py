@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from textassay.comparison.columns import SideColumns, attach_columns
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, RealText, Result
+from textassay.comparison.explain import explain_generators
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.store import EstimateStore
@@ -60,6 +61,7 @@ def compare(
     encoder: str | Encoder | None = None,
     effort: Effort = "default",
     paper: bool = False,
+    explain: bool = True,
     folds: int = 5,
     level: float = 0.95,
     seed: int = 0,
@@ -95,6 +97,9 @@ def compare(
         ``quick``, ``default`` or ``max``: how long metrics may work for precision.
     paper
         Whether dd follows the paper to the letter: its network, one split, threshold one half.
+    explain
+        Whether to say what gives each generator away, see `textassay.comparison.explain`; for too little text a warning
+        says why not.
     folds
         Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
@@ -157,14 +162,25 @@ def compare(
         use_device(device),
         feature_store(None if kept is None else kept / "features"),
     ):
+        store = EstimateStore(None if kept is None else kept / "estimates")
         cells = measure_cells(
             chosen,
             tasks,
             seed=seed,
-            store=EstimateStore(None if kept is None else kept / "estimates"),
+            store=store,
             strict=metrics is not None,
             version=version,
             limits={} if metrics is not None else limits_of(chosen),
+            progress=progress,
+        )
+        explanations, unexplained = explain_generators(
+            real_corpus,
+            rows if explain else {},
+            folds=folds,
+            level=level,
+            seed=seed,
+            store=store,
+            version=version,
             progress=progress,
         )
     sizes = {task.name.removesuffix(_MATCHED): len(task.generated) for task in tasks if task.name.endswith(_MATCHED)}
@@ -185,9 +201,10 @@ def compare(
         pairs=tuple(pairs),
         ranks=tuple(ranks),
         findings=tuple(findings),
-        warnings=tuple(_warnings(cells, results, tasks, alpha=1 - level)),
+        warnings=(*_warnings(cells, results, tasks, alpha=1 - level), *unexplained),
         level=level,
         seed=seed,
+        explanations=explanations,
     )
 
 

@@ -1,19 +1,20 @@
-"""Estimates on disk, named by the content they were computed from, so that a comparison resumes and grows.
+"""Estimates and explanations on disk, named by the content they were computed from: a comparison resumes and grows.
 
 One file an estimate: its JSON document, with the warnings it came with, and the arrays of its evidence. The name is a
 hash of metric, settings, both corpora, seed and version; a file is written under a temporary name and then renamed, so
 a killed run leaves nothing half-written and two runs in one folder cannot harm each other. A file that cannot be read
-counts as absent.
+counts as absent. An explanation is a JSON document.
 """
 
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import IO, Any
 
 import numpy as np
 
@@ -59,18 +60,41 @@ class EstimateStore:
         evidence = estimate.evidence or Evidence(None, None)
         arrays = {name: getattr(evidence, name) for name in _ARRAYS}
         document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
-        with _writing(self._folder), NamedTemporaryFile(dir=self._folder, suffix=".tmp", delete=False) as temporary:
-            try:
-                np.savez(
-                    temporary,
-                    document=np.array(document),
-                    **{name: array for name, array in arrays.items() if array is not None},
-                )
-                temporary.close()
-                Path(temporary.name).replace(self._folder / f"{key}.npz")
-            except BaseException:
-                Path(temporary.name).unlink(missing_ok=True)
-                raise
+        with _written_whole(self._folder / f"{key}.npz") as file:
+            np.savez(
+                file,
+                document=np.array(document),
+                **{name: array for name, array in arrays.items() if array is not None},
+            )
+
+    def load_document(self, key: str) -> Any:
+        """Return the JSON document kept under `key`, or None."""
+        if self._folder is None:
+            return None
+        try:
+            return json.loads((self._folder / f"{key}.json").read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return None
+
+    def save_document(self, key: str, document: Mapping[str, Any]) -> None:
+        """Keep a JSON-ready document under `key`."""
+        if self._folder is None:
+            return
+        with _written_whole(self._folder / f"{key}.json") as file:
+            file.write(json.dumps(document, allow_nan=False).encode("ascii"))
+
+
+@contextmanager
+def _written_whole(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write; it stands at `path` when all is written, or not at all."""
+    with _writing(path.parent), NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as temporary:
+        try:
+            yield temporary.file
+            temporary.close()
+            Path(temporary.name).replace(path)
+        except BaseException:
+            Path(temporary.name).unlink(missing_ok=True)
+            raise
 
 
 @contextmanager

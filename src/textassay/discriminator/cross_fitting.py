@@ -11,7 +11,7 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +37,7 @@ _VALIDATION_SHARE = 8  # of the rest, one part in so many validates
 
 @dataclass(frozen=True)
 class FoldFit:
-    """One discriminator: its threshold, what it chose, its balanced accuracy on validation text, and sizes.
+    """One discriminator: its threshold, what it chose, its balanced accuracy on validation text, sizes, and itself.
 
     Sizes are (real, generated).
     """
@@ -48,6 +48,7 @@ class FoldFit:
     n_train: tuple[int, int]
     n_valid: tuple[int, int]
     n_test: tuple[int, int]
+    fitted: Discriminator = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -137,9 +138,10 @@ def cross_fit(
         fitted = copy.deepcopy(discriminator).fit(train, valid)
         valid_scores = [fitted.prob_real(corpus) for corpus in valid]
         limit = choose_threshold(*valid_scores) if threshold == "validation" else 0.5
-        sizes = [(len(pair[0]), len(pair[1])) for pair in (train, valid, test)]
+        n_train, n_valid, n_test = ((len(pair[0]), len(pair[1])) for pair in (train, valid, test))
         accuracy = balanced_accuracy(valid_scores[0], valid_scores[1], limit)
-        return FoldFit(limit, fitted.chosen, accuracy, *sizes), fitted.prob_real(test[0]), fitted.prob_real(test[1])
+        fold_fit = FoldFit(limit, fitted.chosen, accuracy, n_train, n_valid, n_test, fitted)
+        return fold_fit, fitted.prob_real(test[0]), fitted.prob_real(test[1])
 
     fits = parallel_map(fit, range(folds))
     scores = [np.full(len(side), np.nan) for side in numbers]

@@ -24,7 +24,7 @@ from textassay.discriminator.newton import fit_logistic
 from textassay.errors import OptionError, unknown_name
 from textassay.ngram.index import NgramIndex
 
-__all__ = ["GRID", "LogisticDiscriminator", "Weighting"]
+__all__ = ["GRID", "LogisticDiscriminator", "Weighting", "mark_ends"]
 
 FloatArray = npt.NDArray[np.float64]
 Weighting = Literal["binary", "tfidf"]
@@ -90,10 +90,10 @@ class LogisticDiscriminator:
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted discriminator; deterministic, this one stays as it is."""
         fitted = type(self)(max_order=self.max_order, min_sentences=self.min_sentences, grid=self.grid)
-        marked = [_mark_ends(corpus) for corpus in train]
+        marked = [mark_ends(corpus) for corpus in train]
         index = NgramIndex.build(marked, max_order=self.max_order, min_sentences=self.min_sentences)
         counts = vstack([index.count_matrix(corpus) for corpus in marked], format="csr")
-        valid_counts = [index.count_matrix(_mark_ends(corpus)) for corpus in valid]
+        valid_counts = [index.count_matrix(mark_ends(corpus)) for corpus in valid]
         is_real = np.repeat([True, False], [len(corpus) for corpus in train])
         best = (-np.inf, -np.inf)
         for weighting, strengths in self.grid.items():
@@ -128,8 +128,32 @@ class LogisticDiscriminator:
         if self._weights is None:
             raise OptionError("a logistic discriminator must be fitted before it judges")
         return self._weights.prob_real(
-            _features(self._weights.index.count_matrix(_mark_ends(corpus)), self._weights.idf)
+            _features(self._weights.index.count_matrix(mark_ends(corpus)), self._weights.idf)
         )
+
+    def token_evidence(self, corpus: Corpus) -> FloatArray:
+        """Return what each token adds to the log-odds of its sentence being real.
+
+        Parameters
+        ----------
+        corpus
+            N sentences of T tokens together.
+
+        Returns
+        -------
+        FloatArray
+            Shape (T + 2 N,), in nats: for each sentence its beginning, its tokens and its end, which sum to the
+            log-odds of `prob_real`. An n-gram counts at its last token, in equal parts where it stands several times;
+            the intercept counts at the beginning.
+
+        Raises
+        ------
+        OptionError
+            If the discriminator was not fitted.
+        """
+        if self._weights is None:
+            raise OptionError("a logistic discriminator must be fitted before it explains")
+        return self._weights.token_evidence(mark_ends(corpus))
 
 
 @dataclass(frozen=True)
@@ -144,8 +168,23 @@ class _Weights:
     def prob_real(self, features: csr_matrix) -> FloatArray:
         return np.asarray(expit(features @ self.coefficients + self.intercept), dtype=np.float64)
 
+    def token_evidence(self, marked: Corpus) -> FloatArray:
+        counts = self.index.count_matrix(marked)
+        parts = _features(counts, self.idf).data / counts.data * self.coefficients[counts.indices]  # of one occurrence
+        entries = np.repeat(np.arange(len(marked)), np.diff(counts.indptr)) * self.index.n_features + counts.indices
+        sentences = np.repeat(np.arange(len(marked)), marked.lengths)
+        evidence = np.zeros(len(marked.tokens))
+        first = 0
+        for order, (ids, size) in enumerate(zip(self.index.all_ids(marked), self.index.sizes, strict=True), start=1):
+            starts = np.flatnonzero(ids >= 0)
+            wanted = sentences[starts] * self.index.n_features + first + ids[starts]
+            evidence[starts + order - 1] += parts[np.searchsorted(entries, wanted)]
+            first += size
+        evidence[marked.offsets[:-1]] += self.intercept
+        return evidence
 
-def _mark_ends(corpus: Corpus) -> Corpus:
+
+def mark_ends(corpus: Corpus) -> Corpus:
     """Return `corpus` with each sentence between a start and an end token."""
     n = len(corpus)
     offsets = corpus.offsets + 2 * np.arange(n + 1)

@@ -1,0 +1,236 @@
+"""What gives a generator away: words, lengths, positions, sentences, and whether more text would show more.
+
+All judgements come from the default dd: cross-fitted logistic regressions over n-grams, so that every sentence is
+explained by a classifier that did not see it. What they find is what this classifier detects, not all there is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
+from textassay.comparison.giveaways import find_giveaways
+from textassay.comparison.learning_curve import Judgement, judge, learning_curve
+from textassay.comparison.measure import Progress
+from textassay.comparison.store import EstimateStore, estimate_key
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.errors import EmptyCorpusError, TooFewSentencesError
+from textassay.metric.base import check_level, check_range
+from textassay.metric.discrepancy import VARIANCE_FACTORS
+from textassay.resampling.proportion import newcombe_interval
+
+__all__ = ["TOP", "explain", "explain_generators"]
+
+FloatArray = npt.NDArray[np.float64]
+
+TOP = 20  # n-grams each way
+_N_LENGTHS = 8
+_N_POSITIONS = 10
+_N_EXAMPLES = 5
+_ENOUGH = 30  # tested sentences a side for a dd of one length
+
+
+def explain(
+    real: Corpus,
+    generated: Corpus,
+    *,
+    name: str = "generated",
+    top: int = TOP,
+    folds: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Explanation:
+    """Return what gives the generator of `generated` away.
+
+    Parameters
+    ----------
+    real, generated
+        At least 10 sentences a fold (50 for one split), sharing a vocabulary.
+    name
+        Of the generator.
+    top
+        How many n-grams are listed each way, at most.
+    folds
+        Cross-fitting folds; 1 judges a tenth of the text once.
+    level
+        Of intervals; 1 - `level` is the rate of false discoveries among n-grams.
+    seed
+        Decides partitions and the subsets of the learning curve; `value` is that of ``dd`` with the same settings.
+
+    Raises
+    ------
+    EmptyCorpusError, TooFewSentencesError
+        If a side has too few sentences, or groups.
+    OptionError
+        If a setting is out of range or the vocabularies differ.
+    """
+    check_range("top", top, 0)
+    check_level(level)
+    full = judge(real, generated, folds=folds, level=level, seed=seed)
+    found = find_giveaways(real, generated, level=level, top=top)
+    curve = learning_curve(real, generated, folds=folds, level=level, seed=seed, full=full)
+    rise = curve.rise
+    real_scores, generated_scores = full.fit.real_scores, full.fit.generated_scores
+    mistaken = np.where(full.fit.correct()[0] == 0, real_scores, np.nan)
+    return Explanation(
+        generator=name,
+        value=full.estimate.value,
+        more_generated=found.more_generated,
+        more_real=found.more_real,
+        n_tested=found.n_tested,
+        level=level,
+        lengths=_lengths(real, generated, full, level),
+        positions=_positions(real, generated, full),
+        most_generated=_examples(generated, generated_scores, lowest=True),
+        most_lifelike=_examples(generated, generated_scores, lowest=False),
+        mistaken=_examples(real, mistaken, lowest=True),
+        curve=curve.points,
+        rising=None if rise is None else rise.rising,
+        rise=None if rise is None else rise.value,
+        rise_low=None if rise is None else rise.low,
+        rise_high=None if rise is None else rise.high,
+        notes=_notes(real, generated),
+    )
+
+
+def explain_generators(
+    real: Corpus,
+    generated: Mapping[str, Corpus],
+    *,
+    top: int = TOP,
+    folds: int,
+    level: float,
+    seed: int,
+    store: EstimateStore,
+    version: str,
+    progress: Progress | None = None,
+) -> tuple[tuple[Explanation, ...], tuple[str, ...]]:
+    """Return the explanation of every generator that has enough text, and for each of the others why there is none.
+
+    Parameters
+    ----------
+    real, generated, top, folds, level, seed
+        As in `explain`, the corpora by the names of their generators.
+    store
+        Where explanations are looked up and kept, by content.
+    version
+        Of the software, part of what an explanation is kept under.
+    progress
+        Called with a label, the number of steps done and their total.
+    """
+    explanations, reasons = [], []
+    for number, (name, corpus) in enumerate(generated.items()):
+        if progress is not None:
+            progress(f"explanation of {name}", number, len(generated))
+        key = estimate_key("explanation", top, folds, level, seed, version, corpus.fingerprint, real.fingerprint)
+        kept = _kept(store, key)
+        if kept is None:
+            try:
+                kept = explain(real, corpus, top=top, folds=folds, level=level, seed=seed)
+            except (EmptyCorpusError, TooFewSentencesError) as error:
+                reasons.append(f"{name}: no explanation of what gives it away: {error}")
+                continue
+            store.save_document(key, kept.to_dict())
+        explanations.append(replace(kept, generator=name))
+    if progress is not None and generated:
+        progress("done", len(generated), len(generated))
+    return tuple(explanations), tuple(reasons)
+
+
+def _kept(store: EstimateStore, key: str) -> Explanation | None:
+    document = store.load_document(key)
+    try:
+        return None if document is None else Explanation.from_dict(document)
+    except (TypeError, AttributeError, KeyError, ValueError):
+        return None
+
+
+def _notes(real: Corpus, generated: Corpus) -> tuple[str, ...]:
+    if real.groups is None and generated.groups is None:
+        return ()
+    return (
+        "The sentences come in groups, which dd and its learning curve take into account; the p-values of n-grams and "
+        "the intervals by length do not: they treat sentences as independent and claim too much.",
+    )
+
+
+def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -> tuple[LengthBin, ...]:
+    """Return dd among the sentences of each range of lengths; ranges hold about as many sentences of both together."""
+    lengths = [real.lengths, generated.lengths]
+    together = np.concatenate(lengths)
+    shares = np.arange(1, _N_LENGTHS) / _N_LENGTHS
+    highest = int(together.max())
+    ends = np.unique([*np.quantile(together, shares, method="inverted_cdf").tolist(), highest]).astype(np.int64)
+    correct = judged.fit.correct()
+    factor = VARIANCE_FACTORS["one split" if len(judged.fit.folds) == 1 else "one partition"]
+    bins = []
+    shortest = int(together.min())
+    for end in ends.tolist():
+        rows = [(side >= shortest) & (side <= end) for side in lengths]
+        answers = [side[row] for side, row in zip(correct, rows, strict=True)]
+        sizes = [np.count_nonzero(~np.isnan(side)) for side in answers]
+        value = low = high = None
+        if min(sizes) >= _ENOUGH:
+            shares_right = [float(np.nanmean(side)) for side in answers]
+            value = shares_right[0] + shares_right[1] - 1
+            counted = [size / factor for size in sizes]
+            interval = newcombe_interval(
+                shares_right[0] * counted[0], counted[0], (1 - shares_right[1]) * counted[1], counted[1], level=level
+            )
+            low, high = interval.low, interval.high
+        counts = [int(np.count_nonzero(row)) for row in rows]
+        bins.append(LengthBin(shortest, end, counts[0], counts[1], value, low, high))
+        shortest = end + 1
+    return tuple(bins)
+
+
+def _positions(real: Corpus, generated: Corpus, judged: Judgement) -> tuple[PositionBin, ...]:
+    """Return the mean evidence of each tenth of a sentence, its end being its last token."""
+    means = []
+    for corpus, numbers in ((real, judged.fit.real_folds), (generated, judged.fit.generated_folds)):
+        total = np.zeros(_N_POSITIONS)
+        for number, fold in enumerate(judged.fit.folds):
+            if isinstance(fold.fitted, LogisticDiscriminator):
+                tested = corpus.take(np.flatnonzero(numbers == number))
+                total += _by_position(fold.fitted.token_evidence(tested), tested.lengths)
+        means.append(total / np.count_nonzero(numbers >= 0))
+    return tuple(
+        PositionBin(bin_ / _N_POSITIONS, (bin_ + 1) / _N_POSITIONS, float(means[0][bin_]), float(means[1][bin_]))
+        for bin_ in range(_N_POSITIONS)
+    )
+
+
+def _by_position(evidence: FloatArray, lengths: npt.NDArray[np.int64]) -> FloatArray:
+    """Return the evidence in each tenth of a sentence, summed over sentences, shape (10,).
+
+    Parameters
+    ----------
+    evidence
+        Of the beginning, the tokens and the end of each sentence; the beginning is left out. A token's evidence is
+        spread evenly over the part of the sentence that it takes up.
+    lengths
+        Tokens in each sentence, shape (N,).
+    """
+    running = np.concatenate(([0.0], np.cumsum(evidence)))
+    starts = np.concatenate(([0], np.cumsum(lengths + 2)))[:-1] + 1
+    units = lengths + 1  # tokens and the end
+    edges = []
+    for edge in range(_N_POSITIONS + 1):
+        whole, part = np.divmod(edge * units, _N_POSITIONS)
+        beyond = np.append(evidence, 0.0)[starts + whole] * (part / _N_POSITIONS)
+        edges.append(float(np.sum(running[starts + whole] - running[starts] + beyond)))
+    return np.diff(edges)
+
+
+def _examples(corpus: Corpus, scores: FloatArray, *, lowest: bool) -> tuple[Example, ...]:
+    """Return the sentences with the lowest or highest scores, each text once; NaN is passed over."""
+    order = np.argsort(scores if lowest else -scores, kind="stable")
+    found: dict[str, float] = {}
+    for row in order.tolist():
+        if len(found) == _N_EXAMPLES or np.isnan(scores[row]):
+            break
+        found.setdefault(corpus.texts[row], float(scores[row]))
+    return tuple(Example(text, score) for text, score in found.items())

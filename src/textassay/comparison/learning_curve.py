@@ -1,0 +1,168 @@
+"""The learning curve of dd: its value at growing sample sizes, and whether it is still rising.
+
+A classifier that sees more text finds more, so dd grows with the sample until it has found what it can find. The curve
+is drawn over nested random subsets of both sides, each half of the next; every point is a dd of its own, with
+cross-fitting and thresholds as ever.
+
+Rule: the curve is rising where the interval of what the last doubling added lies above 0; it has levelled off where
+that interval lies below `FLAT`; else it cannot be said. The difference is paired, since the sentences of the half were
+judged both times: with t the share of right answers of the full sample and u that of the half, a sentence adds
+t/n - 2u/n where it is in both, t/n where not. Nothing is said about sizes beyond the sample's own.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student
+
+from textassay.comparison.explanation import CurvePoint
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.cross_fitting import CrossFit
+from textassay.errors import TooFewSentencesError
+from textassay.estimate import Estimate
+from textassay.metric.discrepancy import VARIANCE_FACTORS, DistributionalDiscrepancy
+from textassay.seeding import stream
+
+__all__ = ["FLAT", "HALVINGS", "Judgement", "LearningCurve", "Rise", "judge", "learning_curve"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.bool_]
+
+HALVINGS = 4  # the smallest point has a sixteenth of the sentences
+FLAT = 0.02  # a doubling that adds less has levelled off
+_FAR = 1 << 40  # numbers of groups never meet those of single sentences
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """dd of one pair of corpora, and the cross-fit it came from."""
+
+    estimate: Estimate
+    fit: CrossFit
+
+
+@dataclass(frozen=True)
+class Rise:
+    """By how much the last doubling of the sample raised dd, and the interval of that."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def rising(self) -> bool | None:
+        """True where it is above 0, False where it is below `FLAT`, None where it may be either."""
+        return True if self.low > 0 else False if self.high < FLAT else None
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """The points, the smallest sample first, and the last rise; None where the half was too small to be judged."""
+
+    points: tuple[CurvePoint, ...]
+    rise: Rise | None
+
+
+def judge(real: Corpus, generated: Corpus, *, folds: int, level: float, seed: int) -> Judgement:
+    """Return dd with its default classifier, as `textassay.metric.discrepancy.dd` has it, and its cross-fit."""
+    metric = DistributionalDiscrepancy(folds=folds, level=level)
+    statistics = metric.statistics(metric.prepare(real), generated, seed=seed)
+    return Judgement(metric.estimate(statistics), statistics.fits[0])
+
+
+def learning_curve(
+    real: Corpus,
+    generated: Corpus,
+    *,
+    folds: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+    full: Judgement | None = None,
+) -> LearningCurve:
+    """Return dd at a sixteenth, an eighth, a quarter, a half and all of the sentences of both sides.
+
+    Parameters
+    ----------
+    real, generated
+        At least 10 sentences a fold (50 for one split). Smaller parts than that are left out. Sentences of one group
+        (`Corpus.groups`) stay together, and so do groups of equal number on both sides.
+    folds
+        Cross-fitting folds.
+    level
+        Of the intervals.
+    seed
+        Decides partitions and subsets.
+    full
+        What `judge` returned for the same arguments, where it is known.
+
+    Raises
+    ------
+    TooFewSentencesError
+        If there are too few sentences for dd itself.
+    """
+    judged = full or judge(real, generated, folds=folds, level=level, seed=seed)
+    order = _ranks(real, generated, seed)
+    points = [_point(judged, len(real), len(generated))]
+    rise = None
+    for halving in range(1, HALVINGS + 1):
+        chosen = [rank < 0.5**halving for rank in order]
+        parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), chosen, strict=True)]
+        try:
+            part = judge(parts[0], parts[1], folds=folds, level=level, seed=seed)
+        except TooFewSentencesError:
+            break
+        points.append(_point(part, len(parts[0]), len(parts[1])))
+        if halving == 1:
+            rise = _rise(judged, part, chosen, (real.groups, generated.groups), level)
+    return LearningCurve(tuple(reversed(points)), rise)
+
+
+def _ranks(real: Corpus, generated: Corpus, seed: int) -> list[FloatArray]:
+    """Return where each sentence stands in the order in which the sample grows, in [0, 1); groups stand together."""
+    names = [corpus.groups for corpus in (real, generated)]
+    known = np.unique(np.concatenate([groups for groups in names if groups is not None] or [np.zeros(0, np.int64)]))
+    of_group = stream(seed, "learning-curve", "groups").permutation(len(known)) / max(1, len(known))
+    ranks = []
+    for side, corpus in (("real", real), ("generated", generated)):
+        if corpus.groups is None:
+            ranks.append(stream(seed, "learning-curve", side).permutation(len(corpus)) / len(corpus))
+        else:
+            ranks.append(of_group[np.searchsorted(known, corpus.groups)])
+    return ranks
+
+
+def _point(judged: Judgement, n_real: int, n_generated: int) -> CurvePoint:
+    value, interval = judged.estimate.value, judged.estimate.interval
+    low, high = (-1.0, 1.0) if interval is None else (interval.low, interval.high)
+    return CurvePoint(n_real, n_generated, value, low, high)
+
+
+def _rise(
+    full: Judgement, half: Judgement, chosen: list[Rows], groups: tuple[IntArray | None, IntArray | None], level: float
+) -> Rise:
+    """Return the difference of the two values with Student's interval, the variance times that of cross-fitting."""
+    residuals, units = [], []
+    n_units = 0
+    for of_full, of_half, rows, names in zip(full.fit.correct(), half.fit.correct(), chosen, groups, strict=True):
+        terms = [of_full, np.full(len(rows), np.nan)]
+        terms[1][rows] = of_half
+        tested = [~np.isnan(side) for side in terms]
+        added = sum(
+            sign * np.nan_to_num(side) / known.sum()
+            for sign, side, known in zip((1.0, -1.0), terms, tested, strict=True)
+        )
+        kind = 2 * tested[0] + tested[1]
+        means = np.bincount(kind, weights=added) / np.maximum(1, np.bincount(kind))
+        residuals.append(added - means[kind])
+        units.append(np.arange(n_units, n_units + len(rows)) if names is None else names + _FAR)
+        n_units += len(rows)
+    _, members = np.unique(np.concatenate(units), return_inverse=True)
+    sums = np.bincount(members, weights=np.concatenate(residuals))
+    factor = VARIANCE_FACTORS["one split" if len(full.fit.folds) == 1 else "one partition"]
+    variance = factor * float(sums @ sums) * len(sums) / (len(sums) - 1)
+    value = full.estimate.value - half.estimate.value
+    margin = float(student.ppf((1 + level) / 2, max(1, len(sums) - 2))) * math.sqrt(variance)
+    return Rise(value, value - margin, value + margin)
