@@ -51,7 +51,7 @@ def to_latex(comparison: Comparison) -> str:
         parts.append(_headline(digest, digest.headline))
     for kind in digest.kinds:
         metrics = [metric for table in kind.tables for metric in table]
-        pages = _pages(digest, metrics)
+        pages = _pages(digest, {metric: _width(digest, metric) for metric in metrics})
         for page, columns in enumerate(pages, start=1):
             title = kind.name if len(pages) == 1 else f"{kind.name}, {page} of {len(pages)}"
             parts.append(_metrics_table(digest, title, columns))
@@ -64,7 +64,7 @@ def escape_latex(text: str) -> str:
 
 
 def _headline(digest: Digest, metric: str) -> str:
-    """Return the table of the headline: value, interval, bound, p, rank, value at the floor's size."""
+    """Return the table of the headline, or two: value, interval, rank, p, bound, value at the floor's size."""
     places = digest.places(metric)
     columns: dict[str, dict[str, str]] = {}
     for generator in (*digest.order, *digest.floors):
@@ -77,27 +77,35 @@ def _headline(digest: Digest, metric: str) -> str:
             f"{level(digest.comparison.level)} interval": ""
             if estimate is None
             else interval(estimate.interval, places),
-            "at least": "" if bound is None else number(bound[0], places),
-            "p": "" if p is None else p_value(p),
             "rank": digest.rank_text(generator, metric),
+            "p": "" if p is None else p_value(p),
+            "at least": "" if bound is None else number(bound[0], places),
             "at floor size": "" if like is None else number(like.value, places),
         }
         for name, cell in cells.items():
             columns.setdefault(name, {})[generator] = cell
     kept = {name: cells for name, cells in columns.items() if any(cells[generator] for generator in digest.order)}
-    header = " & ".join(["generator", *(_header(name, digest, metric) for name in kept)])
-    rows = [
-        [_row(name, [_plain(cells[name]) for cells in kept.values()]) for name in names]
-        for names in (digest.order, digest.floors)
-        if names
-    ]
-    caption = [f"{_title(metric)} of generated from real text ({direction(digest.better(metric))})."]
-    if "at least" in kept:
-        caption.append("At least: certified bound on the total variation distance.")
-    if FLOOR in digest.floors:
-        caption.append(f"{FLOOR}: one half of the real text against the other.")
-    reasons = [f"{MISSING}: {reason}." for reason, _ in digest.errors([metric])]
-    return _table(digest, slug(metric), [*caption, *reasons], len(kept), [header + r" \\"], rows)
+    widths = {
+        name: _LETTER * max(len(name.removesuffix(_ARROWS[digest.better(metric)])) + 1, *map(_printed_length, cells))
+        for name, cells in ((name, list(cells.values())) for name, cells in kept.items())
+    }
+    tables = []
+    for page, names in enumerate(_pages(digest, widths), start=1):
+        header = " & ".join(["generator", *(_header(name, digest, metric) for name in names)])
+        rows = [
+            [_row(generator, [_plain(kept[name][generator]) for name in names]) for generator in generators]
+            for generators in (digest.order, digest.floors)
+            if generators
+        ]
+        caption = [f"{metric} of generated from real text ({direction(digest.better(metric))})."]
+        if "at least" in names:
+            caption.append("At least: certified bound on the total variation distance.")
+        if FLOOR in digest.floors:
+            caption.append(f"{FLOOR}: one half of the real text against the other.")
+        reasons = [f"{MISSING}: {reason}." for reason, _ in digest.errors([metric])]
+        label = slug(metric) if page == 1 else f"{slug(metric)}-{page}"
+        tables.append(_table(digest, label, [*caption, *reasons], len(names), [header + r" \\"], rows))
+    return "\n\n".join(tables)
 
 
 def _metrics_table(digest: Digest, title: str, metrics: Sequence[str]) -> str:
@@ -232,10 +240,6 @@ def _header(name: str, digest: Digest, metric: str) -> str:
     return escape_latex(name)
 
 
-def _title(metric: str) -> str:
-    return metric[:1].upper() + metric[1:] if variant_of(metric) == "" and len(metric) > 3 else metric
-
-
 def _of_unit(digest: Digest, metrics: Sequence[str], unit: str) -> list[str]:
     return list(dict.fromkeys(family_of(metric) for metric in metrics if digest.unit(metric) == unit))
 
@@ -262,20 +266,23 @@ def _plain(text: str) -> str:
     return f"{{{text}}}" if text.startswith("[") else text
 
 
-def _pages(digest: Digest, metrics: Sequence[str]) -> list[list[str]]:
-    """Return the metrics table by table, as many as fit the text width."""
+def _pages(digest: Digest, widths: Mapping[str, float]) -> list[list[str]]:
+    """Return columns of the given `widths` table by table, as many as fit the text width."""
     names = (*digest.order, *digest.floors, "generator")
     room = _TEXT_WIDTH - _LETTER * min(_NAME_WIDTH, max(map(len, names)))
     pages: list[list[str]] = [[]]
     left = room
-    for metric in metrics:
-        width = _GAP + _width(digest, metric)
-        if width > left and pages[-1]:
+    for column, width in widths.items():
+        if _GAP + width > left and pages[-1]:
             pages.append([])
             left = room
-        pages[-1].append(metric)
-        left -= width
+        pages[-1].append(column)
+        left -= _GAP + width
     return pages
+
+
+def _printed_length(cell: str) -> int:
+    return len(re.sub(r"\\textbf|[{}]", "", cell))
 
 
 def _width(digest: Digest, metric: str) -> float:
