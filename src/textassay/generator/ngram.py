@@ -15,7 +15,7 @@ from textassay.corpus.vocabulary import EOS
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, check_train, drawn_corpus, tokens_in
-from textassay.ngram.backoff import BackoffModel, Tempered
+from textassay.ngram.backoff import BackoffModel, Tempered, with_ends
 from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
 from textassay.seeding import stream, uniforms
 
@@ -180,11 +180,7 @@ class NgramModel:
         train, model, _ = self._require()
         tempered = self._at(temperature)
         tokens = tokens_in(train.vocabulary, corpus, generator=self.name)
-        offsets = corpus.offsets + np.arange(len(corpus) + 1)
-        text = np.full(offsets[-1], EOS, dtype=np.int32)
-        inside = np.ones(len(text), dtype=np.bool_)
-        inside[offsets[1:] - 1] = False
-        text[inside] = tokens
+        text, offsets = with_ends(tokens, corpus.offsets)
 
         def score(block: slice) -> FloatArray:
             bounds = offsets[block.start : block.stop + 1]

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.vocabulary import SOS
+from textassay.corpus.vocabulary import EOS, SOS
 
-__all__ = ["BackoffModel", "Tempered"]
+__all__ = ["BackoffModel", "Tempered", "Trace", "with_ends"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -51,6 +51,25 @@ class Tempered:
     cumulative_lower: FloatArray
     backoffs: FloatArray
     totals: FloatArray
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Where a text goes in a trie; it holds for all models that share the trie.
+
+    Attributes
+    ----------
+    states
+        State before each token, shape (T,), int32.
+    nodes
+        The longest stored n-gram that ends in the token, shape (T,), int32.
+    n_backoffs
+        How many times the state was shortened to find it, shape (T,), uint16.
+    """
+
+    states: npt.NDArray[np.int32]
+    nodes: npt.NDArray[np.int32]
+    n_backoffs: npt.NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
@@ -124,6 +143,19 @@ class BackoffModel:
             scores = scores / tempered.temperature - np.log(tempered.totals[states])
         return scores
 
+    def trace(self, tokens: TokenArray, offsets: IntArray) -> Trace:
+        """Return where N sequences go, shapes (T,) and (N + 1,); `traced_log_probs` then needs no search."""
+        states, nodes = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
+        n_backoffs = np.empty(len(tokens), dtype=np.uint16)
+        _trace(self.first, self.tokens, self.suffixes, tokens, offsets, self.start, states, nodes, n_backoffs)
+        return Trace(states, nodes, n_backoffs)
+
+    def traced_log_probs(self, trace: Trace) -> FloatArray:
+        """Return what `token_log_probs` does at temperature 1, for a text traced in this trie."""
+        scores = np.empty(len(trace.states))
+        _score(self.suffixes, self.probs, self.backoffs, trace.states, trace.nodes, trace.n_backoffs, scores)
+        return scores
+
     def next_probs(self, states: IntArray, tempered: Tempered) -> FloatArray:
         """Return the probability of every token of the vocabulary in each state, shape (B, n_types)."""
         dense = np.empty((len(states), self.n_types))
@@ -180,6 +212,16 @@ class BackoffModel:
         return probs, states, after
 
 
+def with_ends(tokens: TokenArray, offsets: IntArray) -> tuple[TokenArray, IntArray]:
+    """Return N sentences, shapes (T,) and (N + 1,), with ``<eos>`` after each: shapes (T + N,) and (N + 1,)."""
+    ended = offsets + np.arange(len(offsets))
+    text = np.full(ended[-1], EOS, dtype=np.int32)
+    inside = np.ones(len(text), dtype=np.bool_)
+    inside[ended[1:] - 1] = False
+    text[inside] = tokens
+    return text, ended
+
+
 @njit(cache=True, nogil=True)
 def _upper_bound(tokens: TokenArray, low: int, high: int, token: int) -> int:
     """Return the first place in the sorted `tokens` [low, high) that holds more than `token`."""
@@ -233,6 +275,36 @@ def _walk(
             while state >= n_contexts:  # the longest context that was seen, shorter than the order
                 state = suffixes[state]
         after[sentence] = state
+
+
+@njit(cache=True, nogil=True)
+def _trace(first, tokens, suffixes, text, offsets, start, states, nodes, n_backoffs):  # type: ignore[no-untyped-def]
+    n_contexts = len(first) - 1
+    for sentence in range(len(offsets) - 1):
+        state = start
+        for position in range(offsets[sentence], offsets[sentence + 1]):
+            states[position] = state
+            times = 0
+            node = _child(first, tokens, state, text[position])
+            while node < 0:
+                times += 1
+                state = suffixes[state]
+                node = _child(first, tokens, state, text[position])
+            n_backoffs[position] = times
+            nodes[position] = state = node
+            while state >= n_contexts:
+                state = suffixes[state]
+
+
+@njit(cache=True, nogil=True)
+def _score(suffixes, probs, backoffs, states, nodes, n_backoffs, scores):  # type: ignore[no-untyped-def]
+    for position in range(len(states)):
+        state = states[position]
+        weight = 1.0
+        for _ in range(n_backoffs[position]):
+            weight *= backoffs[state]
+            state = suffixes[state]
+        scores[position] = np.log(weight * probs[nodes[position]])
 
 
 @njit(cache=True, nogil=True)

@@ -7,17 +7,20 @@ keep their raw counts at every order, since nothing can precede them (as SRILM a
 interpolated with the uniform distribution over everything that can be predicted, so no sentence has probability 0.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.errors import OptionError
 from textassay.ngram.backoff import BackoffModel
 
-__all__ = ["DiscountKind", "Discounts", "estimate_discounts", "fit_kneser_ney"]
+__all__ = ["DiscountKind", "Discounts", "NgramCounts", "count_ngrams", "estimate_discounts", "fit_kneser_ney"]
 
 DiscountKind = Literal["modified", "single"]
 FloatArray = npt.NDArray[np.float64]
@@ -54,6 +57,8 @@ class _Level:
     suffixes: IntArray  # (n,) place of the n-gram without its first token
     counts: IntArray  # (n,)
     at_start: npt.NDArray[np.bool_]  # (n,) whether it starts with <sos>
+    grams: npt.NDArray[np.int32]  # (m,) which n-gram stands at each place, the places of one group side by side
+    bounds: IntArray  # (n_groups + 1,) where the places of each group begin, and the end; (1,) without groups
 
 
 def estimate_discounts(counts: IntArray, kind: DiscountKind = "modified") -> Discounts:
@@ -78,6 +83,81 @@ def estimate_discounts(counts: IntArray, kind: DiscountKind = "modified") -> Dis
     return Discounts(single, single, single, "single")
 
 
+@dataclass(frozen=True)
+class NgramCounts:
+    """The n-grams of a corpus, counted once: models of any order up to `order`, with groups of sentences left out.
+
+    All models of one order share one trie, that of the whole corpus, so that a text is looked up in it only once (see
+    `BackoffModel.trace`). An n-gram that stands only in what was left out has a count of 0 there: its probability is
+    what the shorter contexts say, as if it were not stored.
+
+    Attributes
+    ----------
+    order
+        Length of the longest n-gram.
+    n_types
+        Size of the vocabulary, specials included.
+    n_groups
+        Groups of sentences; 0 where there are none.
+    levels
+        The n-grams of each order.
+    """
+
+    order: int
+    n_types: int
+    n_groups: int
+    levels: "tuple[_Level, ...]"
+
+    @cached_property
+    def _tries(self) -> dict[int, BackoffModel]:
+        return {}
+
+    def fit(
+        self, order: int | None = None, *, discounts: DiscountKind = "modified", without: Collection[int] = ()
+    ) -> tuple[BackoffModel, tuple[Discounts, ...]]:
+        """Return the model and the discounts of its levels, unigrams first.
+
+        Parameters
+        ----------
+        order
+            Length of its longest n-gram, at most that of the counts, which is the default.
+        discounts
+            "modified" (three a level) or "single".
+        without
+            Groups whose sentences are left out; not all.
+        """
+        order = self.order if order is None else order
+        if not 1 <= order <= self.order:
+            raise OptionError(f"order must be between 1 and {self.order}, got {order}")
+        levels = self.levels[:order]
+        counts = [_counts_without(level, without) for level in levels]
+        probs: list[FloatArray] = []
+        backoffs: list[FloatArray] = []
+        estimated: list[Discounts] = []
+        lower = np.full(self.n_types, 1 / (self.n_types - 2))
+        lower[[PAD, SOS]] = 0.0
+        for number, level in enumerate(levels):
+            adjusted = counts[number]
+            if number + 1 < order:
+                adjusted = _adjust(adjusted, level.at_start, levels[number + 1].suffixes, counts[number + 1])
+            if number == 0:
+                adjusted = np.where(np.arange(self.n_types) == SOS, 0, adjusted)
+            discount = estimate_discounts(adjusted, discounts)
+            off = np.array([0.0, discount.once, discount.twice, discount.more])
+            backoff = np.ones(1 if number == 0 else len(levels[number - 1].tokens))
+            prob = np.empty(len(adjusted))
+            suffixes = level.tokens if number == 0 else level.suffixes
+            _interpolate(level.parents, adjusted, off, suffixes, lower, backoff, prob)
+            probs.append(prob)
+            backoffs.append(backoff)
+            estimated.append(discount)
+            lower = prob
+        if order not in self._tries:
+            self._tries[order] = _trie(levels, order, self.n_types)
+        model = replace(self._tries[order], probs=np.concatenate([[0.0], *probs]), backoffs=np.concatenate(backoffs))
+        return model, tuple(estimated)
+
+
 def fit_kneser_ney(
     tokens: TokenArray, offsets: IntArray, *, order: int, n_types: int, discounts: DiscountKind = "modified"
 ) -> tuple[BackoffModel, tuple[Discounts, ...]]:
@@ -100,37 +180,23 @@ def fit_kneser_ney(
     full order and for n-grams that start with ``<sos>``, else the number of distinct tokens seen before the n-gram;
     gamma(c) is the discounted mass. In a context never seen the shorter one decides.
     """
-    levels = _count(tokens, offsets, order=order, n_types=n_types)
-    probs: list[FloatArray] = []
-    backoffs: list[FloatArray] = []
-    estimated: list[Discounts] = []
-    for number, level in enumerate(levels):
-        adjusted = level.counts
-        if number + 1 < order:
-            continuations = np.bincount(levels[number + 1].suffixes, minlength=len(adjusted))
-            adjusted = np.where(level.at_start, adjusted, continuations)
-        if number == 0:
-            adjusted = np.where(np.arange(n_types) == SOS, 0, adjusted)
-        discount = estimate_discounts(adjusted, discounts)
-        off = np.array([0.0, discount.once, discount.twice, discount.more])[np.minimum(adjusted, 3)]
-        n_contexts = 1 if number == 0 else len(levels[number - 1].tokens)
-        totals = np.bincount(level.parents, weights=adjusted, minlength=n_contexts)
-        removed = np.bincount(level.parents, weights=off, minlength=n_contexts)
-        backoff = np.divide(removed, totals, out=np.ones(n_contexts), where=totals > 0)
-        if number == 0:
-            lower = np.full(n_types, 1 / (n_types - 2))
-            lower[[PAD, SOS]] = 0.0
-        else:
-            lower = probs[-1][level.suffixes]
-        probs.append((adjusted - off) / totals[level.parents] + backoff[level.parents] * lower)
-        backoffs.append(backoff)
-        estimated.append(discount)
-    return _model(levels, probs, backoffs, order, n_types), tuple(estimated)
+    return count_ngrams(tokens, offsets, order=order, n_types=n_types).fit(discounts=discounts)
 
 
-def _count(tokens: TokenArray, offsets: IntArray, *, order: int, n_types: int) -> list[_Level]:
-    """Return the n-grams of orders 1 to `order`; each ends in a token or ``<eos>`` and may start with ``<sos>``."""
+def count_ngrams(
+    tokens: TokenArray, offsets: IntArray, *, order: int, n_types: int, groups: IntArray | None = None
+) -> NgramCounts:
+    """Return the n-grams of orders 1 to `order`; each ends in a token or ``<eos>`` and may start with ``<sos>``.
+
+    Parameters
+    ----------
+    tokens, offsets, order, n_types
+        As in `fit_kneser_ney`.
+    groups
+        Group of each sentence, shape (N,), numbers from 0, none left out; none where no group will be left out.
+    """
     n_sentences = len(offsets) - 1
+    n_groups = 0 if groups is None else int(groups.max()) + 1
     starts = offsets[:-1] + 2 * np.arange(n_sentences)
     text = np.empty(len(tokens) + 2 * n_sentences, dtype=np.int64)
     inside = np.ones(len(text), dtype=np.bool_)
@@ -139,11 +205,19 @@ def _count(tokens: TokenArray, offsets: IntArray, *, order: int, n_types: int) -
     text[starts] = SOS
     text[offsets[1:] + 2 * np.arange(n_sentences) + 1] = EOS
     depth = np.arange(len(text)) - np.repeat(starts, np.diff(offsets) + 2)  # tokens before it in the sentence
+    owners = None if groups is None else np.repeat(groups, np.diff(offsets) + 2)
+
+    def occurrences(places: IntArray, grams: IntArray) -> tuple[npt.NDArray[np.int32], IntArray]:
+        if owners is None:
+            return np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
+        own = owners[places]
+        by_group = grams[np.argsort(own, kind="stable")].astype(np.int32)
+        return by_group, np.concatenate(([0], np.cumsum(np.bincount(own, minlength=n_groups))))
 
     counts = np.bincount(text, minlength=n_types)
-    types = np.arange(n_types)
-    levels = [_Level(np.zeros(n_types, dtype=np.int64), types, np.zeros(n_types, dtype=np.int64), counts, types == SOS)]
+    types, zeros = np.arange(n_types), np.zeros(n_types, dtype=np.int64)
     places, grams = np.arange(len(text)), text  # where the n-grams of the last level end, and which they are
+    levels = [_Level(zeros, types, zeros, counts, types == SOS, *occurrences(places, grams))]
     at = text.copy()  # at[i]: the n-gram of the last level that ends at i
     for length in range(2, order + 1):
         keep = depth[places] >= length - 1
@@ -166,15 +240,55 @@ def _count(tokens: TokenArray, offsets: IntArray, *, order: int, n_types: int) -
                 suffixes[ranking[found]],
                 np.diff(np.append(found, len(ranked))),
                 levels[-1].at_start[parents],
+                *occurrences(places, grams),
             )
         )
-    return levels
+    return NgramCounts(order, n_types, n_groups, tuple(levels))
 
 
-def _model(
-    levels: Sequence[_Level], probs: Sequence[FloatArray], backoffs: Sequence[FloatArray], order: int, n_types: int
-) -> BackoffModel:
-    """Return the levels as one trie: node 0 is the empty context, then the n-grams of each order."""
+def _counts_without(level: _Level, without: Collection[int]) -> IntArray:
+    """Return the counts of one level's n-grams in all groups but those of `without`."""
+    counts = level.counts
+    for group in without:
+        begin, end = level.bounds[group : group + 2]
+        counts = counts - np.bincount(level.grams[begin:end], minlength=len(counts))
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _adjust(counts, at_start, suffixes, longer_counts):  # type: ignore[no-untyped-def]
+    """Return the raw counts of n-grams that start with <sos>, and of the others how many tokens stand before them."""
+    adjusted = np.zeros_like(counts)
+    for longer in range(len(suffixes)):
+        if longer_counts[longer] > 0:
+            adjusted[suffixes[longer]] += 1
+    for gram in range(len(counts)):
+        if at_start[gram]:
+            adjusted[gram] = counts[gram]
+    return adjusted
+
+
+@njit(cache=True, nogil=True)
+def _interpolate(parents, adjusted, off, suffixes, lower, backoffs, probs):  # type: ignore[no-untyped-def]
+    """Fill the back-off weights of the contexts (1 where nothing was seen) and the probabilities of their n-grams."""
+    begin = 0
+    while begin < len(parents):
+        end, total, removed = begin, 0, 0.0
+        while end < len(parents) and parents[end] == parents[begin]:
+            total += adjusted[end]
+            removed += off[min(adjusted[end], 3)]
+            end += 1
+        if total > 0:
+            backoffs[parents[begin]] = removed / total
+        for gram in range(begin, end):
+            probs[gram] = backoffs[parents[begin]] * lower[suffixes[gram]]
+            if total > 0:
+                probs[gram] += (adjusted[gram] - off[min(adjusted[gram], 3)]) / total
+        begin = end
+
+
+def _trie(levels: Sequence[_Level], order: int, n_types: int) -> BackoffModel:
+    """Return the levels as one trie without probabilities: node 0 is the empty context, then the n-grams by order."""
     sizes = [1] + [len(level.tokens) for level in levels]
     bases = np.cumsum([0, *sizes])  # bases[m]: number of the first n-gram of order m
     children = [np.bincount(level.parents, minlength=size) for level, size in zip(levels, sizes, strict=False)]
@@ -186,6 +300,6 @@ def _model(
         first=np.concatenate(([1], 1 + np.cumsum(np.concatenate(children)))),
         tokens=np.concatenate([[0], *(level.tokens for level in levels)]).astype(np.int32),
         suffixes=np.concatenate(suffixes).astype(np.int32),
-        probs=np.concatenate([[0.0], *probs]),
-        backoffs=np.concatenate(backoffs),
+        probs=np.empty(0),
+        backoffs=np.empty(0),
     )

@@ -1,0 +1,54 @@
+"""The order of an n-gram model, chosen on text it has not seen.
+
+All orders come from one count of the longest n-grams. The smallest cross-entropy wins, the lower order where two are
+equal.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import EmptyCorpusError
+from textassay.ngram.backoff import with_ends
+from textassay.ngram.kneser_ney import DiscountKind, NgramCounts
+
+__all__ = ["OrderChoice", "choose_order"]
+
+
+@dataclass(frozen=True)
+class OrderChoice:
+    """The `order` chosen, and the cross-entropy of each order on the validation text, nats per token, ends counted."""
+
+    order: int
+    nll_per_token: Mapping[int, float]
+
+
+def choose_order(
+    counts: NgramCounts, valid: Corpus, *, discounts: DiscountKind = "modified", without: Collection[int] = ()
+) -> OrderChoice:
+    """Return the best order from 1 to that of `counts`.
+
+    Parameters
+    ----------
+    counts
+        Of the training text.
+    valid
+        At least one sentence, with token ids as in `counts`, none of which was counted but in groups left out.
+    discounts
+        As in `fit_kneser_ney`.
+    without
+        Groups of `counts` that are left out.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If `valid` has no sentence.
+    """
+    if len(valid) == 0:
+        raise EmptyCorpusError("the order of an n-gram model is chosen on validation text, which has no sentence")
+    text, offsets = with_ends(valid.tokens, valid.offsets)
+    found = {}
+    for order in range(1, counts.order + 1):
+        model, _ = counts.fit(order, discounts=discounts, without=without)
+        found[order] = -float(model.traced_log_probs(model.trace(text, offsets)).mean())
+    return OrderChoice(min(found, key=lambda order: (found[order], order)), found)

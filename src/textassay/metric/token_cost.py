@@ -1,0 +1,192 @@
+"""What both language model scores are made of: the events predicted, the cost of a token, its interval.
+
+Both predict the same events whatever else is compared: the token types of the real text, ``<unk>`` for every other
+token, and the end of the sentence, which counts as a token. A word that a text spells ``<pad>``, ``<sos>`` or ``<eos>``
+counts as ``<unk>``, since models use these for themselves.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import UNK, Vocabulary
+from textassay.errors import TooFewSentencesError
+from textassay.estimate import Estimate, Evidence
+from textassay.generator.leave_out import LeaveOutModels
+from textassay.generator.likelihood import Likelihood, n_characters
+from textassay.metric.base import Metric, make_signature
+from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.seeding import stream
+
+__all__ = [
+    "AT_LEAST",
+    "EventSpace",
+    "Scored",
+    "cost_estimate",
+    "jackknife_groups",
+    "ngram_details",
+    "share",
+    "token_cost",
+]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+N_GROUPS = 20  # models without a twentieth of their text each
+AT_LEAST = 10  # sentences a side
+
+
+@dataclass(frozen=True)
+class EventSpace:
+    """What is predicted: `vocabulary` holds the types of the real text, `table` their ids for the shared one's."""
+
+    vocabulary: Vocabulary
+    table: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, real: Corpus) -> "EventSpace":
+        """Return the event space of `real`."""
+        vocabulary = Vocabulary.build(real)
+        table = vocabulary.encode(real.vocabulary.tokens)
+        table[:UNK] = UNK
+        return cls(vocabulary, table)
+
+    def encode(self, corpus: Corpus) -> Corpus:
+        """Return `corpus`, which shares the vocabulary of the real text, in these events."""
+        return replace(corpus, tokens=self.table[corpus.tokens], vocabulary=self.vocabulary)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Sentences and what each costs.
+
+    Attributes
+    ----------
+    corpus
+        The sentences as they came.
+    nll
+        In nats, ends included, shape (N,).
+    nll_without
+        The sum of them under the model without each group of its training text, shape (G,); none where it is fixed.
+    group_sizes
+        Training sentences of each group, shape (G,).
+    """
+
+    corpus: Corpus
+    nll: FloatArray
+    nll_without: FloatArray | None = None
+    group_sizes: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens and ends."""
+        return len(self.corpus.tokens) + len(self.corpus)
+
+    @property
+    def per_sentence(self) -> FloatArray:
+        """Nats per token of each sentence, shape (N,)."""
+        return self.nll / (self.corpus.lengths + 1)
+
+
+def jackknife_groups(corpus: Corpus, seed: int, *, metric: str, at_least: int = 2) -> IntArray:
+    """Return the group of each sentence, shape (N,), at most 20 groups; raise where there are fewer than `at_least`."""
+    groups = assign_groups(len(corpus), stream(seed, "lm-score"), n_groups=N_GROUPS, units=corpus.groups)
+    if groups.max() + 1 < at_least:
+        raise TooFewSentencesError(f"{metric} needs sentences of at least {at_least} groups, got {groups.max() + 1}")
+    return groups
+
+
+def token_cost(scored: Scored) -> tuple[float, FloatArray | None]:
+    """Return the mean cost of a token, and its terms: one a sentence or, where sentences have groups, one a group."""
+    n_tokens = scored.corpus.lengths + 1
+    value = float(scored.nll.sum() / n_tokens.sum())
+    if not math.isfinite(value):
+        return value, None
+    return value, cluster_terms(value + (scored.nll - value * n_tokens) / n_tokens.mean(), scored.corpus.groups)
+
+
+def ngram_details(models: LeaveOutModels) -> dict[str, Any]:
+    """Return what is worth knowing of an n-gram model."""
+    return {
+        "order": models.choice.order,
+        "validation_nll": {str(order): nll for order, nll in models.choice.nll_per_token.items()},
+        "discounts": [[found.once, found.twice, found.more] for found in models.discounts],
+    }
+
+
+def share(of_all: npt.NDArray[np.bool_]) -> float:
+    """Return the share of true values; NaN for none at all."""
+    return float(of_all.mean()) if len(of_all) else math.nan
+
+
+def cost_estimate(
+    metric: Metric,
+    generated: Corpus,
+    real: Corpus,
+    scored: Scored,
+    *,
+    scores_real: bool,
+    seed: int,
+    details: Mapping[str, Any],
+    real_scores: FloatArray | None,
+    generated_scores: FloatArray | None,
+) -> Estimate:
+    """Return the mean cost of a token of `scored` as the estimate of `metric`.
+
+    Parameters
+    ----------
+    metric, generated, real, seed
+        What is estimated.
+    scored
+        Sentences of the real side where `scores_real`, else of the generated side; the model is of the other side.
+    details
+        Joined to those of every cost.
+    real_scores, generated_scores
+        For people to read, shapes (n_real,) and (n_generated,).
+    """
+    value, terms = token_cost(scored)
+    samples, side, other = [terms], *(("real", "generated") if scores_real else ("generated", "real"))
+    model_terms = None
+    method = f"t: {side} sentences; language model fixed"
+    if scored.nll_without is not None:
+        model_terms = jackknife_terms(value, scored.nll_without / scored.n_tokens, scored.group_sizes)
+        samples.append(model_terms)
+        n_groups = len(scored.group_sizes)
+        method = f"t: {side} sentences, and jackknife of the model over {n_groups} groups of {other} ones, order fixed"
+    interval = terms_interval(value, samples, level=metric.level, method=method, low=0.0)
+    evidence = Evidence(*((terms, model_terms) if scores_real else (model_terms, terms)), real_scores, generated_scores)
+    cost = Likelihood(-float(scored.nll.sum()), scored.n_tokens, n_characters(scored.corpus))
+    return Estimate(
+        metric=metric.name,
+        value=value,
+        interval=interval,
+        unit="nats per token",
+        better=metric.better,
+        sizes={
+            "n_generated": len(generated),
+            "n_real": len(real),
+            "n_scored": len(scored.corpus),
+            "n_tokens": scored.n_tokens,
+        },
+        signature=make_signature(
+            metric.name,
+            generated,
+            real,
+            seed=seed,
+            **({"order": details["order"]} if "order" in details else {}),
+            ends="counted",
+            events="real types+unk",
+        ),
+        details={
+            "perplexity": cost.perplexity,
+            "bits_per_token": cost.bits_per_token,
+            "bits_per_character": cost.bits_per_character,
+            **details,
+        },
+        evidence=None if interval is None else evidence,
+    )
