@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ import threadpoolctl
 
 from textassay.errors import OptionError
 
-__all__ = ["check_device", "default_workers", "device", "device_name", "parallel_map", "workers"]
+__all__ = ["check_device", "default_workers", "device", "device_name", "one_blas_thread", "parallel_map", "workers"]
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -82,7 +82,8 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
         return [function(task) for task in tasks]
     pool = ThreadPoolExecutor(n_threads)
     try:
-        return list(pool.map(function, tasks))
+        contexts = [copy_context() for _ in tasks]  # what `device` and others like it set holds there, too
+        return list(pool.map(lambda context, task: context.run(function, task), contexts, tasks))
     finally:
         pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, what has not begun is not begun
 
