@@ -10,15 +10,16 @@ from typing import Any, cast
 import numpy.typing as npt
 from rich.console import Console
 
-from textassay.cli.options import REMEDY, Condition, check_sources, check_writable, parse_condition
+from textassay.cli.options import Condition, check_sources, check_writable, parse_condition
 from textassay.cli.progress import show_progress
+from textassay.cli.texts import read_sources
 from textassay.comparison.columns import SideColumns
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
 from textassay.comparison.run import compare, metric_settings
 from textassay.corpus.columns import read_features, read_side_columns
-from textassay.corpus.reader import TextFile, read_texts
+from textassay.corpus.reader import TextFile
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.errors import OptionError, unknown_name
 from textassay.execution import check_device, default_workers
 from textassay.metric.base import Effort, check_range
 from textassay.metric.catalog import default_metrics, parse_metric, parse_metrics, split_names
@@ -186,24 +187,12 @@ def _read(options: CompareOptions) -> dict[str, TextFile]:
     """Return what was read, the real text under the names that results give it."""
     optional = {HELDOUT: options.real_heldout, "--train": options.train}
     sources = {FLOOR: options.real, **optional, **options.generators}
-    files = {
-        name: read_texts(source, column=options.column, group_column=options.group_column)
-        for name, source in sources.items()
-        if source is not None
-    }
-    if options.group_column is not None and all(file.groups is None for file in files.values()):
-        raise OptionError(
-            f"--group-column {options.group_column}: none of the files has columns; give csv, tsv, jsonl or parquet"
-        )
-    for name, file in files.items():
-        if len(file.texts) < 2:
-            raise TooFewSentencesError(f"{sources[name]} has {len(file.texts)} sentence: at least 2 are needed")
-        if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
-        if name != FLOOR and file.texts == files[FLOOR].texts:
-            remedy = _REMEDIES.get(name, REMEDY)
-            raise InputError(f"{sources[name]} holds the same sentences as {options.real}: {remedy}")
-    return files
+    return read_sources(
+        {name: source for name, source in sources.items() if source is not None},
+        column=options.column,
+        group_column=options.group_column,
+        remedies=_REMEDIES,
+    )
 
 
 def _judge(comparison: Comparison, conditions: Sequence[tuple[Condition, str]]) -> int:

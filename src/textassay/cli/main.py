@@ -176,6 +176,54 @@ def _inspect_command(
     raise typer.Exit(run_inspect(options))
 
 
+@app.command(name="explain")
+def _explain_command(
+    *,
+    generators: Generators = None,
+    real: Real,
+    top: Annotated[int, typer.Option(metavar="N", help="How many n-grams to show each way.")] = 10,
+    tokenizer: Tokenizer = "whitespace",
+    lowercase: Lowercase = False,
+    normalize: Normalize = False,
+    max_tokens: MaxTokens = None,
+    column: Column = None,
+    group_column: GroupColumn = None,
+    folds: Folds = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    workers: Workers = None,
+    out: Out = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Say what gives each generator away: words, lengths, positions, sentences, and whether more text would help."""
+    from textassay.cli.options import parse_generators
+
+    named = parse_generators(generators or [])
+    from textassay.cli.explain import ExplainOptions, run_explain
+
+    options = ExplainOptions(
+        real=real,
+        generators=named,
+        top=top,
+        tokenizer=tokenizer,
+        lowercase=lowercase,
+        normalize=normalize,
+        max_tokens=max_tokens,
+        column=column,
+        group_column=group_column,
+        folds=5 if folds is None else folds,
+        level=level,
+        seed=seed,
+        workers=workers,
+        out=out,
+        json=json,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_explain(options))
+
+
 @app.command(name="demo")
 def _demo_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the texts and the report go.")] = Path("demo-report"),
