@@ -19,8 +19,9 @@ partitions, which leave the mutual part alone): then they cover 93 to 97 %.
 """
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -28,6 +29,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
+from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.discriminator.cross_fitting import CrossFit, ThresholdRule, cross_fit
 from textassay.discriminator.fold_scores import FoldScore, roc_points, score_folds, spread_between_classifiers
 from textassay.discriminator.logistic import LogisticDiscriminator
@@ -45,7 +47,11 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
 
-DISCRIMINATORS = {"logistic": LogisticDiscriminator}
+DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
+    "cnn": CnnDiscriminator,
+    "cnn-paper": partial(CnnDiscriminator, PAPER),
+    "logistic": LogisticDiscriminator,
+}
 N_PERMUTATIONS = 999
 N_BINS = 40
 SENTENCES_PER_FOLD = 10  # at least so many a side
@@ -72,7 +78,8 @@ def dd(
         At least 10 sentences a fold (50 for one split), sharing a vocabulary; sizes may differ, nothing is dropped.
         Sentences of one group (`Corpus.groups`) stay together; equal numbers mean the same group on both sides.
     discriminator
-        ``"logistic"``, an object with `fit` and `prob_real`, or a scikit-learn classifier over texts.
+        ``"logistic"``, ``"cnn"`` (a network; needs the extra ``neural``), ``"cnn-paper"`` (the same, trained as in
+        the paper), an object with `fit` and `prob_real`, or a scikit-learn classifier over texts.
     folds
         Cross-fitting folds; 1 tests a tenth of each side once.
     repeats

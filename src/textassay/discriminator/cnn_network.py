@@ -1,0 +1,210 @@
+"""The convolutional network that tells real from generated sentences: weights, logits and objective.
+
+Word vectors, windows of two and three words with 100 and 200 filters, the largest value of each filter over the
+sentence, one highway layer, two classes. On a CPU the convolution is a table look-up: each distinct word of a batch is
+multiplied with the filters once, and a window is a sum of rows of that table; the same sums as a convolution's. Of the
+gradient, only what the largest windows got flows back.
+
+Sources: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 5; Kim,
+"Convolutional Neural Networks for Sentence Classification", EMNLP 2014; Srivastava, Greff, Schmidhuber, "Highway
+Networks", 2015.
+Where the paper says nothing, filters and output begin as normal draws of deviation 0.1, cut at two deviations, the
+highway layer as Glorot's uniform draws.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from textassay.discriminator.word_rows import Sentences
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = [
+    "DIMENSION",
+    "DROPOUT",
+    "FILTERS",
+    "L2",
+    "cnn_logits",
+    "cnn_loss",
+    "cnn_weights",
+    "pooled_by_convolution",
+    "pooled_by_look_up",
+]
+
+IntArray = npt.NDArray[np.int64]
+
+DIMENSION = 512
+FILTERS = {2: 100, 3: 200}  # window in words: filters
+DROPOUT = 0.5
+L2 = 0.2
+_N_FILTERS = sum(FILTERS.values())
+
+
+def cnn_weights(n_words: int, *, seed: int, device: "torch.device | str" = "cpu") -> dict[str, "Tensor"]:
+    """Return the weights of a network with `n_words` word vectors, padding and rare words among them, as they begin."""
+    import torch
+
+    rng = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> "Tensor":
+        return torch.nn.init.trunc_normal_(torch.empty(shape), std=0.1, a=-0.2, b=0.2, generator=rng)
+
+    def glorot(*shape: int) -> "Tensor":
+        return torch.nn.init.xavier_uniform_(torch.empty(shape), generator=rng)
+
+    weights = {"words": torch.nn.init.uniform_(torch.empty(n_words, DIMENSION), -1, 1, generator=rng)}
+    for window, n_filters in FILTERS.items():
+        weights[f"filters {window}"] = normal(n_filters, DIMENSION, window)
+        weights[f"filters {window} bias"] = torch.full((n_filters,), 0.1)
+    for part in ("highway", "highway gate"):
+        weights[part] = glorot(_N_FILTERS, _N_FILTERS)
+        weights[f"{part} bias"] = torch.zeros(_N_FILTERS)
+    weights["output"] = normal(2, _N_FILTERS)
+    weights["output bias"] = torch.full((2,), 0.1)
+    return {name: weight.to(device).requires_grad_() for name, weight in weights.items()}
+
+
+def cnn_loss(
+    weights: Mapping[str, "Tensor"], sentences: Sentences, is_real: IntArray, rng: "torch.Generator | None"
+) -> "Tensor":
+    """Return the mean cross-entropy, in nats per sentence, with the penalty on the output layer; a scalar.
+
+    Parameters
+    ----------
+    weights
+        As `cnn_weights` makes them.
+    sentences
+        N sentences.
+    is_real
+        1 for real, 0 for generated, shape (N,).
+    rng
+        What dropout is drawn from; none leaves it out.
+    """
+    import torch
+
+    labels = torch.from_numpy(is_real).to(weights["words"].device)
+    cross_entropy = torch.nn.functional.cross_entropy(cnn_logits(weights, sentences, rng), labels)
+    penalty = sum((weights[name] ** 2).sum() / 2 for name in ("output", "output bias"))
+    return cross_entropy + L2 * penalty
+
+
+def cnn_logits(weights: Mapping[str, "Tensor"], sentences: Sentences, rng: "torch.Generator | None" = None) -> "Tensor":
+    """Return the logits of generated and real, shape (N, 2); with dropout drawn from `rng`, without it where none."""
+    import torch
+    from torch.nn.functional import linear
+
+    device = weights["words"].device
+    pooled = (
+        pooled_by_look_up(weights, sentences) if device.type == "cpu" else pooled_by_convolution(weights, sentences)
+    )
+    bias = torch.cat([weights[f"filters {window} bias"] for window in FILTERS])
+    y = torch.relu(pooled + bias)  # (n, filters)
+    gate = torch.sigmoid(linear(y, weights["highway gate"], weights["highway gate bias"]))
+    y = gate * torch.relu(linear(y, weights["highway"], weights["highway bias"])) + (1 - gate) * y
+    if rng is not None:
+        y = y * (torch.rand(y.shape, generator=rng, device=device) >= DROPOUT) / (1 - DROPOUT)
+    return linear(y, weights["output"], weights["output bias"])  # (n, 2)
+
+
+def pooled_by_look_up(weights: Mapping[str, "Tensor"], sentences: Sentences) -> "Tensor":
+    """Return the largest value of each filter over each sentence, shape (N, filters), by table look-up."""
+    import torch
+
+    distinct, local = np.unique(sentences.words, return_inverse=True)
+    filters = [weights[f"filters {window}"].permute(1, 2, 0).reshape(DIMENSION, -1) for window in FILTERS]
+    vectors = weights["words"].index_select(0, torch.from_numpy(distinct))
+    table = vectors @ torch.cat(filters, dim=1)  # (distinct words, window x filters, for each window)
+    pooled: Tensor = _look_up().apply(table, local.astype(np.int32), sentences.offsets)
+    return pooled
+
+
+def pooled_by_convolution(weights: Mapping[str, "Tensor"], sentences: Sentences) -> "Tensor":
+    """Return the same as `pooled_by_look_up`, as PyTorch would: faster on a GPU."""
+    import torch
+
+    words = torch.from_numpy(sentences.padded()).to(weights["words"].device)
+    vectors = torch.nn.functional.embedding(words, weights["words"]).transpose(1, 2)  # (n, dimension, length)
+    pooled = [torch.nn.functional.conv1d(vectors, weights[f"filters {window}"]).amax(2) for window in FILTERS]
+    return torch.cat(pooled, dim=1)
+
+
+@cache
+def _look_up() -> Any:
+    """Return the differentiable function from table, words and offsets to the pooled sums, shape (N, filters)."""
+    import torch
+
+    class LookUp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, table: "Tensor", words: npt.NDArray[np.int32], offsets: IntArray) -> "Tensor":
+            pooled = np.empty((len(offsets) - 1, _N_FILTERS), dtype=np.float32)
+            where = np.empty(pooled.shape, dtype=np.int32)
+            for window, (column, filters) in _layout().items():
+                _pool(table.detach().numpy()[:, column:], words, offsets, window, pooled[:, filters], where[:, filters])
+            ctx.table_shape, ctx.words, ctx.where = table.shape, words, where
+            return torch.from_numpy(pooled)
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: "Tensor") -> tuple["Tensor", None, None]:
+            table = np.zeros(ctx.table_shape, dtype=np.float32)
+            gradient = gradients[0].contiguous().numpy()
+            for window, (column, filters) in _layout().items():
+                _spread(gradient[:, filters], ctx.words, ctx.where[:, filters], window, table[:, column:])
+            return torch.from_numpy(table), None, None
+
+    return LookUp
+
+
+def _layout() -> dict[int, tuple[int, slice]]:
+    """Return, for each window, its first column in the table and its columns among the filters."""
+    layout, column, first = {}, 0, 0
+    for window, n_filters in FILTERS.items():
+        layout[window] = (column, slice(first, first + n_filters))
+        column, first = column + window * n_filters, first + n_filters
+    return layout
+
+
+@njit(cache=True, nogil=True)
+def _pool(table, words, offsets, window, pooled, where):  # type: ignore[no-untyped-def]
+    """Fill `pooled` with the largest sum over the windows of each sentence, `where` with the start of that window."""
+    n_filters = pooled.shape[1]
+    total = np.empty(n_filters, dtype=np.float32)
+    best = np.empty(n_filters, dtype=np.float32)
+    start = np.empty(n_filters, dtype=np.int32)
+    for sentence in range(len(offsets) - 1):
+        best[:] = -np.inf
+        start[:] = offsets[sentence]
+        for position in range(offsets[sentence], offsets[sentence + 1] - window + 1):
+            row = table[words[position]]
+            for column in range(n_filters):
+                total[column] = row[column]
+            for shift in range(1, window):
+                row = table[words[position + shift]][shift * n_filters : (shift + 1) * n_filters]
+                for column in range(n_filters):
+                    total[column] += row[column]
+            here = np.int32(position)
+            for column in range(n_filters):
+                larger = total[column] > best[column]
+                best[column] = total[column] if larger else best[column]
+                start[column] = here if larger else start[column]
+        pooled[sentence] = best
+        where[sentence] = start
+
+
+@njit(cache=True, nogil=True)
+def _spread(gradient, words, where, window, table):  # type: ignore[no-untyped-def]
+    """Add each sentence's gradient to the rows of the window that was largest."""
+    n_filters = gradient.shape[1]
+    for sentence in range(gradient.shape[0]):
+        for column in range(n_filters):
+            value = gradient[sentence, column]
+            if value != 0:
+                position = where[sentence, column]
+                for shift in range(window):
+                    table[words[position + shift], shift * n_filters + column] += value
