@@ -2,6 +2,8 @@
 
 import math
 import warnings
+import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,18 +13,44 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric.base import measure
-from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, parse_metric, parse_metrics, split_names
+from textassay.metric.base import Metric, measure
+from textassay.metric.catalog import (
+    CATALOG,
+    DEFAULT_METRICS,
+    default_metrics,
+    parse_metric,
+    parse_metrics,
+    split_names,
+)
 
 N = 400
+METRICS = tuple(default_metrics(("train", "log-probs", "ratings")))
+
+
+def with_columns(corpus: Corpus) -> Corpus:
+    """Return the corpus with log-probabilities and ratings that follow from each sentence's text."""
+    chance = np.array([zlib.crc32(text.encode()) / 2**32 for text in corpus.texts])
+    columns = {"log_probs/gpt": -(2 + chance) * corpus.lengths, "ratings/gpt": np.round(5 * chance * 7919 % 5, 1)}
+    return replace(corpus, columns=columns)
+
+
+def with_inputs(texts: dict[str, list[str]]) -> dict[str, Corpus]:
+    """Return the corpora of `texts`, with all that any metric can need."""
+    return {name: with_columns(corpus) for name, corpus in corpora_from_texts(texts).items()}
+
+
+def named(name: str, corpora: dict[str, Corpus]) -> Metric:
+    """Return the metric of a name, given the training text among `corpora`."""
+    return parse_metric(name, train=corpora["train"])
 
 
 @pytest.fixture(scope="module")
 def corpora() -> dict[str, Corpus]:
     real = sentences(N, 1)
-    return corpora_from_texts(
+    return with_inputs(
         {
             "real": real,
+            "train": sentences(N, 6) + real[:40] + sentences(N, 3, shift=0.5)[:80],
             "same": sentences(N, 2),
             "shifted": sentences(N, 3, shift=0.5),
             "shuffled": shuffled(sentences(N, 2), 0),
@@ -41,17 +69,18 @@ def corpora() -> dict[str, Corpus]:
 def estimates(corpora: dict[str, Corpus]) -> dict[tuple[str, str], Estimate]:
     return {
         (metric.name, name): measure(metric, corpora[name], corpora["real"])
-        for metric in parse_metrics(None)
+        for metric in parse_metrics(METRICS, train=corpora["train"])
         for name in ("same", "shifted", "shuffled", "collapsed", "longer")
     }
 
 
 def test_every_metric_of_the_catalog_is_tested() -> None:
-    assert {name.split("(")[0] for name in DEFAULT_METRICS} == set(CATALOG)
+    assert {name.split("(")[0] for name in METRICS} == set(CATALOG)
+    assert {name for name, entry in CATALOG.items() if entry.needs}.isdisjoint(DEFAULT_METRICS)
     assert [metric.name for metric in parse_metrics(None)] == list(DEFAULT_METRICS)
 
 
-@pytest.mark.parametrize("name", DEFAULT_METRICS)
+@pytest.mark.parametrize("name", METRICS)
 def test_values_and_intervals_stay_in_range(estimates: dict[tuple[str, str], Estimate], name: str) -> None:
     entry = CATALOG[name.split("(")[0]]
     for (metric, _), estimate in estimates.items():
@@ -66,7 +95,7 @@ def test_values_and_intervals_stay_in_range(estimates: dict[tuple[str, str], Est
         assert estimate.sizes["n_generated"] == N
 
 
-@pytest.mark.parametrize("name", DEFAULT_METRICS)
+@pytest.mark.parametrize("name", METRICS)
 def test_evidence_has_the_variance_of_the_interval(estimates: dict[tuple[str, str], Estimate], name: str) -> None:
     """Away from the ends of the range, the half-width of the interval is about two standard errors."""
     estimate = estimates[name, "shifted"]
@@ -81,44 +110,42 @@ def test_evidence_has_the_variance_of_the_interval(estimates: dict[tuple[str, st
     assert half_width == pytest.approx(1.97 * math.sqrt(variance), rel=0.1, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in DEFAULT_METRICS if CATALOG[name.split("(")[0]].exact_under_reordering]
-)
+@pytest.mark.parametrize("name", [name for name in METRICS if CATALOG[name.split("(")[0]].exact_under_reordering])
 def test_order_of_sentences_does_not_matter(
     corpora: dict[str, Corpus], estimates: dict[tuple[str, str], Estimate], name: str
 ) -> None:
-    again = measure(parse_metric(name), corpora["reordered"], corpora["real"])
+    again = measure(named(name, corpora), corpora["reordered"], corpora["real"])
     assert again.value == pytest.approx(estimates[name, "shifted"].value, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in DEFAULT_METRICS if CATALOG[name.split("(")[0]].symmetric])
+@pytest.mark.parametrize("name", [name for name in METRICS if CATALOG[name.split("(")[0]].symmetric])
 def test_symmetric_metrics_do_not_care_which_side_is_real(
     corpora: dict[str, Corpus], estimates: dict[tuple[str, str], Estimate], name: str
 ) -> None:
-    swapped = measure(parse_metric(name), corpora["real"], corpora["shifted"])
+    swapped = measure(named(name, corpora), corpora["real"], corpora["shifted"])
     tolerance = 1e-12 if CATALOG[name].exact_under_reordering else 0.06
     assert swapped.value == pytest.approx(estimates[name, "shifted"].value, abs=tolerance)
 
 
-@pytest.mark.parametrize("name", DEFAULT_METRICS)
+@pytest.mark.parametrize("name", METRICS)
 def test_metrics_that_look_at_real_text_are_those_declared(corpora: dict[str, Corpus], name: str) -> None:
-    metric = parse_metric(name)
+    metric = named(name, corpora)
     first, second = (measure(metric, corpora["shifted"], corpora[real]).value for real in ("real", "collapsed"))
     assert (first != second) == CATALOG[name.split("(")[0]].looks_at_real
 
 
-@pytest.mark.parametrize("name", DEFAULT_METRICS)
+@pytest.mark.parametrize("name", METRICS)
 def test_same_seed_same_bits_at_any_number_of_threads(corpora: dict[str, Corpus], name: str) -> None:
     def run(n_workers: int) -> dict[str, object]:
         with workers(n_workers):
-            return measure(parse_metric(name), corpora["shifted"], corpora["real"], seed=3).to_dict()
+            return measure(named(name, corpora), corpora["shifted"], corpora["real"], seed=3).to_dict()
 
     assert run(1) == run(2)
 
 
-@pytest.mark.parametrize("name", DEFAULT_METRICS)
+@pytest.mark.parametrize("name", METRICS)
 def test_empty_and_one_sentence_corpora(corpora: dict[str, Corpus], name: str) -> None:
-    metric = parse_metric(name)
+    metric = named(name, corpora)
     with pytest.raises(EmptyCorpusError):
         measure(metric, corpora["empty"], corpora["real"])
     with warnings.catch_warnings():
@@ -130,11 +157,11 @@ def test_empty_and_one_sentence_corpora(corpora: dict[str, Corpus], name: str) -
     assert math.isnan(estimate.value) or 0 <= estimate.value <= 1
 
 
-@pytest.mark.parametrize("name", DEFAULT_METRICS)
+@pytest.mark.parametrize("name", METRICS)
 def test_corpora_without_a_common_vocabulary_are_refused(corpora: dict[str, Corpus], name: str) -> None:
     stranger = corpora_from_texts({"stranger": sentences(N, 9)})["stranger"]
     with pytest.raises(OptionError, match="vocabular"):
-        measure(parse_metric(name), stranger, corpora["real"])
+        measure(named(name, corpora), stranger, corpora["real"])
 
 
 DAMAGE = [
@@ -192,7 +219,7 @@ def test_wrong_names_say_what_is_valid(text: str, message: str) -> None:
         parse_metric(text)
 
 
-@pytest.mark.parametrize("name", DEFAULT_METRICS)
+@pytest.mark.parametrize("name", METRICS)
 def test_metrics_that_move_with_the_number_of_sentences_are_those_declared(name: str) -> None:
     """Twelve draws of few and of many sentences: the means differ by more than luck where sensitivity is declared."""
 
@@ -203,14 +230,15 @@ def test_metrics_that_move_with_the_number_of_sentences_are_those_declared(name:
     values = []
     for size in (60, 800):
         row = []
-        for draw in range(12):
-            pair = corpora_from_texts(
+        for draw in range(16):
+            pair = with_inputs(
                 {
+                    "train": with_rare_words(size, 300 + draw),
                     "real": with_rare_words(size, 100 + 2 * draw),
                     "generated": with_rare_words(size, 101 + 2 * draw, shift=0.4),
                 }
             )
-            row.append(measure(parse_metric(name), pair["generated"], pair["real"]).value)
+            row.append(measure(named(name, pair), pair["generated"], pair["real"]).value)
         values.append(row)
     few, many = np.array(values)
     error = math.sqrt(few.var(ddof=1) / len(few) + many.var(ddof=1) / len(many))
