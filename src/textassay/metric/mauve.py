@@ -1,0 +1,323 @@
+"""MAUVE: how far apart two texts are in the share of their sentences that falls into each cluster of an embedding.
+
+Source: Pillutla et al., "MAUVE: Measuring the Gap Between Neural Text and Human Text using Divergence Frontiers",
+NeurIPS 2021: unit vectors, 90 % of their variance, k-means with a tenth as many clusters as sentences, scale 5.
+Departs from it: all generators of a comparison are clustered together, once, since values from different clusterings
+cannot be compared; the value is the mean over several clusterings, which alone move it by 0.005 to 0.02; the encoder is
+any that sees real text only, not GPT-2. The other divergences stand on the same clusters: Pimentel, Meister, Cotterell,
+"On the Usefulness of Embeddings, Clusters and Strings for Text Generation Evaluation", ICLR 2023.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import rel_entr
+
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.store import features, fit_encoder, resolve_encoder
+from textassay.estimate import Better, Estimate, Evidence
+from textassay.execution import one_blas_thread, parallel_map
+from textassay.metric.base import Effort, check_corpora, check_level, make_signature, measure
+from textassay.metric.clustering import k_means, principal_components, row_hashes, unit_rows
+from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
+from textassay.seeding import stream
+
+__all__ = ["Mauve", "mauve"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_VARIANCE = 0.9  # share of the variance kept in principal components, section 4 of the paper
+_PER_CLUSTER = 10  # sentences of the smallest corpus for each cluster
+_SCALE = 5.0  # c of the paper
+_WEIGHTS = np.linspace(1e-6, 1 - 1e-6, 25)  # of real text in the mixtures along the frontier
+_N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 5, "default": 5, "max": 20}
+
+
+def mauve(
+    generated: Corpus,
+    real: Corpus,
+    *,
+    encoder: str | Encoder = "lsa",
+    effort: Effort = "default",
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """Return MAUVE, the area under the divergence frontier of two texts.
+
+    Parameters
+    ----------
+    generated, real
+        At least two sentences each.
+    encoder
+        Turns sentences into vectors: a name, the folder of a model, or an `Encoder`; fitted to the real text.
+    effort
+        ``max`` averages 20 clusterings, the others 5.
+    level
+        Of the confidence interval, in (0, 1).
+    seed
+        Draws the clusterings and the jackknife groups.
+
+    Returns
+    -------
+    Estimate
+        Area in (0, 1], higher is better; 1 where both texts fill all clusters alike. Two samples of one distribution
+        stay below 1, the more the smaller they are. Details: `values` of the clusterings and their standard deviation
+        `sd_clusterings`; `n_clusters` and `n_components`; `frontier`, (x, y) of 27 points, the mean over clusterings
+        at each mixture, x high where generated text lies within real text, y where it leaves none of it out; and on
+        the same clusters `total_variation`, `jensen_shannon` and, with half a sentence added to each
+        cluster, `kl_generated_real` and `kl_real_generated`, the last three in nats.
+
+    Raises
+    ------
+    EmptyCorpusError, TooFewSentencesError
+        If a side has fewer than two sentences.
+    OptionError
+        If a setting is out of range or the corpora have different vocabularies.
+
+    Notes
+    -----
+    With p and q the shares of real and generated sentences in each cluster and ``r = w p + (1 - w) q``, the frontier
+    goes through ``(exp(-5 KL(q | r)), exp(-5 KL(p | r)))`` for 25 weights w, and from (0, 1) to (1, 0). There is a
+    cluster for every ten sentences of the smaller side. The interval comes from leaving out each of 50 groups of
+    sentences a side with the clusters as they are: it is the noise at this number of sentences, not the distance from
+    what more sentences would give.
+    """
+    return measure(Mauve(encoder=encoder, effort=effort, level=level), generated, real, seed=seed)
+
+
+@dataclass(frozen=True)
+class Mauve:
+    """MAUVE as a `Metric`; a comparison clusters all its generators together."""
+
+    encoder: str | Encoder = "lsa"
+    effort: Effort = "default"
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+
+    @property
+    def name(self) -> str:
+        """The metric, with its encoder where that is not the usual one."""
+        encoder = resolve_encoder(self.encoder).name
+        return "mauve" if encoder == "lsa" else f"mauve(encoder={encoder})"
+
+    @property
+    def better(self) -> Better:
+        """It is a likeness."""
+        return "higher"
+
+    @property
+    def shares(self) -> Hashable:
+        """Nothing but itself with equal settings."""
+        return ("mauve", resolve_encoder(self.encoder).name, _N_CLUSTERINGS[self.effort])
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether the vectors were made elsewhere."""
+        return resolve_encoder(self.encoder).reads_columns
+
+    def prepare(self, real: Corpus) -> "_State":
+        """Return the real text with the encoder fitted to it."""
+        return _State(real, fit_encoder(self.encoder, real), {})
+
+    def prepare_jointly(self, real: Corpus, generated: Sequence[Corpus], *, seed: int) -> "_State":
+        """Return the clusters of all sentences of a comparison together; corpora too small to measure stay out."""
+        fitted = fit_encoder(self.encoder, real)
+        large = [corpus for corpus in generated if len(corpus) >= 2]
+        if len(real) < 2 or not large:
+            return _State(real, fitted, {})
+        clusters = _cluster([real, *large], fitted, _N_CLUSTERINGS[self.effort], seed)
+        return _State(real, fitted, {_key(corpus): clusters for corpus in large})
+
+    def statistics(self, state: "_State", generated: Corpus, *, seed: int) -> "_Statistics":
+        """Return the frontiers of all clusterings, and what they would be without each group of sentences."""
+        real = state.real
+        check_corpora(generated, real, metric="mauve", at_least=2)
+        clusters = state.clusters.get(_key(generated))
+        if clusters is None:
+            clusters = _cluster([real, generated], state.fitted, _N_CLUSTERINGS[self.effort], seed)
+        groups = [
+            assign_groups(len(corpus), stream(seed, "groups", side), units=corpus.groups)
+            for side, corpus in (("real", real), ("generated", generated))
+        ]
+        labels = [clusters.labels[_key(corpus)] for corpus in (real, generated)]
+        one = partial(_without_groups, groups=groups, n_clusters=clusters.n_clusters)
+        found = parallel_map(one, list(zip(*labels, strict=True)))
+        values, frontiers, real_replicates, generated_replicates, divergences = zip(*found, strict=True)
+        value = float(np.mean(values))
+        terms = [
+            jackknife_terms(value, np.mean(replicates, axis=0), np.bincount(group))
+            for replicates, group in zip((real_replicates, generated_replicates), groups, strict=True)
+        ]
+        return _Statistics(
+            generated,
+            state,
+            seed,
+            clusters,
+            np.array(values),
+            np.mean(frontiers, axis=0),
+            dict(zip(_DIVERGENCES, np.mean(divergences, axis=0).tolist(), strict=True)),
+            terms[0],
+            terms[1],
+        )
+
+    def estimate(self, statistics: "_Statistics") -> Estimate:
+        """Return the mean area."""
+        generated, real, clusters = statistics.generated, statistics.state.real, statistics.clusters
+        value = float(statistics.values.mean())
+        n_groups = [0 if terms is None else len(terms) for terms in (statistics.real_terms, statistics.generated_terms)]
+        interval = terms_interval(
+            value,
+            [statistics.real_terms, statistics.generated_terms],
+            level=self.level,
+            method=f"t: jackknife over {n_groups[1]}+{n_groups[0]} groups of sentences, clusters and encoder fixed",
+            low=0.0,
+            high=1.0,
+        )
+        return Estimate(
+            metric=self.name,
+            value=value,
+            interval=interval,
+            unit="area",
+            better=self.better,
+            sizes={"n_generated": len(generated), "n_real": len(real), "n_clustered": clusters.n_clustered},
+            signature=make_signature(
+                self.name,
+                generated,
+                real,
+                seed=statistics.seed,
+                **statistics.state.fitted.settings,
+                pca=_VARIANCE,
+                clusters=clusters.n_clusters,
+                clustered=clusters.n_clustered,
+                clusterings=len(statistics.values),
+                scale=f"{_SCALE:g}",
+            ),
+            details={
+                "values": statistics.values.tolist(),
+                "sd_clusterings": float(statistics.values.std(ddof=1)),
+                "n_clusters": clusters.n_clusters,
+                "n_components": clusters.n_components,
+                "frontier": statistics.frontier.tolist(),
+                **statistics.divergences,
+            },
+            evidence=None if interval is None else Evidence(statistics.real_terms, statistics.generated_terms),
+        )
+
+
+@dataclass(frozen=True)
+class _Clusters:
+    """Clusters of several corpora: content of a corpus to the labels of its sentences, shape (n_clusterings, N)."""
+
+    labels: Mapping[str, IntArray]
+    n_clusters: int
+    n_components: int
+    n_clustered: int
+
+
+@dataclass(frozen=True)
+class _State:
+    """The real text, its encoder, and the clusters made for a whole comparison, by the generated corpora in them."""
+
+    real: Corpus
+    fitted: FittedEncoder
+    clusters: Mapping[str, _Clusters]
+
+
+@dataclass(frozen=True)
+class _Statistics:
+    """What `Mauve.estimate` reports."""
+
+    generated: Corpus
+    state: _State
+    seed: int
+    clusters: _Clusters
+    values: FloatArray
+    frontier: FloatArray
+    divergences: Mapping[str, float]
+    real_terms: FloatArray | None
+    generated_terms: FloatArray | None
+
+
+def _key(corpus: Corpus) -> str:
+    return f"{corpus.fingerprint} {corpus.columns_fingerprint}"
+
+
+def _cluster(corpora: Sequence[Corpus], fitted: FittedEncoder, n_clusterings: int, seed: int) -> _Clusters:
+    """Return clusterings of all sentences together, in an order that only their vectors decide."""
+    sizes = [len(corpus) for corpus in corpora]
+    rows = unit_rows(np.concatenate([features(fitted, corpus) for corpus in corpora]))
+    kinds = row_hashes(rows)
+    order = np.argsort(kinds, kind="stable")
+    n_clusters = max(2, round(min(sizes) / _PER_CLUSTER))
+    with one_blas_thread():
+        points = principal_components(rows[order], _VARIANCE)
+        found = parallel_map(
+            lambda number: k_means(points, kinds[order], n_clusters, stream(seed, "mauve", "clusters", number)),
+            range(n_clusterings),
+        )
+    labels = np.empty((n_clusterings, len(rows)), dtype=np.int64)
+    labels[:, order] = found
+    parts = np.split(labels, np.cumsum(sizes)[:-1], axis=1)
+    of_corpora = {_key(corpus): part for corpus, part in zip(corpora, parts, strict=True)}
+    return _Clusters(of_corpora, n_clusters, points.shape[1], len(rows))
+
+
+_DIVERGENCES = ("total_variation", "jensen_shannon", "kl_generated_real", "kl_real_generated")
+
+
+def _without_groups(
+    labels: tuple[IntArray, IntArray], *, groups: Sequence[IntArray], n_clusters: int
+) -> tuple[float, FloatArray, FloatArray, FloatArray, list[float]]:
+    """Return of one clustering the area, the frontier, the area without each real or generated group, divergences."""
+    counts = [
+        np.bincount(group * n_clusters + label, minlength=(int(group.max()) + 1) * n_clusters).reshape(-1, n_clusters)
+        for label, group in zip(labels, groups, strict=True)
+    ]
+    filled = np.flatnonzero(sum(count.sum(axis=0) for count in counts))
+    real, generated = (count.sum(axis=0)[filled] for count in counts)
+    p, q = real / real.sum(), generated / generated.sum()
+    frontier = _frontier(p, q)
+    replicates = []
+    for side, count in enumerate(counts):
+        left = count.sum(axis=0)[filled] - count[:, filled]
+        if len(left) == 1:  # all sentences belong to one document
+            replicates.append(np.full(1, np.nan))
+            continue
+        shares = left / left.sum(axis=1, keepdims=True)
+        replicates.append(_area(_frontier(shares, q) if side == 0 else _frontier(p, shares)))
+    half = (p + q) / 2
+    smooth_p, smooth_q = ((count + 0.5) / (count + 0.5).sum() for count in (real, generated))
+    divergences = [
+        float(np.abs(p - q).sum() / 2),
+        float(rel_entr(p, half).sum() + rel_entr(q, half).sum()) / 2,
+        float(rel_entr(smooth_q, smooth_p).sum()),
+        float(rel_entr(smooth_p, smooth_q).sum()),
+    ]
+    return float(_area(frontier)), frontier, replicates[0], replicates[1], divergences
+
+
+def _frontier(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Return the points of the frontier from (0, 1) to (1, 0), shape (..., 27, 2), of shares of shape (..., k)."""
+    p, q = np.broadcast_arrays(p, q)
+    weights = _WEIGHTS[::-1, None]
+    log_r = np.log(np.maximum(weights * p[..., None, :] + (1 - weights) * q[..., None, :], np.finfo(float).tiny))
+    points = np.zeros((*p.shape[:-1], len(_WEIGHTS) + 2, 2))
+    for axis, shares in enumerate((q, p)):
+        entropy = (shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
+        cross = np.einsum("...k,...wk->...w", shares, log_r)
+        points[..., 1:-1, axis] = np.exp(-_SCALE * np.maximum(entropy[..., None] - cross, 0.0))
+    points[..., 0, 1] = points[..., -1, 0] = 1.0
+    return points
+
+
+def _area(frontier: FloatArray) -> FloatArray:
+    """Return the area below frontiers of shape (..., n, 2) by trapezoids, shape (...)."""
+    x, y = frontier[..., 0], frontier[..., 1]
+    return np.asarray((np.diff(x, axis=-1) * (y[..., 1:] + y[..., :-1])).sum(axis=-1) / 2)
