@@ -221,7 +221,7 @@ def test_wrong_names_say_what_is_valid(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_that_move_with_the_number_of_sentences_are_those_declared(name: str) -> None:
-    """Twelve draws of few and of many sentences: the means differ by more than luck where sensitivity is declared."""
+    """Sixteen draws of few and of many sentences: the means differ by more than luck where sensitivity is declared."""
 
     def with_rare_words(n: int, seed: int, shift: float = 0.0) -> list[str]:
         rare = np.random.default_rng(seed).zipf(1.5, n)
