@@ -9,7 +9,8 @@ import matplotlib as mpl
 from made_up_comparisons import REVIEWS, make_comparison
 from textassay.comparison.comparison import Comparison
 from textassay.report.digest import Digest
-from textassay.report.figures import draw_figures, draw_forest, draw_pairs, draw_ranks, draw_scores
+from textassay.report.figures import draw_figures, draw_forest, draw_scores
+from textassay.report.orders import draw_pairs, draw_ranks
 from textassay.report.svg import PALETTE, slug, to_inline
 
 SVG = "{http://www.w3.org/2000/svg}"

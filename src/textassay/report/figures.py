@@ -1,4 +1,4 @@
-"""Figures as SVG: forest plots, score histograms, pair differences, rank intervals.
+"""All figures of a comparison as SVG; here forest plots and score histograms.
 
 Text stays text, colours are the fixed ones of `PALETTE` (the page turns them into variables, so that it can be light or
 dark), the background is transparent, and the same comparison gives the same bytes. Blue is real text, orange is
@@ -9,57 +9,37 @@ Colours: two hues of Okabe and Ito, "Color Universal Design" (2008), darkened un
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import MaxNLocator
 
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.estimate import Estimate
-from textassay.report.digest import Digest, printable, shorten
-from textassay.report.kinds import family_of, variant_of
+from textassay.report.bins import draw_lengths, draw_positions
+from textassay.report.curves import draw_frontier, draw_learning_curve, draw_roc
+from textassay.report.digest import Digest, printable
+from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, row_text, with_minus
 from textassay.report.number import number
+from textassay.report.orders import draw_pairs, draw_ranks
+from textassay.report.planes import draw_planes
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, slug, to_svg
 
-__all__ = ["Drawing", "draw_figures", "draw_forest", "draw_pairs", "draw_ranks", "draw_scores"]
+__all__ = ["draw_figures", "draw_forest", "draw_scores"]
 
-_NAME_WIDTH = 22
-_INCHES_A_LETTER = 0.076
 _ROW = 0.25
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """One figure.
-
-    Attributes
-    ----------
-    kind
-        "forest", "scores", "pairs" or "ranks".
-    subject
-        The metric or generator it is about; empty where it is about all.
-    file_name
-        In the folder of figures.
-    svg
-        The document.
-    description
-        What a person who cannot see it should be told.
-    """
-
-    kind: str
-    subject: str
-    file_name: str
-    svg: str
-    description: str
 
 
 def draw_figures(comparison: Comparison) -> tuple[Drawing, ...]:
     """Return all figures of a comparison: those that its estimates allow."""
     digest = Digest(comparison)
     drawn = [draw_forest(digest, metric) for metric in comparison.metrics]
-    drawn += [draw_scores(digest, generator) for generator in (*digest.order, *digest.floors)]
+    for generator in (*digest.order, *digest.floors):
+        drawn += [draw_scores(digest, generator), draw_roc(digest, generator)]
+    for explanation in comparison.explanations:
+        drawn += [draw_lengths(explanation), draw_positions(explanation), draw_learning_curve(explanation)]
+    drawn += [draw_frontier(digest), *draw_planes(digest)]
     if digest.headline is not None:
         drawn.append(draw_pairs(digest, digest.headline))
     drawn.append(draw_ranks(digest))
@@ -86,8 +66,8 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
     rows = [*digest.order, *digest.floors]
     if all(digest.estimate(generator, metric) is None for generator in digest.order):
         return None
-    names = [_label(name) for name in rows]
-    left, right = 0.12 + _INCHES_A_LETTER * max(map(len, names)), 0.62
+    names = [label(name) for name in rows]
+    left, right = 0.12 + INCHES_A_LETTER * max(map(len, names)), 0.62
     width, height = 4.7, _ROW * len(rows) + 0.56
     figure, axes = canvas(width, height, left=left, right=right, top=0.1, bottom=0.46)
     places = digest.places(metric)
@@ -101,7 +81,7 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
         is_floor = generator in digest.floors
         colour = REAL if is_floor else GENERATED
         estimate = digest.estimate(generator, metric)
-        _row_text(axes, row, name, bold=generator in best, colour=REAL if is_floor else INK)
+        row_text(axes, row, name, bold=generator in best, colour=REAL if is_floor else INK)
         like = None if is_floor else digest.matched(generator, metric)
         if like is not None:
             axes.plot([like.value], [row + 0.27], "o", ms=4, mfc="none", mec=MUTED, mew=0.9, clip_on=False)
@@ -116,8 +96,9 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
             axes.plot([estimate.interval.low, estimate.interval.high], [row, row], "-", color=colour, lw=1.6,
                       solid_capstyle="round", clip_on=False)  # fmt: skip
         axes.plot([estimate.value], [row], "D" if is_floor else "o", color=colour, ms=4.2, mew=0, clip_on=False)
-        axes.annotate(_minus(number(estimate.value, places)), (1, row), (right * 72 - 2, 0), ("axes fraction", "data"),
-                      "offset points", ha="right", va="center", color=INK if not is_floor else REAL,
+        shown = with_minus(number(estimate.value, places))
+        axes.annotate(shown, (1, row), (right * 72 - 2, 0), ("axes fraction", "data"), "offset points", ha="right",
+                      va="center", color=REAL if is_floor else INK,
                       fontweight="bold" if generator in best else "normal")  # fmt: skip
     _rows_axis(axes, len(rows), n_floors=len(digest.floors))
     _value_axis(axes, _span(digest, rows, metric), metric)
@@ -154,111 +135,6 @@ def draw_scores(digest: Digest, generator: str) -> Drawing | None:
         f"blue); the less they overlap, the easier the two are told apart. {metric} is {number(value, 3)}."
     )
     return Drawing("scores", generator, f"scores-{slug(generator)}.svg", to_svg(figure), told)
-
-
-@mpl.rc_context(SETTINGS)
-def draw_pairs(digest: Digest, metric: str) -> Drawing | None:
-    """Return the matrix of differences, row minus column; a filled cell is significant. None below two generators."""
-    found = {(pair.a, pair.b): pair for pair in digest.pairs(metric)}
-    order = list(digest.order)
-    known = [abs(pair.difference) for pair in found.values() if pair.difference is not None]
-    if len(order) < 2 or not known:
-        return None
-    largest = max(known) or 1.0
-    cell = 0.5
-    names = [_label(name) for name in order]
-    longest = _INCHES_A_LETTER * max(map(len, names))
-    n = len(order) - 1
-    figure, axes = canvas(
-        0.2 + longest + cell * n + 0.75 * longest, 0.2 + 0.34 * n + 0.75 * longest,
-        left=0.12 + longest, right=0.08 + 0.75 * longest, top=0.1 + 0.75 * longest, bottom=0.1,
-    )  # fmt: skip
-    places = 2
-    for i in range(1, len(order)):
-        _row_text(axes, i - 1, names[i])
-        for j in range(i):
-            pair = found.get((order[i], order[j])) or found.get((order[j], order[i]))
-            if pair is None or pair.difference is None:
-                continue
-            difference = pair.difference if pair.a == order[i] else -pair.difference
-            significant = digest.separated(pair)
-            box = FancyBboxPatch(
-                (j + 0.05, i - 1 - 0.42), 0.9, 0.84, boxstyle="round,pad=0,rounding_size=0.08", mutation_aspect=1.4,
-                facecolor=GENERATED if significant else "none",
-                alpha=0.14 + 0.4 * abs(difference) / largest if significant else None,
-                edgecolor="none" if significant else MUTED, linewidth=0.7, linestyle=(0, (2, 2)),
-            )  # fmt: skip
-            axes.add_patch(box)
-            axes.text(j + 0.5, i - 1, _minus(number(difference, places, sign=True)), ha="center",
-                      va="center", color=INK if significant else MUTED, fontsize=7.5)  # fmt: skip
-    for j in range(n):
-        axes.text(j + 0.42, -0.62, names[j], rotation=45, rotation_mode="anchor", ha="left", va="center", color=INK)
-    axes.set_xlim(0, n)
-    axes.set_ylim(n - 0.5, -0.5)
-    axes.set_xticks([])
-    apart = sum(digest.separated(pair) for pair in found.values())
-    told = (
-        f"Matrix of differences by {metric}, row minus column. {apart} of {len(found)} pairs are separated; the table "
-        "of pairs gives every number."
-    )
-    return Drawing("pairs", metric, f"pairs-{slug(metric)}.svg", to_svg(figure), told)
-
-
-@mpl.rc_context(SETTINGS)
-def draw_ranks(digest: Digest) -> Drawing | None:
-    """Return the rank intervals of every generator under every metric that ranks; None below two generators."""
-    metrics = [m for m in digest.comparison.metrics if any((g, m) in digest.ranks for g in digest.generators)]
-    n = len(digest.generators)
-    if n < 2 or not metrics:
-        return None
-    names = [_label(name) for name in digest.order]
-    left = 0.12 + _INCHES_A_LETTER * max(map(len, names))
-    column = 0.54
-    right = max(0.1, _INCHES_A_LETTER * len(family_of(metrics[-1])) - column)
-    figure, axes = canvas(
-        left + column * len(metrics) + right, _ROW * n + 0.72, left=left, right=right, top=0.5, bottom=0.22
-    )
-    gap, bar = 0.14, 0.055
-    for place, metric in enumerate(metrics):
-        start, scale = place + gap / 2, (1 - gap - 2 * bar) / max(1, n - 1)
-        family, variant = family_of(metric), variant_of(metric)
-        axes.text(place + 0.5, -0.72, variant or family, ha="center", va="bottom", color=INK, fontsize=7)
-        if variant and (place == 0 or family_of(metrics[place - 1]) != family):
-            axes.text(place + gap / 2, -1.45, family, ha="left", va="bottom", color=INK, fontsize=7.5,
-                      fontweight="bold")  # fmt: skip
-        for end, tick in ((0, "1"), (n - 1, str(n))):
-            axes.text(start + bar + scale * end, n - 0.32, tick, ha="center", va="top", color=MUTED, fontsize=6.5)
-        for row, generator in enumerate(digest.order):
-            rank = digest.ranks.get((generator, metric))
-            axes.plot([start, place + 1 - gap / 2], [row, row], "-", color=RULE, lw=0.8, zorder=0)
-            if rank is not None:
-                ends = (start + bar + scale * (rank.low - 1), start + bar + scale * (rank.high - 1))
-                axes.plot(ends, (row, row), "-", color=GENERATED, lw=5, solid_capstyle="round",
-                          alpha=1.0 if generator in digest.best(metric) else 0.55)  # fmt: skip
-    for row, name in enumerate(names):
-        _row_text(axes, row, name, bold=digest.order[row] in digest.best(digest.headline or ""))
-    axes.set_xlim(0, len(metrics))
-    axes.set_ylim(n - 0.5, -0.5)
-    axes.set_xticks([])
-    told = "Rank intervals: " + "; ".join(
-        f"{printable(g)} {', '.join(f'{digest.rank_text(g, m)} by {m}' for m in metrics if (g, m) in digest.ranks)}"
-        for g in digest.order
-    )
-    return Drawing("ranks", "", "ranks.svg", to_svg(figure), told + ".")
-
-
-def _label(name: str) -> str:
-    return shorten(printable(name), _NAME_WIDTH)
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "\N{MINUS SIGN}")
-
-
-def _row_text(axes: Axes, row: float, text: str, *, bold: bool = False, colour: str = INK) -> None:
-    """Write the name of a row in the left margin, flush with the axes."""
-    axes.annotate(text, (0, row), (-6, 0), ("axes fraction", "data"), "offset points", ha="right", va="center",
-                  color=colour, fontweight="bold" if bold else "normal")  # fmt: skip
 
 
 def _rows_axis(axes: Axes, n_rows: int, *, n_floors: int) -> None:

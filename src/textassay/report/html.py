@@ -15,7 +15,7 @@ from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
 from textassay.metric.catalog import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.digest import Digest, join_words, printable, shorten
-from textassay.report.figures import Drawing
+from textassay.report.drawing import Drawing
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import (
     MISSING,

@@ -1,0 +1,124 @@
+"""A figure of the report, and the parts that figures share: names, minus signs, axes of two numbers."""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from textassay.report.digest import printable, shorten
+from textassay.report.svg import INK, MUTED, RULE, canvas
+
+__all__ = [
+    "INCHES_A_LETTER",
+    "LABEL_HEIGHT",
+    "Drawing",
+    "label",
+    "names_beside",
+    "plane",
+    "row_text",
+    "tick_places",
+    "with_minus",
+]
+
+INCHES_A_LETTER = 0.076
+LABEL_HEIGHT = 0.15  # inches from one name beside a figure to the next
+_NAME_WIDTH = 22
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure.
+
+    Attributes
+    ----------
+    kind
+        "forest", "scores", "roc", "pairs", "ranks", "frontier", "plane", "lengths", "positions" or "curve".
+    subject
+        The metric or generator it is about; empty where it is about all.
+    file_name
+        In the folder of figures.
+    svg
+        The document.
+    description
+        What a person who cannot see it should be told.
+    """
+
+    kind: str
+    subject: str
+    file_name: str
+    svg: str
+    description: str
+
+
+def label(name: str) -> str:
+    """Return a generator's name as figures show it."""
+    return shorten(printable(name), _NAME_WIDTH)
+
+
+def with_minus(text: str) -> str:
+    """Return the text of a number with a minus sign for its hyphen."""
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def row_text(axes: Axes, row: float, text: str, *, bold: bool = False, colour: str = INK) -> None:
+    """Write the name of a row in the left margin, flush with the axes."""
+    axes.annotate(text, (0, row), (-6, 0), ("axes fraction", "data"), "offset points", ha="right", va="center",
+                  color=colour, fontweight="bold" if bold else "normal")  # fmt: skip
+
+
+def plane(width: float, height: float, *, x: str, y: str, right: float = 0.1, top: float = 0.1) -> tuple[Figure, Axes]:
+    """Return a figure of `width` by `height` inches with axes of two numbers and the names of both."""
+    figure, axes = canvas(width, height, left=0.58, right=right, top=top, bottom=0.44)
+    axes.spines["left"].set_visible(True)
+    axes.set_xlabel(printable(x), color=MUTED, labelpad=2)
+    axes.set_ylabel(printable(y), color=MUTED, labelpad=3)
+    axes.grid(visible=True, color=RULE, linewidth=0.4)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def tick_places(axes: Axes, *, x: int = 4, y: int = 4) -> None:
+    """Put about so many round numbers on the axes."""
+    for axis, n in ((axes.xaxis, x), (axes.yaxis, y)):
+        axis.set_major_locator(MaxNLocator(n, steps=[1, 2, 2.5, 5, 10]))
+
+
+def names_beside(
+    axes: Axes, points: Mapping[str, tuple[tuple[float, float], str, str]], *, height: float, bold: Container[str]
+) -> None:
+    """Write names right of the axes, in the order of their points from the top, joined to them by thin lines.
+
+    Parameters
+    ----------
+    axes
+        With its limits set.
+    points
+        Generator to its point in data, the name as shown and the colour.
+    height
+        Of the axes, in inches.
+    bold
+        Whose names are bold.
+    """
+    to_axes = axes.transData + axes.transAxes.inverted()
+    places = {name: to_axes.transform(point) for name, (point, _, _) in points.items()}
+    ordered = sorted(places, key=lambda name: -float(places[name][1]))
+    heights = _apart([float(places[name][1]) for name in ordered], LABEL_HEIGHT / height)
+    for name, beside in zip(ordered, heights, strict=True):
+        x, y = places[name]
+        axes.plot([x, 1.03], [y, beside], color=RULE, linewidth=0.7, clip_on=False, zorder=0, transform=axes.transAxes)
+        _, shown, colour = points[name]
+        axes.text(1.045, beside, shown, va="center", color=colour, fontsize=8, transform=axes.transAxes,
+                  fontweight="bold" if name in bold else "normal")  # fmt: skip
+
+
+def _apart(wanted: Sequence[float], step: float) -> list[float]:
+    """Return falling heights near the `wanted` ones, at least `step` apart, none below 0 as far as that goes."""
+    places: list[float] = []
+    for height in wanted:
+        places.append(min(height, places[-1] - step) if places else min(1.0, height))
+    for back in range(len(places) - 1, -1, -1):
+        least = 0.0 if back == len(places) - 1 else places[back + 1] + step
+        places[back] = max(places[back], least)
+    return places
