@@ -233,7 +233,7 @@ def test_metrics_that_move_with_the_number_of_sentences_are_those_declared(name:
         for draw in range(16):
             pair = with_inputs(
                 {
-                    "train": with_rare_words(size, 300 + draw),
+                    "train": sentences(N, 300 + draw),
                     "real": with_rare_words(size, 100 + 2 * draw),
                     "generated": with_rare_words(size, 101 + 2 * draw, shift=0.4),
                 }
