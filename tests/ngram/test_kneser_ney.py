@@ -1,6 +1,7 @@
 """Kneser-Ney estimation against arithmetic by hand, a plain dictionary version, and NLTK."""
 
 from collections import Counter, defaultdict
+from fractions import Fraction
 from math import log
 
 import numpy as np
@@ -13,7 +14,9 @@ from nltk.lm.preprocessing import padded_everygram_pipeline
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.vocabulary import EOS, PAD, SOS, UNK
-from textassay.ngram.kneser_ney import DiscountKind, estimate_discounts, fit_kneser_ney
+from textassay.errors import OptionError
+from textassay.ngram.backoff import with_ends
+from textassay.ngram.kneser_ney import DiscountKind, count_ngrams, estimate_discounts, fit_kneser_ney
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=7).map(" ".join), min_size=1, max_size=12)
 TEXTS = ["a b c", "a b", "b a b c", "c c a", "a b c d", "", "d a b", "b", "a b c", "c a d d a"] * 2 + ["d c b a"]
@@ -85,6 +88,71 @@ def test_hand_worked_bigram() -> None:
     assert scores == pytest.approx(np.log(expected), abs=1e-14)
     unigrams = model.next_probs(np.array([0]), model.plain)[0]
     assert unigrams == pytest.approx([0, 0.376, 0, 0.096, 0.176, 0.176, 0.176], abs=1e-15)
+
+
+def test_hand_worked_bigram_with_three_discounts_a_level() -> None:
+    # Bigrams: <sos> a 4; c <eos> 3; a b, a a 2; <sos> c, a c, c c, b c, a <eos>, b <eos> 1: n1..n4 = 6, 2, 1, 1.
+    #   Y = 6 / 10; D1 = 1 - 2 Y 2/6 = 3/5, D2 = 2 - 3 Y 1/2 = 11/10, D3 = 3 - 4 Y 1/1 = 3/5
+    # Distinct tokens before c: 4, <eos>: 3, a: 2, b: 1, in all 10: n1..n4 = 1, 1, 1, 1.
+    #   Y = 1/3; D1 = 1/3, D2 = 1, D3 = 5/3; taken off: 5/3 + 5/3 + 1 + 1/3 = 14/3, a fifth of 14/30 each with <unk>
+    corpus = _corpus(["c", "a c c", "a b c", "a a", "a a b"])
+    model, used = fit_kneser_ney(corpus.tokens, corpus.offsets, order=2, n_types=7)
+    for found, expected in zip(used, [(1 / 3, 1, 5 / 3), (3 / 5, 11 / 10, 3 / 5)], strict=True):
+        assert (found.once, found.twice, found.more) == pytest.approx(expected, abs=1e-14)
+        assert found.kind == "modified"
+    c, a, b = (int(found) for found in corpus.vocabulary.encode(["c", "a", "b"]))
+    of_150 = {c: 49, EOS: 34, a: 29, b: 24, UNK: 14}
+    unigrams = model.next_probs(np.array([0]), model.plain)[0]
+    assert [unigrams[token] for token in of_150] == pytest.approx([found / 150 for found in of_150.values()], abs=1e-15)
+
+    def lower(token: int) -> Fraction:
+        return Fraction(of_150[token], 150)
+
+    by_hand = {
+        # after <sos>: 5 in all, 3/5 + 3/5 taken off; after a: 6, 11/10 + 11/10 + 3/5 + 3/5; after c: 4, 3/5 + 3/5
+        (SOS, a): (4 - Fraction(3, 5)) / 5 + Fraction(6, 25) * lower(a),
+        (SOS, c): (1 - Fraction(3, 5)) / 5 + Fraction(6, 25) * lower(c),
+        (SOS, UNK): Fraction(6, 25) * lower(UNK),
+        (a, b): (2 - Fraction(11, 10)) / 6 + Fraction(17, 30) * lower(b),
+        (a, a): (2 - Fraction(11, 10)) / 6 + Fraction(17, 30) * lower(a),
+        (a, c): (1 - Fraction(3, 5)) / 6 + Fraction(17, 30) * lower(c),
+        (a, EOS): (1 - Fraction(3, 5)) / 6 + Fraction(17, 30) * lower(EOS),
+        (a, UNK): Fraction(17, 30) * lower(UNK),
+        (c, EOS): (3 - Fraction(3, 5)) / 4 + Fraction(3, 10) * lower(EOS),
+        (c, b): Fraction(3, 10) * lower(b),
+    }
+    dense = model.next_probs(1 + np.arange(7), model.plain)
+    for (context, token), expected_prob in by_hand.items():
+        assert dense[context, token] == pytest.approx(float(expected_prob), abs=1e-15)
+
+
+@settings(max_examples=40)
+@given(texts=SENTENCES, order=st.integers(1, 4), kind=st.sampled_from(["modified", "single"]), data=st.data())
+def test_leaving_groups_out_is_fitting_the_rest(
+    texts: list[str], order: int, kind: DiscountKind, data: st.DataObject
+) -> None:
+    corpus = _corpus([*texts, "a b a", "c d"])
+    n_types = len(corpus.vocabulary)
+    groups = np.array([*data.draw(st.lists(st.integers(0, 3), min_size=len(texts), max_size=len(texts))), 4, 3])
+    without = data.draw(st.sets(st.integers(0, 3)))
+    counts = count_ngrams(corpus.tokens, corpus.offsets, order=4, n_types=n_types, groups=groups)
+    kept = corpus.take(np.flatnonzero(~np.isin(groups, list(without))))
+    model, used = counts.fit(order, discounts=kind, without=without)
+    rest, rest_used = fit_kneser_ney(kept.tokens, kept.offsets, order=order, n_types=n_types, discounts=kind)
+    assert used == rest_used
+    text, offsets = with_ends(corpus.tokens, corpus.offsets)
+    expected = rest.token_log_probs(text, offsets, rest.plain)
+    assert model.token_log_probs(text, offsets, model.plain) == pytest.approx(expected, abs=1e-12)
+    whole, _ = counts.fit(order)
+    assert model.traced_log_probs(whole.trace(text, offsets)) == pytest.approx(expected, abs=1e-12)
+    assert model.next_probs(np.arange(len(model.backoffs)), model.plain).sum(axis=1) == pytest.approx(1, abs=1e-12)
+
+
+def test_counts_know_no_longer_n_grams() -> None:
+    corpus = _corpus(TEXTS)
+    counts = count_ngrams(corpus.tokens, corpus.offsets, order=2, n_types=len(corpus.vocabulary))
+    with pytest.raises(OptionError, match="order must be between 1 and 2, got 3"):
+        counts.fit(3)
 
 
 def test_discounts_follow_counts_of_counts() -> None:
