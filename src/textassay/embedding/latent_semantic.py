@@ -54,8 +54,8 @@ class LatentSemanticEncoder:
         *,
         dimensions: int = 256,
         max_order: int = 2,
-        character_orders: tuple[int, int] = (3, 5),
-        character_weight: float = 0.3,
+        character_orders: tuple[int, int] = (2, 4),
+        character_weight: float = 0.6,
         most: int = 100_000,
     ) -> None:
         for setting, value in (("dimensions", dimensions), ("max_order", max_order), ("most", most)):
@@ -132,7 +132,9 @@ class FittedLatentSemantic:
             places = self._places[words]
             of_words = times(self._weighting.profiles(words), self._characters)
             of_words[places >= 0] += self._words[places[places >= 0]]
-            vectors[start : start + len(block)] = times(word_rows, of_words) + times(ngram_rows, self._ngrams)
+            sums = times(word_rows, of_words) + times(ngram_rows, self._ngrams)
+            lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums, dtype=np.float64))[:, None]
+            vectors[start : start + len(block)] = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
         return vectors
 
 
