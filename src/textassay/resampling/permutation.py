@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from textassay.errors import EmptyCorpusError, OptionError
 
-__all__ = ["permutation_p_value"]
+__all__ = ["joint_groups", "permutation_p_value"]
 
 FloatArray = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
@@ -68,7 +68,7 @@ def permutation_p_value(
     if real_groups is None and generated_groups is None:
         differences = _deal_sentences(scores, len(real), rng, n_resamples)
     else:
-        groups = _joint_groups(real_groups, generated_groups, len(real), len(generated))
+        groups = joint_groups(real_groups, generated_groups, len(real), len(generated))
         differences = _deal_groups(scores, groups, len(real), rng, n_resamples)
     return float((np.count_nonzero(differences >= observed - margin) + 1) / (n_resamples + 1))
 
@@ -89,7 +89,7 @@ def _deal_sentences(scores: FloatArray, n_real: int, rng: np.random.Generator, n
     return differences
 
 
-def _joint_groups(real: Groups | None, generated: Groups | None, n_real: int, n_generated: int) -> Groups:
+def joint_groups(real: Groups | None, generated: Groups | None, n_real: int, n_generated: int) -> Groups:
     """Return group numbers from 0 of all sentences; a side without groups gets a new one for each sentence."""
     used = max((int(groups.max()) for groups in (real, generated) if groups is not None), default=-1) + 1
     parts = [

@@ -1,0 +1,114 @@
+"""Sums of a Gaussian kernel over all pairs of vectors, in one pass and bounded memory.
+
+Squared distances come from products of matrices in single precision, a tile of the pairs at a time; sums inside a tile
+are over at most a thousand values, and all tiles add up in double precision, in a fixed order, whatever the number of
+threads.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.execution import one_blas_thread, parallel_map
+
+__all__ = ["KernelSums", "cross_sums", "own_sums"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Vectors = npt.NDArray[np.floating[Any]]
+
+_TILE = 1024
+
+
+@dataclass(frozen=True)
+class KernelSums:
+    """What pairs of a vector of one set and a vector of another add up to; a vector makes no pair with itself.
+
+    Attributes
+    ----------
+    rows, columns
+        Over all pairs of each vector, shapes (n,) and (m,).
+    blocks
+        Over all pairs of each block of vectors with each other, shape (n_blocks, m_blocks).
+    """
+
+    rows: FloatArray
+    columns: FloatArray
+    blocks: FloatArray
+
+
+def own_sums(vectors: Vectors, blocks: IntArray) -> KernelSums:
+    """Return the sums of ``exp(-|x - y|^2 / 2)`` over the pairs of one set, each pair counted in both orders.
+
+    Parameters
+    ----------
+    vectors
+        Shape (n, d), around 0.
+    blocks
+        Block of each, shape (n,), numbers from 0, none left out.
+    """
+    return _sums((vectors, blocks), (vectors, blocks), same=True)
+
+
+def cross_sums(first: Vectors, first_blocks: IntArray, second: Vectors, second_blocks: IntArray) -> KernelSums:
+    """Return the sums of ``exp(-|x - y|^2 / 2)`` over the pairs of two sets; shapes as in `own_sums`."""
+    return _sums((first, first_blocks), (second, second_blocks), same=False)
+
+
+def _sums(first: tuple[Vectors, IntArray], second: tuple[Vectors, IntArray], *, same: bool) -> KernelSums:
+    order, other = (np.argsort(blocks, kind="stable") for _, blocks in (first, second))
+    own_blocks, other_blocks = first[1][order], second[1][other]
+    left, right = _factors(first[0][order], turn=False), _factors(second[0][other], turn=True)
+    tiles = [
+        (row, column) for row in range(0, len(left), _TILE) for column in range(row if same else 0, len(right), _TILE)
+    ]
+
+    def tile(corner: tuple[int, int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        row, column = corner
+        kernel = left[row : row + _TILE] @ right[column : column + _TILE].T  # (rows, columns)
+        np.exp(kernel, out=kernel)
+        if same and row == column:
+            np.fill_diagonal(kernel, 0)
+        of_blocks = np.add.reduceat(kernel, _starts(own_blocks[row : row + _TILE]), axis=0).astype(np.float64)
+        return (
+            kernel.sum(axis=1).astype(np.float64),
+            of_blocks.sum(axis=0),
+            np.add.reduceat(of_blocks, _starts(other_blocks[column : column + _TILE]), axis=1),
+        )
+
+    with one_blas_thread():
+        parts = parallel_map(tile, tiles)
+    rows, columns = np.zeros(len(left)), np.zeros(len(right))
+    blocks = np.zeros((int(own_blocks[-1]) + 1, int(other_blocks[-1]) + 1))
+    for (row, column), (row_sums, column_sums, block_sums) in zip(tiles, parts, strict=True):
+        rows[row : row + _TILE] += row_sums
+        columns[column : column + _TILE] += column_sums
+        at, to = own_blocks[row], other_blocks[column]
+        blocks[at : at + block_sums.shape[0], to : to + block_sums.shape[1]] += block_sums
+        if same and row != column:
+            rows[column : column + _TILE] += column_sums
+            blocks[to : to + block_sums.shape[1], at : at + block_sums.shape[0]] += block_sums.T
+    if same:
+        columns = rows
+    return KernelSums(_unsorted(rows, order), _unsorted(columns, other), blocks)
+
+
+def _factors(vectors: Vectors, *, turn: bool) -> npt.NDArray[np.float32]:
+    """Return rows whose products with those of the other turn are ``-|x - y|^2 / 2``, shape (n, d + 2)."""
+    squares = -0.5 * np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)[:, None]
+    ones = np.ones_like(squares)
+    ends = (ones, squares) if turn else (squares, ones)
+    return np.concatenate([vectors.astype(np.float32), *(end.astype(np.float32) for end in ends)], axis=1)
+
+
+def _starts(blocks: IntArray) -> IntArray:
+    """Return where each block starts in a sorted list."""
+    return np.flatnonzero(np.diff(blocks, prepend=blocks[0] - 1))
+
+
+def _unsorted(values: FloatArray, order: IntArray) -> FloatArray:
+    back = np.empty_like(values)
+    back[order] = values
+    return back
