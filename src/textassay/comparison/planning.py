@@ -1,0 +1,347 @@
+"""How many sentences a comparison needs, with what is assumed, from nothing or from a pilot.
+
+A pilot is a small comparison: it tells how large dd is, how often real and generated sentences are judged rightly, and
+how the judgements of the same real sentences go together beside different generators, which makes differences between
+generators easier to find than two separate measurements would.
+
+What is planned for is dd at the planned size. It is a little larger than the pilot's, since a classifier that sees more
+text finds more; the learning curve says how much that still matters.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from textassay.comparison.comparison import Comparison
+from textassay.comparison.explanation import CurvePoint
+from textassay.comparison.learning_curve import judge, learning_curve
+from textassay.comparison.measure import Progress
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError, OptionError
+from textassay.metric.base import check_level, check_range
+from textassay.metric.discrepancy import SENTENCES_PER_FOLD, VARIANCE_FACTORS
+from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
+
+__all__ = [
+    "DETECTABLE",
+    "MARGINS",
+    "SEPARABLE",
+    "Pilot",
+    "PilotCurve",
+    "PilotGenerator",
+    "Plan",
+    "Requirement",
+    "pilot_of",
+    "plan",
+    "run_pilot",
+]
+
+MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, 0.02), (0.1, 0.05, 0.02)
+_TESTED_OF_ONE_SPLIT = 10  # one split tests a tenth
+
+
+@dataclass(frozen=True)
+class PilotCurve:
+    """dd of a pilot at growing sizes, and whether it was still rising; see `Explanation`."""
+
+    points: tuple[CurvePoint, ...]
+    rising: bool | None
+    rise: float | None
+    rise_low: float | None
+    rise_high: float | None
+
+
+@dataclass(frozen=True)
+class PilotGenerator:
+    """One generator of a pilot: dd, shares of right answers on both sides, sizes, and its learning curve if known."""
+
+    generator: str
+    value: float
+    share_real: float
+    share_generated: float
+    n_real: int
+    n_generated: int
+    curve: PilotCurve | None
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a small comparison tells.
+
+    Attributes
+    ----------
+    generators
+        At least one.
+    correlation
+        The smallest, over pairs of generators, correlation between the judgements of the same real sentences; None
+        where there is one generator.
+    """
+
+    generators: tuple[PilotGenerator, ...]
+    correlation: float | None
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One question (``margin``, ``detect`` or ``separate``), its size of effect, and the sentences it takes.
+
+    `n_tested` are those that are judged, `n` those that must be there, real and of each generator: the same unless
+    there is one fold.
+    """
+
+    question: str
+    size: float
+    n_tested: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The requirements and all that they rest on."""
+
+    requirements: tuple[Requirement, ...]
+    level: float
+    power: float
+    folds: int
+    variance_factor: float
+    share_real: float
+    share_generated: float
+    dd: float
+    correlation: float
+    assumptions: tuple[str, ...]
+    pilot: Pilot | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return asdict(self)
+
+
+def plan(
+    *,
+    margins: Sequence[float] = (),
+    detectable: Sequence[float] = (),
+    separable: Sequence[float] = (),
+    dd: float | None = None,
+    pilot: Pilot | None = None,
+    level: float = 0.95,
+    power: float = 0.8,
+    folds: int = 5,
+) -> Plan:
+    """Return how many sentences each question takes; without any question, a few typical ones are answered.
+
+    Of two generators that are to be told apart, one has the `dd` that is assumed and the other less, which takes more
+    sentences than if it had more.
+
+    Parameters
+    ----------
+    margins
+        Bound dd within plus or minus so much, each in (0, 1).
+    detectable
+        Tell a dd of so much from 0: the interval lies above it.
+    separable
+        Tell two generators apart whose dd differ by so much.
+    dd
+        What dd is assumed to be, in [0, 1); by default that of the pilot, or 0, which takes the most sentences.
+    pilot
+        What `run_pilot` or `pilot_of` returned.
+    level
+        Of intervals and significance, in (0, 1).
+    power
+        With which what is there is found, in (0, 1).
+    folds
+        Cross-fitting folds, at least 1.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+    check_level(level)
+    check_range("folds", folds, 1)
+    if not 0 < power < 1:
+        raise OptionError(f"power must be between 0 and 1, got {power}")
+    if dd is not None and not 0 <= dd < 1:
+        raise OptionError(f"dd must be at least 0 and below 1, got {dd}")
+    if not (margins or detectable or separable):
+        margins, detectable, separable = MARGINS, DETECTABLE, SEPARABLE
+    factor = VARIANCE_FACTORS["one split" if folds == 1 else "one partition"]
+    closest = None if pilot is None else min(pilot.generators, key=lambda found: abs(found.value))
+    shares, assumed, told = _shares(dd, closest)
+    correlation = 0.0 if pilot is None or pilot.correlation is None else pilot.correlation
+    kinds = {"level": level, "variance_factor": factor}
+    sizes = [
+        *(
+            ("margin", size, sentences_for_margin(size, share_real=shares[0], share_generated=shares[1], **kinds))
+            for size in margins
+        ),
+        *(("detect", size, sentences_to_detect(size, power=power, **kinds)) for size in detectable),
+        *(
+            ("separate", size, _to_separate(size, dd=assumed, correlation=correlation, power=power, **kinds))
+            for size in separable
+        ),
+    ]
+    least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
+    per_tested = 1 if folds > 1 else _TESTED_OF_ONE_SPLIT
+    return Plan(
+        requirements=tuple(
+            Requirement(question, size, n_tested, max(least, n_tested * per_tested))
+            for question, size, n_tested in sizes
+        ),
+        level=level,
+        power=power,
+        folds=folds,
+        variance_factor=factor,
+        share_real=shares[0],
+        share_generated=shares[1],
+        dd=assumed,
+        correlation=correlation,
+        assumptions=(told, *_assumptions(factor, folds, pilot, correlation)),
+        pilot=pilot,
+    )
+
+
+def run_pilot(
+    real: Corpus,
+    generated: Mapping[str, Corpus],
+    *,
+    folds: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Pilot:
+    """Return what a small comparison tells, measured here: dd of every generator, and its learning curve.
+
+    Parameters
+    ----------
+    real, generated
+        At least 10 sentences a fold (50 for one split) each, sharing a vocabulary.
+    folds, level, seed
+        As in ``dd``.
+    progress
+        Called with a label, the number of steps done and their total.
+    """
+    found, answers = [], []
+    for number, (name, corpus) in enumerate(generated.items()):
+        if progress is not None:
+            progress(f"pilot with {name}", number, len(generated))
+        judged = judge(real, corpus, folds=folds, level=level, seed=seed)
+        curve = learning_curve(real, corpus, folds=folds, level=level, seed=seed, full=judged)
+        rise = curve.rise
+        kept = PilotCurve(
+            curve.points,
+            None if rise is None else rise.rising,
+            None if rise is None else rise.value,
+            None if rise is None else rise.low,
+            None if rise is None else rise.high,
+        )
+        details = judged.estimate.details
+        shares = (details["accuracy_real"], details["accuracy_generated"])
+        found.append(PilotGenerator(name, judged.estimate.value, *shares, len(real), len(corpus), kept))
+        of_real = judged.fit.correct()[0]
+        answers.append(of_real[~np.isnan(of_real)])
+    correlations = [
+        float(np.corrcoef(one, other)[0, 1]) if one.std() > 0 and other.std() > 0 else 0.0
+        for one, other in itertools.combinations(answers, 2)
+    ]
+    return Pilot(tuple(found), min(correlations, default=None))
+
+
+def pilot_of(comparison: Comparison) -> Pilot:
+    """Return what a finished comparison tells that has ``dd`` among its metrics.
+
+    Raises
+    ------
+    InputError
+        If it has no value of ``dd``.
+    """
+    explained = {found.generator: found for found in comparison.explanations}
+    found = {}
+    for name in comparison.generators:
+        estimate = comparison.result(name, "dd").estimate if "dd" in comparison.metrics else None
+        if estimate is None:
+            continue
+        curve = None
+        if name in explained:
+            known = explained[name]
+            curve = PilotCurve(known.curve, known.rising, known.rise, known.rise_low, known.rise_high)
+        shares = (estimate.details["accuracy_real"], estimate.details["accuracy_generated"])
+        sizes = (estimate.sizes["n_real"], estimate.sizes["n_generated"])
+        found[name] = PilotGenerator(name, estimate.value, *shares, *sizes, curve)
+    if not found:
+        raise InputError("the comparison has no value of dd: compare again with dd among the metrics")
+    correlations = [
+        _correlation(found[pair.a], found[pair.b], (pair.high - pair.low) / 2, comparison)
+        for pair in comparison.pairs
+        if pair.metric == "dd" and pair.high is not None and pair.low is not None
+    ]
+    return Pilot(tuple(found.values()), min(correlations, default=None))
+
+
+def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison: Comparison) -> float:
+    """Return the correlation of real judgements that explains the width of the interval of a difference."""
+    estimates = [comparison.result(found.generator, "dd").estimate for found in (a, b)]
+    errors = [0.0 if estimate is None else float(estimate.details["se_sampling"]) for estimate in estimates]
+    of_real = []
+    for found, error in zip((a, b), errors, strict=True):
+        sides = [
+            found.share_real * (1 - found.share_real) / found.n_real,
+            found.share_generated * (1 - found.share_generated) / found.n_generated,
+        ]
+        of_real.append(error**2 * sides[0] / sum(sides) if sum(sides) > 0 else 0.0)
+    shared = math.sqrt(of_real[0] * of_real[1])
+    if shared == 0:
+        return 0.0
+    variance = (margin / float(stats.norm.ppf((1 + comparison.level) / 2))) ** 2
+    return float(np.clip((errors[0] ** 2 + errors[1] ** 2 - variance) / (2 * shared), -1, 1))
+
+
+def _shares(dd: float | None, closest: PilotGenerator | None) -> tuple[tuple[float, float], float, str]:
+    """Return the shares of right answers, dd, and where they come from."""
+    if dd is not None:
+        return ((1 + dd) / 2, (1 + dd) / 2), dd, f"dd is about {dd:g}, both sides judged equally well"
+    if closest is None:
+        return (0.5, 0.5), 0.0, "dd is near 0, which takes the most sentences (--dd or a pilot says otherwise)"
+    shares = (closest.share_real, closest.share_generated)
+    told = f"dd is that of {closest.generator} in the pilot, {closest.value:.3f}, of its generators the closest to 0"
+    return shares, max(0.0, closest.value), told
+
+
+def _to_separate(
+    size: float, *, dd: float, correlation: float, level: float, power: float, variance_factor: float
+) -> int:  # fmt: skip
+    return sentences_to_separate(
+        size,
+        discrepancy=max(0.0, dd - size),
+        correlation=correlation,
+        level=level,
+        power=power,
+        variance_factor=variance_factor,
+    )
+
+
+def _assumptions(factor: float, folds: int, pilot: Pilot | None, correlation: float) -> tuple[str, ...]:
+    told = ["sentences are independent draws, as many real ones as of each generator"]
+    if folds > 1:
+        told.append(
+            f"every sentence is judged once, by {folds}-fold cross-fitting, which multiplies variance by {factor:g}"
+        )
+    else:
+        told.append("one split: a tenth of the sentences is judged")
+    if pilot is None or pilot.correlation is None:
+        told.append(
+            "judgements of a real sentence beside two generators are uncorrelated, which takes the most sentences"
+        )
+    else:
+        told.append(
+            f"judgements of a real sentence beside two generators correlate by {correlation:.2f}, as in the pilot"
+        )
+    told.append("two generators are one pair; the p-values of more pairs are adjusted and take more sentences")
+    told.append(
+        "what is planned for is dd at the planned size: it grows with the sample while its learning curve rises"
+    )
+    return tuple(told)
