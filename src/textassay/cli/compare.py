@@ -52,6 +52,7 @@ class CompareOptions:
     effort: str = "default"
     encoder: str | None = None
     paper: bool = False
+    explain: bool = True
     tokenizer: str = "whitespace"
     lowercase: bool = False
     normalize: bool = False
@@ -88,6 +89,7 @@ def run_compare(options: CompareOptions) -> int:
             effort=cast(Effort, options.effort),
             encoder=options.encoder,
             paper=options.paper,
+            explain=options.explain,
             tokenizer=options.tokenizer,
             lowercase=options.lowercase,
             normalize=options.normalize,

@@ -11,6 +11,7 @@ __all__ = [
     "Device",
     "Effort",
     "Encoder",
+    "Explain",
     "FailIf",
     "Features",
     "Folds",
@@ -93,6 +94,7 @@ Encoder = Annotated[
     typer.Option(metavar="NAME", help="Sentences to vectors: lsa (the default), or a sentence-transformers model."),
 ]
 Paper = Annotated[bool, typer.Option(help="dd to the letter of its paper: its network, one split.")]
+Explain = Annotated[bool, typer.Option(help="Say what gives each generator away; takes a while.")]
 Folds = Annotated[int | None, typer.Option(metavar="K", help="Folds of cross-fitting; 5 by default.")]
 Level = Annotated[float, typer.Option(metavar="L", help="Level of intervals and of significance.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same numbers.")]

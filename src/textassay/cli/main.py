@@ -6,15 +6,13 @@ Exit status: 0 done; 1 something failed that should not have, or a ``--fail-if``
 options are wrong; 130 interrupted.
 """
 
-import contextlib
 import os
-import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -24,6 +22,7 @@ from textassay.cli.declarations import (
     Device,
     Effort,
     Encoder,
+    Explain,
     FailIf,
     Features,
     Folds,
@@ -47,7 +46,7 @@ from textassay.cli.declarations import (
     Train,
     Workers,
 )
-from textassay.errors import TextassayError, unknown_name
+from textassay.cli.messages import show_warning, tell
 
 __all__ = ["app", "main"]
 
@@ -86,6 +85,7 @@ def _compare_command(
     effort: Effort = "default",
     encoder: Encoder = None,
     paper: Paper = False,
+    explain: Explain = True,
     tokenizer: Tokenizer = "whitespace",
     lowercase: Lowercase = False,
     normalize: Normalize = False,
@@ -123,6 +123,7 @@ def _compare_command(
         effort=effort,
         encoder=encoder,
         paper=paper,
+        explain=explain,
         tokenizer=tokenizer,
         lowercase=lowercase,
         normalize=normalize,
@@ -224,6 +225,71 @@ def _explain_command(
     raise typer.Exit(run_explain(options))
 
 
+@app.command(name="plan")
+def _plan_command(
+    *,
+    generators: Generators = None,
+    real: Annotated[str | None, typer.Option(metavar="FILE", help="Real text of a pilot.", show_default=False)] = None,
+    pilot: Annotated[Path | None, typer.Option(metavar="DIR", help="What 'compare --out' wrote, as a pilot.")] = None,
+    margin: Annotated[
+        list[float] | None, typer.Option(metavar="E", help="Bound dd within plus or minus E; may be repeated.")
+    ] = None,
+    detect: Annotated[
+        list[float] | None, typer.Option(metavar="D", help="Tell a dd of D from 0; may be repeated.")
+    ] = None,
+    separate: Annotated[
+        list[float] | None,
+        typer.Option(metavar="D", help="Tell generators apart whose dd differ by D; may be repeated."),
+    ] = None,
+    power: Annotated[float, typer.Option(metavar="P", help="How likely what is there is to be found.")] = 0.8,
+    dd: Annotated[
+        float | None, typer.Option("--dd", metavar="X", help="What dd is about; the worst case by default.")
+    ] = None,
+    tokenizer: Tokenizer = "whitespace",
+    lowercase: Lowercase = False,
+    normalize: Normalize = False,
+    max_tokens: MaxTokens = None,
+    column: Column = None,
+    group_column: GroupColumn = None,
+    folds: Folds = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    workers: Workers = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
+    from textassay.cli.options import parse_generators
+
+    named = parse_generators(generators) if generators else {}
+    from textassay.cli.plan import PlanOptions, run_plan
+
+    options = PlanOptions(
+        margin=tuple(margin or ()),
+        detect=tuple(detect or ()),
+        separate=tuple(separate or ()),
+        power=power,
+        level=level,
+        dd=dd,
+        pilot=pilot,
+        real=real,
+        generators=named,
+        tokenizer=tokenizer,
+        lowercase=lowercase,
+        normalize=normalize,
+        max_tokens=max_tokens,
+        column=column,
+        group_column=group_column,
+        folds=5 if folds is None else folds,
+        seed=seed,
+        workers=workers,
+        json=json,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_plan(options))
+
+
 @app.command(name="demo")
 def _demo_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the texts and the report go.")] = Path("demo-report"),
@@ -267,13 +333,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = show_warning
             status = _run(given)
             sys.stdout.flush()
     except (KeyboardInterrupt, Exception) as error:
         if debug and not isinstance(error, BrokenPipeError):
             traceback.print_exc()
-        return _tell(error)
+        return tell(error)
     return status
 
 
@@ -285,67 +351,6 @@ def _run(arguments: list[str]) -> int:
     except typer.Exit as done:
         return done.exit_code
     return 0
-
-
-def _tell(error: BaseException) -> int:
-    """Say in one line on standard error what `error` means to the user, and return the exit status."""
-    if isinstance(error, KeyboardInterrupt):
-        with contextlib.suppress(ValueError):  # not the main thread
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _print_line("interrupted; run the same command again (with --out it resumes where it stopped)")
-        return 130
-    if isinstance(error, BrokenPipeError):
-        _drop_output()
-        return 1
-    if isinstance(error, TextassayError):
-        _print_line(f"error: {error}")
-        return 2
-    if isinstance(error, typer.TyperException):
-        _print_line(f"error: {_usage_message(error)}")
-        return 2
-    if isinstance(error, MemoryError):
-        _print_line(f"error: out of memory{f' ({error})' if str(error) else ''}; fewer sentences or workers need less")
-        return 1
-    if isinstance(error, OSError):
-        _drop_output()
-        place = "" if error.filename is None else f"{error.filename}: "
-        _print_line(f"error: {place}{(error.strerror or str(error)).lower()}")
-        return 2
-    _print_line(f"error: {type(error).__name__}: {error}; this is a bug, please report it (--debug shows where)")
-    return 1
-
-
-def _usage_message(error: Any) -> str:
-    """Return what Typer found wrong with the command line; an unknown option is answered with the nearest ones."""
-    context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
-    if context is not None and type(error).__name__ == "NoSuchOption":
-        known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
-        return str(unknown_name("option", option, known))
-    message = str(error.format_message()).removesuffix(".")
-    return message[:1].lower() + message[1:]
-
-
-def _print_line(message: str) -> None:
-    with contextlib.suppress(OSError):
-        print("textassay:", " ".join(message.splitlines()), file=sys.stderr, flush=True)
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
-) -> None:
-    _print_line(f"warning: {message}")
-
-
-def _drop_output() -> None:
-    """Point standard output nowhere, so that what is left in its buffer raises no second error at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        descriptor = sys.stdout.fileno()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""What goes wrong, said to the user in one line on standard error, with the exit status that belongs to it."""
+
+import contextlib
+import os
+import signal
+import sys
+from typing import Any
+
+import typer
+
+from textassay.errors import TextassayError, unknown_name
+
+__all__ = ["print_line", "show_warning", "tell"]
+
+
+def tell(error: BaseException) -> int:
+    """Say in one line on standard error what `error` means to the user, and return the exit status."""
+    if isinstance(error, KeyboardInterrupt):
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        print_line("interrupted; run the same command again (with --out it resumes where it stopped)")
+        return 130
+    if isinstance(error, BrokenPipeError):
+        _drop_output()
+        return 1
+    if isinstance(error, TextassayError):
+        print_line(f"error: {error}")
+        return 2
+    if isinstance(error, typer.TyperException):
+        print_line(f"error: {_usage_message(error)}")
+        return 2
+    if isinstance(error, MemoryError):
+        print_line(f"error: out of memory{f' ({error})' if str(error) else ''}; fewer sentences or workers need less")
+        return 1
+    if isinstance(error, OSError):
+        _drop_output()
+        place = "" if error.filename is None else f"{error.filename}: "
+        print_line(f"error: {place}{(error.strerror or str(error)).lower()}")
+        return 2
+    print_line(f"error: {type(error).__name__}: {error}; this is a bug, please report it (--debug shows where)")
+    return 1
+
+
+def _usage_message(error: Any) -> str:
+    """Return what Typer found wrong with the command line; an unknown option is answered with the nearest ones."""
+    context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
+    if context is not None and type(error).__name__ == "NoSuchOption":
+        known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
+        return str(unknown_name("option", option, known))
+    message = str(error.format_message()).removesuffix(".")
+    return message[:1].lower() + message[1:]
+
+
+def print_line(message: str) -> None:
+    """Print `message` as one line on standard error, where that is still open."""
+    with contextlib.suppress(OSError):
+        print("textassay:", " ".join(message.splitlines()), file=sys.stderr, flush=True)
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning as one line; takes the place of `warnings.showwarning`."""
+    print_line(f"warning: {message}")
+
+
+def _drop_output() -> None:
+    """Point standard output nowhere, so that what is left in its buffer raises no second error at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
