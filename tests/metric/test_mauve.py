@@ -1,0 +1,249 @@
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.special import rel_entr
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.errors import OptionError, TooFewSentencesError
+from textassay.estimate import Estimate
+from textassay.execution import workers
+from textassay.metric.clustering import k_means, principal_components, row_hashes, unit_rows
+from textassay.metric.mauve import Mauve, mauve
+
+Array = npt.NDArray[np.float64]
+
+
+def with_features(arrays: dict[str, Array], groups: dict[str, Any] | None = None) -> dict[str, Corpus]:
+    texts = {name: [f"{name} {i}" for i in range(len(array))] for name, array in arrays.items()}
+    corpora = corpora_from_texts(texts, groups=groups)
+    return {name: replace(corpus, columns={"features": arrays[name]}) for name, corpus in corpora.items()}
+
+
+def score(generated: Array, real: Array, **settings: Any) -> Estimate:
+    corpora = with_features({"generated": generated, "real": real})
+    return mauve(corpora["generated"], corpora["real"], encoder="given", **settings)
+
+
+def blobs(*counts: int) -> Array:
+    corners = np.array([[1.0, 0.0, 0.2], [-0.5, 0.9, 0.1], [-0.4, -0.8, 0.7]])
+    rows: Array = np.repeat(corners, counts, axis=0)
+    return rows
+
+
+def made(n: int, seed: int, shift: float) -> Array:
+    rng = np.random.default_rng(seed)
+    rows: Array = rng.standard_normal((n, 32)) * 0.9 ** np.arange(32) + shift * np.eye(32)[0] + np.eye(32)[1]
+    return rows
+
+
+# mauve-text 0.4.0: compute_mauve(p_features=blobs(...), q_features=blobs(...), num_buckets=3), any seed: where vectors
+# take three values, the clusters are those values and nothing is left to chance.
+PEER_BLOBS = [((15, 9, 6), (5, 8, 17), 0.7240300183237858), ((15, 15, 0), (0, 10, 20), 0.05199221900747886)]
+PEER_FRONTIER = {
+    0: (1.0, 0.0),
+    1: (0.9999999999977298, 0.15232378490174794),
+    2: (0.9961982269280439, 0.1824681745186081),
+    7: (0.8859950682581402, 0.3684736014454094),
+    13: (0.6382666975633868, 0.6383855774028929),
+    20: (0.32709407703844834, 0.9180819008026365),
+    25: (0.15286085744336544, 0.9999999999977548),
+    26: (0.0, 1.0),
+}
+# mauve-text 0.4.0: mean and standard deviation over seeds 0 to 19 of
+# compute_mauve(p_features=made(600, 1, 0), q_features=made(600, 2, shift), seed=seed).
+PEER_MADE = [(0.0, 0.9605958941556321, 0.009856725203073416), (0.6, 0.8460573704723444, 0.0275647515480956)]
+PEER_MADE += [(1.5, 0.29890105167339187, 0.020140406484337372)]
+
+
+@pytest.mark.parametrize(("real", "generated", "peer"), PEER_BLOBS)
+def test_on_the_same_clusters_it_is_mauve_text(real: Any, generated: Any, peer: float) -> None:
+    estimate = score(blobs(*generated), blobs(*real))
+    assert estimate.details["n_clusters"] == 3
+    assert estimate.details["values"] == pytest.approx([peer] * 5, rel=1e-9)
+    assert estimate.value == pytest.approx(peer, rel=1e-9)
+
+
+def test_the_frontier_is_that_of_mauve_text() -> None:
+    frontier = score(blobs(5, 8, 17), blobs(15, 9, 6)).details["frontier"][::-1]
+    assert len(frontier) == 27
+    for at, point in PEER_FRONTIER.items():
+        assert frontier[at] == pytest.approx(point, abs=1e-9)
+
+
+@pytest.mark.parametrize(("shift", "mean", "sd"), PEER_MADE)
+def test_with_its_own_clusters_it_is_mauve_text_within_the_spread_of_seeds(
+    shift: float, mean: float, sd: float
+) -> None:
+    """Both means are over 20 clusterings: their difference stays within three of its standard errors."""
+    estimate = score(made(600, 2, shift), made(600, 1, 0), effort="max")
+    assert len(estimate.details["values"]) == 20
+    error = math.hypot(sd, estimate.details["sd_clusterings"]) / math.sqrt(20)
+    assert abs(estimate.value - mean) < 3 * error
+    assert estimate.details["sd_clusterings"] == pytest.approx(sd, rel=0.6)
+
+
+def test_the_installed_mauve_text_agrees() -> None:
+    peer = pytest.importorskip("mauve")
+    generated, real = made(400, 4, 0.8), made(400, 3, 0)
+    values = [peer.compute_mauve(p_features=real, q_features=generated, seed=seed).mauve for seed in range(5)]
+    estimate = score(generated, real, effort="max")
+    error = math.hypot(float(np.std(values, ddof=1)) / math.sqrt(5), estimate.details["sd_clusterings"] / math.sqrt(20))
+    assert abs(estimate.value - float(np.mean(values))) < 4 * error
+
+
+def test_the_other_divergences_are_those_of_the_shares() -> None:
+    details = score(blobs(5, 8, 17), blobs(15, 9, 6)).details
+    p, q = np.array([15, 9, 6]) / 30, np.array([5, 8, 17]) / 30
+    smooth_p, smooth_q = np.array([15.5, 9.5, 6.5]) / 31.5, np.array([5.5, 8.5, 17.5]) / 31.5
+    assert details["total_variation"] == pytest.approx(11 / 30)
+    assert details["jensen_shannon"] == pytest.approx(
+        (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
+    )
+    assert details["kl_generated_real"] == pytest.approx((smooth_q * np.log(smooth_q / smooth_p)).sum())
+    assert details["kl_real_generated"] == pytest.approx((smooth_p * np.log(smooth_p / smooth_q)).sum())
+
+
+def test_the_jackknife_leaves_sentences_out() -> None:
+    """With 30 sentences a side each is a group, and a replicate is MAUVE of the 29 that are left."""
+    estimate = score(blobs(5, 8, 17), blobs(15, 9, 6))
+    assert estimate.evidence is not None
+    for side, counts in (("real", (15, 9, 6)), ("generated", (5, 8, 17))):
+        expected = []
+        for corner, count in enumerate(counts):
+            left = [n - (i == corner) for i, n in enumerate(counts)]
+            pair = (blobs(5, 8, 17), blobs(*left)) if side == "real" else (blobs(*left), blobs(15, 9, 6))
+            expected += [score(*pair).value] * count
+        pseudo_values = 30 * estimate.value - 29 * np.array(expected)
+        terms = estimate.evidence.real_terms if side == "real" else estimate.evidence.generated_terms
+        assert terms is not None
+        assert np.sort(terms - terms.mean()) == pytest.approx(np.sort(pseudo_values - pseudo_values.mean()), abs=1e-9)
+
+
+def test_swapped_sides_and_other_orders_of_sentences_have_the_same_clusters() -> None:
+    real, generated = made(150, 1, 0), made(150, 2, 0.5)
+    value = score(generated, real).value
+    assert score(real, generated).value == pytest.approx(value, abs=1e-12)
+    order = np.random.default_rng(0).permutation(150)
+    assert score(generated[order], real[order[::-1]]).value == value
+
+
+def test_one_clustering_serves_all_generators_of_a_comparison() -> None:
+    arrays = {"real": made(300, 1, 0), "near": made(200, 2, 0.3), "far": made(200, 3, 1.0)}
+    corpora = with_features(arrays)
+    metric = Mauve(encoder="given")
+    generated = [corpora["near"], corpora["far"]]
+    states = [metric.prepare_jointly(corpora["real"], some, seed=5) for some in (generated, generated[::-1])]
+    near, far, near_again = (
+        metric.estimate(metric.statistics(state, corpus, seed=5))
+        for state, corpus in ((states[0], generated[0]), (states[0], generated[1]), (states[1], generated[0]))
+    )
+    assert near == near_again
+    assert near.value > far.value
+    for estimate in (near, far):
+        assert estimate.details["n_clusters"] == 20
+        assert estimate.sizes["n_clustered"] == 700
+        assert "|clusters:20|clustered:700|" in str(estimate.signature)
+    assert near.evidence is not None
+    assert far.evidence is not None
+    assert near.evidence.real_terms is not None
+    assert far.evidence.real_terms is not None
+    # The same real sentences stand in the same groups, and move both values the same way.
+    assert np.corrcoef(near.evidence.real_terms, far.evidence.real_terms)[0, 1] > 0.2
+
+
+def test_the_interval_holds_what_other_samples_score() -> None:
+    """Intervals of 40 pairs of samples, at the level of the share that should hold the mean over all samples."""
+    estimates = [score(made(300, 2 * i, 0.5), made(300, 2 * i + 1, 0)) for i in range(40)]
+    mean = np.mean([estimate.value for estimate in estimates])
+    held = [e.interval is not None and e.interval.low <= mean <= e.interval.high for e in estimates]
+    assert sum(map(bool, held)) >= 34
+
+
+def test_the_same_bits_at_any_number_of_threads() -> None:
+    real, generated = made(500, 1, 0), made(500, 2, 0.5)
+    results = []
+    for n_workers in (1, 3):
+        with workers(n_workers):
+            results.append(score(generated, real, seed=7).to_dict())
+    assert results[0] == results[1]
+
+
+def test_collapsed_text_is_far_and_equal_text_is_near() -> None:
+    real = made(200, 1, 0)
+    assert score(np.repeat(real[:1], 200, axis=0), real).value < 0.05
+    assert score(real, real).value == 1.0
+    same = np.repeat(real[:1], 20, axis=0)
+    assert score(same, same).value == 1.0
+    assert score(np.zeros((20, 4)), np.zeros((20, 4))).value == 1.0
+
+
+def test_few_sentences() -> None:
+    real = made(30, 1, 0)
+    with pytest.raises(TooFewSentencesError, match="at least 2 sentences"):
+        score(real[:1], real)
+    estimate = score(real[:2], real)
+    assert 0 < estimate.value < 1
+    assert estimate.details["n_clusters"] == 2
+    corpora = with_features({"real": real, "one": real[:1], "many": real[:20]})
+    metric = Mauve(encoder="given")
+    state = metric.prepare_jointly(corpora["real"], [corpora["one"], corpora["many"]], seed=0)
+    assert metric.estimate(metric.statistics(state, corpora["many"], seed=0)).details["n_clusters"] == 2
+    with pytest.raises(TooFewSentencesError):
+        metric.statistics(state, corpora["one"], seed=0)
+
+
+def test_sentences_of_one_document_have_no_interval() -> None:
+    arrays = {"generated": made(40, 1, 0), "real": made(40, 2, 0)}
+    corpora = with_features(arrays, {"real": np.zeros(40, dtype=np.int64)})
+    estimate = mauve(corpora["generated"], corpora["real"], encoder="given")
+    assert 0 < estimate.value <= 1
+    assert estimate.interval is None
+    assert estimate.evidence is None
+
+
+def test_the_name_says_which_encoder_and_the_level_is_checked() -> None:
+    assert Mauve().name == "mauve"
+    assert Mauve(encoder="given").name == "mauve(encoder=given)"
+    assert Mauve(encoder="given").reads_columns
+    assert Mauve(effort="max").shares != Mauve().shares == Mauve(effort="quick").shares
+    with pytest.raises(OptionError, match="level"):
+        Mauve(level=1.0)
+
+
+def test_k_means_settles_where_no_point_is_nearer_to_another_centre() -> None:
+    """Against a plain implementation: each point has the nearest mean, and each centre is the mean of its points."""
+    points = made(700, 3, 0).astype(np.float32)
+    labels = k_means(points, row_hashes(points), 40, np.random.default_rng(0))
+    found = np.unique(labels)
+    assert len(found) >= 35
+    means = np.array([points[labels == label].mean(axis=0, dtype=np.float64) for label in found])
+    distances = ((points[:, None].astype(np.float64) - means) ** 2).sum(axis=-1)
+    assert (found[distances.argmin(axis=1)] == labels).all()
+
+
+def test_no_two_first_centres_are_equal() -> None:
+    points = np.repeat(np.arange(12, dtype=np.float32)[:, None], 50, axis=0)
+    labels = k_means(points, row_hashes(points), 12, np.random.default_rng(0))
+    assert [len(np.unique(part)) for part in np.split(labels, 12)] == [1] * 12
+    assert len(np.unique(k_means(points, row_hashes(points), 30, np.random.default_rng(0)))) == 12
+
+
+def test_principal_components_hold_the_share_of_variance_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    rows = (rng.standard_normal((400, 6)) * np.array([5, 3, 2, 1, 0.5, 0.1]) + 7).astype(np.float32)
+    found = principal_components(rows, 0.9)
+    share = np.cumsum(np.sort(np.linalg.eigvalsh(np.cov(rows.T)))[::-1]) / np.cov(rows.T).trace()
+    assert found.shape == (400, int(np.searchsorted(share, 0.9)) + 1)
+    assert found.var(axis=0).sum() / rows.var(axis=0).sum() == pytest.approx(share[found.shape[1] - 1], rel=1e-4)
+    centred = found - found.mean(axis=0)
+    assert np.abs(np.triu(centred.T @ centred, 1)).max() < 1e-2
+
+
+def test_rows_have_length_one_or_zero() -> None:
+    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0], [-0.0, -2.0]]))
+    assert rows.dtype == np.float32
+    assert np.array_equal(rows, np.array([[0.6, 0.8], [0, 0], [0, -1]], dtype=np.float32))
