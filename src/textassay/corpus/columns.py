@@ -5,7 +5,8 @@ No file is ever unpickled.
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.reader import nearest_files
-from textassay.corpus.source import Source, io_errors
+from textassay.corpus.source import Source
 from textassay.errors import InputError
 
 __all__ = ["SIDES", "read_features", "read_side_columns"]
@@ -107,31 +108,27 @@ def _check_file(path: Path) -> None:
 
 
 def _read_npy(path: Path) -> Array:
-    try:
-        with io_errors(str(path)):
-            array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except InputError as error:
-        raise error
-    except (ValueError, EOFError, OverflowError, SyntaxError) as error:
-        raise _broken(path, "numpy.save", error) from None
-    if not isinstance(array, np.ndarray):  # an archive under the wrong name
-        raise InputError(f"{path} is no .npy file of numbers: save the array with numpy.save")
-    return array
+    with _numpy_errors(path, "numpy.save"):
+        return np.lib.format.open_memmap(path, mode="r")
 
 
 def _read_npz(path: Path) -> dict[str, Array]:
-    try:
-        with io_errors(str(path)), np.load(path, allow_pickle=False) as archive:
+    with _numpy_errors(path, "numpy.savez"), path.open("rb") as stream, zipfile.ZipFile(stream):
+        stream.seek(0)
+        with np.load(stream, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except InputError as error:
-        raise error
+
+
+@contextmanager
+def _numpy_errors(path: Path, save: str) -> Iterator[None]:
+    """Turn what NumPy says of files that are none of its own into an InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, OverflowError, SyntaxError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise _broken(path, "numpy.savez", error) from None
-
-
-def _broken(path: Path, save: str, error: Exception) -> InputError:
-    reason = "objects instead of numbers" if "allow_pickle=False" in str(error) else "no such file, or cut off"
-    return InputError(f"{path} is no {path.suffix} file of numbers ({reason}): save the array with {save}")
+        reason = "objects instead of numbers" if "object" in str(error).lower() else "no such file, or cut off"
+        raise InputError(f"{path} is no {path.suffix} file of numbers ({reason}): save the array with {save}") from None
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:
