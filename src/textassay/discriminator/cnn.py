@@ -37,7 +37,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 PAPER = Recipe(max_epochs=120, patience=20, learning_rate=1e-4)
-FAST = Recipe(max_epochs=12, learning_rate=1e-3, schedule="linear")
+FAST = Recipe(max_epochs=12, learning_rate=3e-3, schedule="linear")
 
 _SENTENCES_AT_ONCE = 2048  # when judging
 

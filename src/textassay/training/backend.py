@@ -53,12 +53,9 @@ def training_device() -> "torch.device":
     return device
 
 
-class _Lending:
-    """How many blocks run single-threaded now, and the number of threads to give back."""
-
-    lock = threading.Lock()
-    blocks = 0
-    before = 1
+_LOCK = threading.Lock()
+_INSIDE = threading.local()  # whether this thread is inside a block
+_lent = {"blocks": 0, "threads": 0}  # blocks that run now, and the setting to give back
 
 
 @contextmanager
@@ -70,14 +67,19 @@ def single_threaded() -> Iterator[None]:
     """
     import torch
 
-    with _Lending.lock:
-        if _Lending.blocks == 0:
-            _Lending.before = torch.get_num_threads()
-        _Lending.blocks += 1
+    if getattr(_INSIDE, "block", False):
+        yield
+        return
+    with _LOCK:
+        if _lent["blocks"] == 0:
+            _lent["threads"] = torch.get_num_threads()
+        _lent["blocks"] += 1
         torch.set_num_threads(1)
+    _INSIDE.block = True
     try:
         yield
     finally:
-        with _Lending.lock:
-            _Lending.blocks -= 1
-            torch.set_num_threads(_Lending.before)
+        _INSIDE.block = False
+        with _LOCK:
+            _lent["blocks"] -= 1
+            torch.set_num_threads(_lent["threads"])
