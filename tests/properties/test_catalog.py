@@ -172,6 +172,9 @@ DAMAGE = [
     ("self-bleu(order=4)", "collapsed", "same", 0.3),
     ("distinct-n(order=3)", "same", "collapsed", 0.3),
     ("length", "longer", "same", 0.5),
+    ("lm-score", "shuffled", "same", 0.3),
+    ("reverse-lm-score", "shuffled", "same", 0.3),
+    ("reverse-lm-score", "collapsed", "same", 0.5),
 ]
 
 
