@@ -45,15 +45,16 @@ def own_sums(vectors: Vectors, blocks: IntArray) -> KernelSums:
     Parameters
     ----------
     vectors
-        Shape (n, d), around 0.
+        Shape (n, d).
     blocks
         Block of each, shape (n,), numbers from 0, none left out.
     """
-    return _sums((vectors, blocks), (vectors, blocks), same=True)
+    centred = vectors - vectors.mean(axis=0, dtype=np.float64)  # small numbers keep the most digits
+    return _sums((centred, blocks), (centred, blocks), same=True)
 
 
 def cross_sums(first: Vectors, first_blocks: IntArray, second: Vectors, second_blocks: IntArray) -> KernelSums:
-    """Return the sums of ``exp(-|x - y|^2 / 2)`` over the pairs of two sets; shapes as in `own_sums`."""
+    """Return the sums of ``exp(-|x - y|^2 / 2)`` over the pairs of two sets, one around 0; shapes as in `own_sums`."""
     return _sums((first, first_blocks), (second, second_blocks), same=False)
 
 

@@ -25,6 +25,7 @@ Labels = npt.NDArray[np.bool_]
 BLOCKS = 200  # on the side with fewer sentences
 MOST_BLOCKS = 2000  # on the other side; what is left of it keeps its label
 _FEWEST = 20  # on a side whose groups are exchanged whole
+_FEWEST_SLOTS = 4  # of a group that stands on both sides, on that with fewer of its sentences
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,11 @@ def exchange_blocks(
 
 def deal_labels(blocks: Blocks, rng: np.random.Generator, n_resamples: int) -> Labels:
     """Return the labels of blocks after `n_resamples` random exchanges inside strata, shape (n_resamples, n_blocks)."""
-    order = np.argsort(blocks.strata + rng.random((n_resamples, len(blocks.strata))), axis=1)
-    return np.asarray(blocks.is_real[order], dtype=np.bool_)
+    labels = np.tile(blocks.is_real, (n_resamples, 1))
+    for stratum in np.split(labels, np.flatnonzero(np.diff(blocks.strata)) + 1, axis=1):
+        if stratum.shape[1] > 1:
+            rng.permuted(stratum, axis=1, out=stratum)
+    return labels
 
 
 def _exchange_inside(
@@ -131,7 +135,7 @@ def _exchange_inside(
     """
     shared = np.flatnonzero(counts.min(axis=0) > 0)
     sizes = np.ones(counts.shape[1], dtype=np.int64)
-    sizes[shared] = np.maximum(counts[:, shared].min(axis=0) // max(1, BLOCKS // len(shared)), 1)
+    sizes[shared] = np.maximum(counts[:, shared].min(axis=0) // max(BLOCKS // len(shared), _FEWEST_SLOTS), 1)
     slots = np.minimum(counts // sizes, max(MOST_BLOCKS // len(shared), 10))  # (2, groups)
     patterns, pattern_of = np.unique(slots[:, shared], axis=1, return_inverse=True)
     pattern_of = pattern_of.reshape(-1)

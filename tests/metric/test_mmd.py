@@ -1,0 +1,221 @@
+"""mmd: against all pairs by NumPy, its p-value under the null, intervals, groups, degenerate samples."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.errors import EmptyCorpusError, TooFewSentencesError
+from textassay.estimate import Estimate
+from textassay.execution import workers
+from textassay.metric.kernel_sums import cross_sums, own_sums
+from textassay.metric.mmd import MaximumMeanDiscrepancy, mmd
+
+Array = npt.NDArray[np.float64]
+Groups = npt.NDArray[np.int64]
+
+
+def corpora(
+    generated: npt.ArrayLike,
+    real: npt.ArrayLike,
+    generated_groups: Groups | None = None,
+    real_groups: Groups | None = None,
+) -> tuple[Corpus, Corpus]:
+    rows = {"generated": np.asarray(generated, dtype=np.float64), "real": np.asarray(real, dtype=np.float64)}
+    made = corpora_from_texts({name: [f"{name} {row}" for row in range(len(side))] for name, side in rows.items()})
+    return (
+        replace(made["generated"], columns={"features": rows["generated"]}, groups=generated_groups),
+        replace(made["real"], columns={"features": rows["real"]}, groups=real_groups),
+    )
+
+
+def of(generated: npt.ArrayLike, real: npt.ArrayLike, *groups: Groups | None, seed: int = 0) -> Estimate:
+    return mmd(*corpora(generated, real, *groups), encoder="given", seed=seed)
+
+
+def kernel(first: Array, second: Array) -> Array:
+    return np.asarray(np.exp(-((first[:, None] - second[None]) ** 2).sum(axis=-1) / 2))
+
+
+def by_numpy(generated: Array, real: Array) -> float:
+    distances = ((real[:, None] - real[None]) ** 2).sum(axis=-1)
+    n, m = len(real), len(generated)
+    bandwidth = np.sqrt(distances.sum() / (n * (n - 1)))
+    generated, real = generated / bandwidth, real / bandwidth
+    within_real = (kernel(real, real).sum() - n) / (n * (n - 1))
+    within_generated = (kernel(generated, generated).sum() - m) / (m * (m - 1))
+    return float(within_real + within_generated - 2 * kernel(real, generated).mean())
+
+
+def normal(seed: int, n: int, shift: float = 0.0, n_dimensions: int = 6) -> Array:
+    return np.random.default_rng(seed).normal(size=(n, n_dimensions)) + shift
+
+
+@pytest.mark.parametrize(("n_generated", "n_real"), [(50, 50), (2, 2), (2, 40), (130, 30)])
+@pytest.mark.parametrize("shift", [0.0, 0.5, 20.0])
+def test_equal_to_all_pairs_by_numpy(n_generated: int, n_real: int, shift: float) -> None:
+    generated, real = normal(0, n_generated, shift), normal(1, n_real, 3.0)
+    estimate = of(generated, real)
+    assert estimate.value == pytest.approx(by_numpy(generated, real), abs=2e-7)
+    assert estimate.details["bandwidth"] == pytest.approx(np.sqrt(2 * np.trace(np.cov(real.T))))
+
+
+def test_worked_by_hand() -> None:
+    """Real 0 and 2: s = 2, k = exp(-1/2) within; generated 0 and 0: 1 within; across 1 and exp(-1/2), each twice."""
+    within = np.exp(-0.5)
+    assert of([[0.0], [0.0]], [[0.0], [2.0]]).value == pytest.approx(within + 1 - (1 + within), abs=1e-7)
+
+
+def test_sums_over_tiles_and_blocks() -> None:
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(size=(2500, 3)), rng.normal(size=(1700, 3))
+    blocks, others = rng.integers(0, 9, 2500), rng.integers(0, 700, 1700)
+    others[:700] = np.arange(700)
+    own, across = own_sums(first, blocks), cross_sums(first, blocks, second, others)
+    expected = kernel(first, first) - np.eye(2500)
+    np.testing.assert_allclose(own.rows, expected.sum(axis=1), rtol=1e-6)
+    np.testing.assert_array_equal(own.rows, own.columns)
+    members, other_members = np.eye(9)[blocks], np.eye(700)[others]
+    np.testing.assert_allclose(own.blocks, members.T @ expected @ members, rtol=1e-6)
+    expected = kernel(first, second)
+    np.testing.assert_allclose(across.rows, expected.sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(across.columns, expected.sum(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(across.blocks, members.T @ expected @ other_members, rtol=1e-5)
+
+
+def test_range() -> None:
+    alike, apart = np.zeros((2, 1)), np.array([[0.0], [100.0]])
+    assert of(np.full((9, 1), 1e6), normal(3, 9, n_dimensions=1) / 1e3).value == pytest.approx(1.6, abs=0.4)
+    assert of(apart, [[0.0], [1.0]]).value >= -1
+    assert of(alike, apart).value >= -1
+
+
+def test_p_values_are_uniform_without_a_difference() -> None:
+    found = np.array(
+        [of(normal(2 * draw, 60), normal(2 * draw + 1, 90), seed=draw).details["p_value"] for draw in range(100)]
+    )
+    for level in (0.1, 0.25, 0.5, 0.75):
+        assert abs(np.mean(found <= level) - level) < 3 * np.sqrt(level * (1 - level) / len(found)) + 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_generated", "n_real"), [(500, 500), (1003, 455)])
+def test_p_values_are_uniform_with_blocks_of_several_sentences(n_generated: int, n_real: int) -> None:
+    found = np.array(
+        [
+            of(normal(2 * draw, n_generated), normal(2 * draw + 1, n_real), seed=draw).details["p_value"]
+            for draw in range(400)
+        ]
+    )
+    for level in (0.05, 0.1, 0.25, 0.5, 0.75):
+        assert abs(np.mean(found <= level) - level) < 3 * np.sqrt(level * (1 - level) / len(found)) + 0.005
+
+
+def test_documents_are_exchanged_whole() -> None:
+    """Sentences of a document are near each other: as single draws they would differ from others too often."""
+    numbers = np.repeat(np.arange(24), 8)
+    found: dict[str, list[float]] = {"whole": [], "single": []}
+    for draw in range(60):
+        rng = np.random.default_rng(draw)
+        sides = [np.repeat(rng.normal(size=(24, 3)), 8, axis=0) + 0.5 * rng.normal(size=(192, 3)) for _ in range(2)]
+        found["single"].append(of(sides[0], sides[1], seed=draw).details["p_value"])
+        found["whole"].append(of(sides[0], sides[1], numbers, numbers + 24, seed=draw).details["p_value"])
+    assert np.mean(np.array(found["single"]) <= 0.05) > 0.3
+    assert np.mean(np.array(found["whole"]) <= 0.05) < 0.15
+
+
+def test_pairs_of_one_prompt_are_exchanged_within_it() -> None:
+    numbers = np.arange(150)
+    rng = np.random.default_rng(4)
+    prompts = rng.normal(size=(150, 4)) * 3
+    real, generated = (prompts + 0.3 * rng.normal(size=(150, 4)) for _ in range(2))
+    estimate = of(generated + 0.25, real, numbers, numbers)
+    assert estimate.details["p_value"] == 0.001  # a shift far smaller than the spread of the prompts
+    assert of(generated + 0.25, real).details["p_value"] > 0.05
+    assert of(generated, real, numbers, numbers).details["p_value"] > 0.05
+    assert estimate.evidence is not None
+    assert estimate.evidence.real_terms is not None
+    assert len(estimate.evidence.real_terms) == 150
+
+
+def test_intervals_cover_where_there_is_a_difference_and_are_wide_where_there_is_none() -> None:
+    for shift, least, most in ((0.6, 0.9, 0.985), (0.0, 0.95, 1.0)):
+        estimates = [of(normal(2 * draw, 80, shift), normal(2 * draw + 1, 80), seed=draw) for draw in range(150)]
+        mean = np.mean([estimate.value for estimate in estimates])
+        covered = [
+            estimate.interval.low <= mean <= estimate.interval.high
+            for estimate in estimates
+            if estimate.interval is not None
+        ]
+        assert len(covered) == 150
+        assert least <= np.mean(covered) <= most
+
+
+def test_without_a_difference_the_mean_is_zero_at_any_size() -> None:
+    for n_generated, n_real in ((10, 10), (10, 80)):
+        # one kernel for all draws: the bandwidth is that of the real side
+        values = [of(normal(2 * draw, n_generated), normal(2 * draw + 1, n_real)).value for draw in range(120)]
+        assert abs(np.mean(values)) < 3.5 * np.std(values) / np.sqrt(len(values))
+
+
+def test_influence_is_the_effect_of_leaving_a_sentence_out() -> None:
+    sides = [normal(5, 200, 0.4), normal(6, 150)]
+    estimate = of(sides[0], sides[1])
+    assert estimate.evidence is not None
+    terms = estimate.evidence.generated_terms
+    assert terms is not None
+    assert terms.mean() == pytest.approx(estimate.value)
+    effects = [199 * (estimate.value - by_numpy(np.delete(sides[0], row, axis=0), sides[1])) for row in range(30)]
+    assert np.corrcoef(effects, terms[:30])[0, 1] > 0.999
+    assert np.std(effects) == pytest.approx(np.std(terms[:30]), rel=0.02)
+
+
+def test_real_sums_are_made_once_and_do_not_depend_on_the_generator() -> None:
+    metric = MaximumMeanDiscrepancy("given")
+    first, real = corpora(normal(7, 60), normal(8, 50))
+    second, _ = corpora(normal(9, 60, 1.0), normal(8, 50))
+    second = replace(second, vocabulary=real.vocabulary)
+    state = metric.prepare(real)
+    metric.statistics(state, first, seed=0)
+    shared = metric.estimate(metric.statistics(state, second, seed=0))
+    assert len(state.known) == 1
+    alone = metric.estimate(metric.statistics(metric.prepare(real), second, seed=0))
+    assert shared.to_dict() == alone.to_dict()
+
+
+def test_same_bits_at_any_number_of_threads_and_any_order_to_seven_digits() -> None:
+    generated, real = normal(10, 2300, 0.1), normal(11, 1900)
+
+    def run(n_workers: int) -> dict[str, Any]:
+        with workers(n_workers):
+            return of(generated, real, seed=3).to_dict()
+
+    assert run(1) == run(3)
+    mixed = np.random.default_rng(12).permutation
+    assert of(mixed(generated), mixed(real)).value == pytest.approx(of(generated, real).value, abs=1e-7)
+
+
+def test_degenerate_samples() -> None:
+    with pytest.warns(RuntimeWarning, match="all real vectors are equal"):
+        estimate = of(normal(13, 5), np.ones((4, 6)))
+    assert np.isnan(estimate.value)
+    assert estimate.interval is None
+    collapsed = of(np.ones((30, 6)), normal(14, 30))
+    assert collapsed.value > 0.3
+    assert collapsed.details["p_value"] == 0.001
+    with pytest.raises(EmptyCorpusError):
+        of(np.zeros((0, 2)), np.zeros((3, 2)))
+    with pytest.raises(TooFewSentencesError, match="at least 2"):
+        of(np.zeros((1, 2)), np.zeros((3, 2)))
+
+
+def test_signature() -> None:
+    estimate = of(normal(15, 5), normal(16, 7), seed=4)
+    assert str(estimate.signature).startswith(
+        "metric:mmd(encoder=given)|encoder:given|kernel:rbf|bandwidth:rms-real|permutations:999|tok:whitespace|n:5+7|seed:4"
+    )
+    assert MaximumMeanDiscrepancy().name == "mmd"
+    assert MaximumMeanDiscrepancy("given").reads_columns
