@@ -2,8 +2,9 @@
 
 Source: Hashimoto, Zhang, Liang, "Unifying Human and Statistical Evaluation for Natural Language Generation", NAACL
 2019, with the 16 nearest neighbours, and all that are equally near, of the authors' published code.
-Departs from it: a tied vote counts as half an error, instead of a vote for one of the classes; votes are weighed where
-the sides differ in size; log-probabilities are divided by the tokens of this comparison.
+Departs from it: a vote that is tied, or would be with the sentence's own, counts as half an error (where many ratings
+are equal, a sentence always misses its own vote); votes are weighed where the sides differ in size; log-probabilities
+are divided by the tokens of this comparison.
 """
 
 from collections.abc import Hashable
@@ -196,7 +197,8 @@ def _errors(features: FloatArray, n_real: int) -> FloatArray:
     is_real = np.arange(n) < n_real
     of_real = KDTree(features[:n_real]).query_ball_point(features, radius, return_length=True) - is_real
     of_generated = KDTree(features[n_real:]).query_ball_point(features, radius, return_length=True) - ~is_real
-    votes = of_real * (n - n_real) - of_generated * n_real  # whole numbers: above 0 for real
-    judged_real = 0.5 * (1 + np.sign(votes))
-    errors: FloatArray = np.where(is_real, 1 - judged_real, judged_real)
+    own, other = np.where(is_real, of_real, of_generated), np.where(is_real, of_generated, of_real)
+    n_own, n_other = np.where(is_real, n_real, n - n_real), np.where(is_real, n - n_real, n_real)
+    lead = own * n_other - other * n_own  # whole numbers
+    errors: FloatArray = np.select([lead > 0, lead + n_other < 0], [0.0, 1.0], 0.5)
     return errors
