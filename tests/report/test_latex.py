@@ -19,7 +19,7 @@ ODD = ("[a] & $b$", "* 50 % #1_{x}^2 ~ \\textbf{", "--\"quoted\" 'x' `y` <z> |")
 COMMANDS = {
     "approx", "begin", "bottomrule", "caption", "centering", "char", "cmidrule", "downarrow", "end", "label", "midrule",
     "multicolumn", "pm", "scriptsize", "setlength", "small", "tabcolsep", "textasciicircum", "textasciitilde",
-    "textbackslash", "textbar", "textbf", "textgreater", "textless", "toprule", "uparrow",
+    "textbackslash", "textbar", "textbf", "textgreater", "textless", "toprule", "uparrow", "vspace",
 }  # fmt: skip
 
 

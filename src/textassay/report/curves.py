@@ -15,10 +15,11 @@ from textassay.comparison.explanation import Explanation
 from textassay.estimate import Estimate
 from textassay.report.digest import Digest, printable
 from textassay.report.drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, plane, tick_places
+from textassay.report.explanation_text import curve_statement
 from textassay.report.number import count, number
 from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, slug, to_svg
 
-__all__ = ["draw_frontier", "draw_learning_curve", "draw_roc", "has_levelled_off"]
+__all__ = ["draw_frontier", "draw_learning_curve", "draw_roc"]
 
 _DASHES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (1.4, 1.4), (6, 1.6, 1.4, 1.6))
 
@@ -62,7 +63,7 @@ def draw_frontier(digest: Digest) -> Drawing | None:
     names = {name: label(name) for name in curves}
     margin = 0.3 + INCHES_A_LETTER * max(map(len, names.values()))
     height = max(3.1, 0.6 + LABEL_HEIGHT * len(curves))
-    figure, axes = plane(3.1 + margin, height, x="generated text that real text has", y="real text that is reached",
+    figure, axes = plane(3.1 + margin, height, x="generated text: like the mixture", y="real text: like the mixture",
                          right=margin)  # fmt: skip
     corners = {}
     for place, (name, estimate) in enumerate(curves.items()):
@@ -106,19 +107,8 @@ def draw_learning_curve(explanation: Explanation) -> Drawing | None:
         explanation.generator,
         f"curve-{slug(explanation.generator)}.svg",
         to_svg(figure),
-        f"dd of {printable(explanation.generator)} by number of sentences: {told}. {has_levelled_off(explanation)}",
+        f"dd of {printable(explanation.generator)} by number of sentences: {told}. {curve_statement(explanation)}",
     )
-
-
-def has_levelled_off(explanation: Explanation) -> str:
-    """Return in words what the learning curve says of more sentences."""
-    if not explanation.curve:
-        return ""
-    return {
-        True: "Still rising: more sentences would show more.",
-        False: "It has levelled off: more sentences would hardly show more.",
-        None: "Whether more sentences would show more cannot be said.",
-    }[explanation.rising]
 
 
 def _frontiers(digest: Digest, metric: str) -> dict[str, Estimate]:

@@ -105,10 +105,14 @@ class Digest:
         """Return the direction of a metric; "neither" where no result tells it."""
         return next((result.better for result in self.comparison.results if result.metric == metric), "neither")
 
-    def unit(self, metric: str) -> str:
-        """Return the unit of a metric, empty where no estimate tells it."""
+    def told_unit(self, metric: str) -> str:
+        """Return the unit of a metric where a number has to be read with it, such as "nats per token"; else empty.
+
+        A single word ("fraction", "ratio", "area") says what the number is, not what it is measured in.
+        """
         found = (self.cells[name, metric].estimate for name in self.generators if (name, metric) in self.cells)
-        return next((estimate.unit for estimate in found if estimate is not None), "")
+        unit = next((estimate.unit for estimate in found if estimate is not None), "")
+        return unit if " " in unit else ""
 
     def estimate(self, generator: str, metric: str) -> Estimate | None:
         """Return the estimate of a cell, none where it has none or the value is undefined."""

@@ -20,7 +20,7 @@ from textassay.report.digest import Digest
 from textassay.report.figures import draw_figures
 from textassay.report.html import to_html
 from textassay.report.latex import to_latex
-from textassay.report.sentences import examples_of, open_sentences, sentence_table, write_sentences
+from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.report.tables import to_csv, to_markdown
 
 __all__ = ["read_comparison", "to_json", "write_report"]
@@ -109,9 +109,7 @@ def _write_all(
     if table is not None:
         write_sentences(table, folder / _SENTENCES)
     drawings = draw_figures(comparison)
-    scored = open_sentences((out if table is None else folder) / _SENTENCES)
-    metric = _scored_by(comparison)
-    examples = {} if metric is None or scored is None else examples_of(scored, metric)
+    examples = _examples(comparison, (out if table is None else folder) / _SENTENCES)
     contents = {
         "results.json": to_json(comparison),
         "results.csv": to_csv(comparison),
@@ -124,6 +122,14 @@ def _write_all(
         (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     names = list(contents)
     return [*names[:4], *([] if table is None else [_SENTENCES]), *names[4:]]
+
+
+def _examples(comparison: Comparison, path: Path) -> dict[str, Examples]:
+    """Return telling sentences from the file at `path`; nothing where explanations hold those of all generators."""
+    if {explanation.generator for explanation in comparison.explanations} >= set(comparison.generators):
+        return {}
+    scored, metric = open_sentences(path), _scored_by(comparison)
+    return {} if metric is None or scored is None else examples_of(scored, metric)
 
 
 def _scored_by(comparison: Comparison) -> str | None:

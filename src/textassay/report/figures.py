@@ -67,10 +67,12 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
     if all(digest.estimate(generator, metric) is None for generator in digest.order):
         return None
     names = [label(name) for name in rows]
-    left, right = 0.12 + INCHES_A_LETTER * max(map(len, names)), 0.62
+    places = digest.places(metric)
+    shown = {name: with_minus(number(digest.value(name, metric), places)) for name in rows}
+    left = 0.12 + INCHES_A_LETTER * max(map(len, names))
+    right = max(0.62, 0.2 + INCHES_A_LETTER * max(map(len, shown.values())))
     width, height = 4.7, _ROW * len(rows) + 0.56
     figure, axes = canvas(width, height, left=left, right=right, top=0.1, bottom=0.46)
-    places = digest.places(metric)
     best = digest.best(metric)
     floor = digest.estimate(FLOOR, metric)
     if floor is not None:
@@ -96,12 +98,11 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
             axes.plot([estimate.interval.low, estimate.interval.high], [row, row], "-", color=colour, lw=1.6,
                       solid_capstyle="round", clip_on=False)  # fmt: skip
         axes.plot([estimate.value], [row], "D" if is_floor else "o", color=colour, ms=4.2, mew=0, clip_on=False)
-        shown = with_minus(number(estimate.value, places))
-        axes.annotate(shown, (1, row), (right * 72 - 2, 0), ("axes fraction", "data"), "offset points", ha="right",
-                      va="center", color=REAL if is_floor else INK,
+        axes.annotate(shown[generator], (1, row), (right * 72 - 2, 0), ("axes fraction", "data"), "offset points",
+                      ha="right", va="center", color=REAL if is_floor else INK,
                       fontweight="bold" if generator in best else "normal")  # fmt: skip
     _rows_axis(axes, len(rows), n_floors=len(digest.floors))
-    _value_axis(axes, _span(digest, rows, metric), metric)
+    _value_axis(axes, _span(digest, rows, metric), metric, digest.told_unit(metric))
     return Drawing("forest", metric, f"forest-{slug(metric)}.svg", to_svg(figure), _told_forest(digest, metric))
 
 
@@ -165,10 +166,10 @@ def _span(digest: Digest, rows: Sequence[str], metric: str) -> tuple[float, floa
     return min(known) - margin, max(known) + margin
 
 
-def _value_axis(axes: Axes, span: tuple[float, float], metric: str) -> None:
+def _value_axis(axes: Axes, span: tuple[float, float], metric: str, unit: str) -> None:
     axes.set_xlim(*span)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axes.set_xlabel(printable(metric), color=MUTED, labelpad=3)
+    axes.set_xlabel(printable(f"{metric} ({unit})" if unit else metric), color=MUTED, labelpad=3)
 
 
 def _told_forest(digest: Digest, metric: str) -> str:

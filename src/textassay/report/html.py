@@ -5,18 +5,15 @@ Every text from outside goes through Jinja's escaping; figures are ours, with na
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
-from textassay.metric.catalog import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.digest import Digest, join_words, printable, shorten
 from textassay.report.drawing import Drawing
-from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import (
     MISSING,
     count,
@@ -26,8 +23,9 @@ from textassay.report.number import (
     number,
     p_value,
     span,
-    value_and_half_width,
 )
+from textassay.report.page_cards import generator_cards
+from textassay.report.page_tables import kind_sections, missing_reasons, summary_of
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples
 from textassay.report.svg import slug, to_inline
@@ -35,44 +33,8 @@ from textassay.report.svg import slug, to_inline
 __all__ = ["to_html"]
 
 _EXAMPLE_WIDTH = 280
+_FEW_GENERATORS = 4
 _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """One number in a table: the value, half its interval, its value at the floor's size, a mark, a footnote.
-
-    `like_real` is what real text scores at the size of `like` where that is smaller than the floor's.
-    """
-
-    value: str
-    width: str = ""
-    like: str = ""
-    like_real: str = ""
-    best: bool = False
-    note: int | None = None
-
-
-@dataclass(frozen=True)
-class _Row:
-    name: str
-    floor: bool
-    best: bool
-    cells: tuple[_Cell, ...]
-
-
-@dataclass(frozen=True)
-class _Family:
-    """One family of metrics: a table of them, the reasons of missing values, and the forest plots."""
-
-    name: str
-    anchor: str
-    summary: str
-    columns: tuple[str, ...]
-    directions: str
-    rows: tuple[_Row, ...]
-    reasons: tuple[str, ...]
-    forests: tuple[Markup, ...]
 
 
 def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mapping[str, Examples]) -> str:
@@ -85,7 +47,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
     drawings
         What `draw_figures` returned for it.
     examples
-        Generator to its most telling sentences; may lack some.
+        Generator to its most telling sentences, for those without an explanation; may lack some.
     """
     digest = Digest(comparison)
     environment = Environment(
@@ -111,21 +73,20 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         findings=digest.grouped_findings(),
         warnings=digest.grouped_warnings(),
         headline=digest.headline,
-        headline_summary=_summary(digest.headline or ""),
+        headline_summary=summary_of(digest.headline or ""),
         headline_direction="" if digest.headline is None else direction(digest.better(digest.headline)),
         head_rows=() if digest.headline is None else _headline_rows(digest, digest.headline),
         head_has=_headline_columns(digest),
         head_forest=figures.get(("forest", digest.headline or "")),
         head_reasons=()
         if digest.headline is None
-        else (*_reasons(digest, (digest.headline,)), *digest.bound_reasons(digest.headline)),
+        else (*missing_reasons(digest, (digest.headline,)), *digest.bound_reasons(digest.headline)),
         head_details=_details(digest),
-        families=_families(digest, figures),
-        scored=[
-            (generator, generator in digest.floors, figures.get(("scores", generator)), examples.get(generator))
-            for generator in (*digest.order, *digest.floors)
-            if ("scores", generator) in figures or generator in examples
-        ],
+        kinds=kind_sections(digest, figures),
+        frontier=next((figure for (kind, _), figure in figures.items() if kind == "frontier"), None),
+        planes=[figure for (kind, _), figure in figures.items() if kind == "plane"],
+        cards=generator_cards(digest, figures, examples),
+        open_cards=len(digest.generators) <= _FEW_GENERATORS,
         pair_figure=figures.get(("pairs", digest.headline or "")),
         rank_figure=figures.get(("ranks", "")),
         pair_tables=_pair_tables(digest),
@@ -204,74 +165,6 @@ def _detail(value: Any) -> str:
     if value is None or isinstance(value, int):
         return MISSING if value is None else count(value)
     return number(value, decimals(value, abs(value)))
-
-
-def _families(digest: Digest, figures: Mapping[tuple[str, str], Markup]) -> list[_Family]:
-    families = []
-    for name, members in digest.families:
-        metrics = [metric for metric in members if metric != digest.headline]
-        if not metrics:
-            continue
-        reasons = _reasons(digest, metrics)
-        rows = [
-            _Row(
-                generator,
-                generator in digest.floors,
-                any(generator in digest.best(metric) for metric in metrics),
-                tuple(_cell(digest, generator, metric, reasons) for metric in metrics),
-            )
-            for generator in (*digest.order, *digest.floors)
-        ]
-        forests = [figures[key] for metric in metrics if (key := ("forest", metric)) in figures]
-        directions = dict.fromkeys(
-            f"{direction(digest.better(metric))} ({variant_of(metric)})"
-            if len({digest.better(other) for other in metrics}) > 1
-            else direction(digest.better(metric))
-            for metric in metrics
-        )
-        columns = tuple(variant_of(metric) or metric for metric in metrics)
-        families.append(
-            _Family(
-                name,
-                slug(name),
-                _summary(name),
-                columns,
-                "; ".join(directions),
-                tuple(rows),
-                tuple(reasons),
-                tuple(forests),
-            )
-        )
-    return families
-
-
-def _summary(metric: str) -> str:
-    """Return what a metric is in one sentence; empty for one that the catalogue does not have."""
-    entry = CATALOG.get(family_of(metric))
-    return "" if entry is None else entry.summary
-
-
-def _cell(digest: Digest, generator: str, metric: str, reasons: Sequence[str]) -> _Cell:
-    estimate = digest.estimate(generator, metric)
-    if estimate is None:
-        cell = digest.cells.get((generator, metric))
-        reason = digest.reason(cell) if cell is not None else None
-        return _Cell(MISSING, note=reasons.index(reason) + 1 if reason in reasons else None)
-    places = digest.places(metric)
-    value, width = value_and_half_width(estimate, places)
-    like = digest.matched(generator, metric)
-    own = digest.own_floor(generator, metric)
-    return _Cell(
-        value,
-        width,
-        "" if like is None else number(like.value, places),
-        "" if own is None else number(own.value, places),
-        generator in digest.best(metric),
-    )
-
-
-def _reasons(digest: Digest, metrics: Sequence[str]) -> list[str]:
-    return [reason for reason, _ in digest.errors(metrics)]
 
 
 def _pair_tables(digest: Digest) -> list[tuple[str, int, tuple[dict[str, Any], ...]]]:

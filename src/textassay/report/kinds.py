@@ -1,4 +1,4 @@
-"""Metrics by kind, in the order in which a reader wants them: by classifier, overlap, variety, likelihood, embeddings.
+"""Metrics by kind, in the order in which a reader wants them: by classifier, overlap, variety, likelihood, vectors.
 
 The only place of the reports that knows metrics by name; one that it does not know stands under "Other metrics".
 """
@@ -15,12 +15,13 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Variety", ("self-bleu", "distinct-n", "compression-ratio", "zipf")),
     ("Length and vocabulary", ("length", "vocabulary")),
     ("Likelihood", ("lm-score", "reverse-lm-score")),
-    ("Embeddings", ("fed", "mmd", "mauve", "precision", "recall", "density", "coverage")),
+    ("Distance of sentence vectors", ("fed", "mmd", "mauve")),
+    ("Neighbours of sentence vectors", ("precision", "recall", "density", "coverage")),
     ("Memorisation", ("memorization",)),
     ("People's judgement", ("huse",)),
 )
 _OTHER = "Other metrics"
-_MOST_COLUMNS = 7
+_MOST_COLUMNS = 6
 _METRIC = re.compile(r"(?P<family>[^(]*)(?:\((?P<variant>.*)\))?$", re.DOTALL)
 
 
@@ -33,7 +34,7 @@ class Kind:
 
 
 def group_by_kind(metrics: Iterable[str]) -> tuple[Kind, ...]:
-    """Return `metrics`, each once, by kind and family, in tables of at most seven columns where families allow it."""
+    """Return `metrics`, each once, by kind and family, in tables of at most six columns where families allow it."""
     places = {family: place for place, (_, families) in enumerate(KINDS) for family in families}
     order = {family: place for _, families in KINDS for place, family in enumerate(families)}
     groups: dict[int, dict[str, list[str]]] = {}

@@ -121,8 +121,8 @@ def _metrics_table(digest: Digest, title: str, metrics: Sequence[str]) -> str:
     caption = [f"{title}."]
     arrows = {digest.better(metric): _ARROWS[digest.better(metric)].strip() for metric in metrics}
     caption += [f"{sign}: {direction(better)}." for better, sign in arrows.items() if sign]
-    units = dict.fromkeys(digest.unit(metric) for metric in metrics)
-    named = {unit: join_words(_of_unit(digest, metrics, unit)) for unit in units if unit not in ("", "fraction")}
+    units = dict.fromkeys(filter(None, map(digest.told_unit, metrics)))
+    named = {unit: join_words(_of_unit(digest, metrics, unit)) for unit in units}
     caption += [f"{names} in {unit}." for unit, names in named.items()]
     if matched and FLOOR in digest.floors:
         caption.append(
@@ -170,6 +170,7 @@ def _table(
             r"\begin{table}[tbp]",
             r"\centering",
             f"\\caption{{{text}}}",
+            r"\vspace{4pt}",
             f"\\label{{tab:textassay-{name}}}",
             r"\small",
             r"\setlength{\tabcolsep}{4pt}",
@@ -241,7 +242,7 @@ def _header(name: str, digest: Digest, metric: str) -> str:
 
 
 def _of_unit(digest: Digest, metrics: Sequence[str], unit: str) -> list[str]:
-    return list(dict.fromkeys(family_of(metric) for metric in metrics if digest.unit(metric) == unit))
+    return list(dict.fromkeys(family_of(metric) for metric in metrics if digest.told_unit(metric) == unit))
 
 
 def _row(name: str, cells: Sequence[str]) -> str:

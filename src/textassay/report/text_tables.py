@@ -20,7 +20,6 @@ __all__ = ["COLUMN_GAP", "TablePrinter"]
 
 COLUMN_GAP = 2
 _NAME_WIDTH = 24
-_PLAIN_UNIT = "fraction"
 
 
 class TablePrinter:
@@ -105,11 +104,11 @@ class TablePrinter:
             yield from self._digest.floors
 
     def _units(self, metrics: Sequence[str]) -> list[str]:
-        """Return "a and b in nats per token" for every unit that is not a plain fraction."""
+        """Return "a and b in nats per token" for every unit that a number has to be read with."""
         families: dict[str, dict[str, None]] = {}
         for metric in metrics:
-            unit = self._digest.unit(metric)
-            if unit not in ("", _PLAIN_UNIT):
+            unit = self._digest.told_unit(metric)
+            if unit:
                 families.setdefault(unit, {})[family_of(metric)] = None
         return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]
 

@@ -1,0 +1,151 @@
+"""What the page shows of each generator's text: what gives it away, and what the classifier saw."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from textassay.comparison.explanation import Explanation, Giveaway
+from textassay.report.digest import Digest
+from textassay.report.explanation_text import curve_statement
+from textassay.report.number import count, level, number
+from textassay.report.sentences import Examples
+
+__all__ = ["Card", "generator_cards"]
+
+_MOST_GIVEAWAYS = 12
+_PER = 1000
+
+
+@dataclass(frozen=True)
+class Card:
+    """One generator, or real text.
+
+    Attributes
+    ----------
+    name, floor
+        Whose text; whether it is real.
+    figures
+        Of the classifier: scores and receiver operating characteristic, those that there are.
+    explained
+        Whether there is an explanation; without one, what follows is empty but for `sentences`.
+    giveaways
+        (title, rows of (n-gram, times in 1,000 generated sentences, times in 1,000 real ones), how many are not shown).
+    tested
+        How many n-grams were tested and how many of those shown may be luck.
+    charts
+        (title, figure) of dd by length, evidence by place and dd by sample size.
+    curve
+        What the last says, in words.
+    notes
+        What a reader has to know besides.
+    sentences
+        (title, (score, text, how often) of the most telling).
+    """
+
+    name: str
+    floor: bool
+    figures: tuple[Markup, ...]
+    explained: bool
+    giveaways: tuple[tuple[str, tuple[tuple[str, str, str], ...], int], ...]
+    tested: str
+    charts: tuple[tuple[str, Markup], ...]
+    curve: str
+    notes: tuple[str, ...]
+    sentences: tuple[tuple[str, tuple[tuple[str, str, int], ...]], ...]
+
+
+def generator_cards(
+    digest: Digest, figures: Mapping[tuple[str, str], Markup], examples: Mapping[str, Examples]
+) -> list[Card]:  # fmt: skip
+    """Return the cards of those generators and rows of real text of which there is something to show.
+
+    Parameters
+    ----------
+    digest
+        The comparison.
+    figures
+        By kind and subject.
+    examples
+        Generator to its most telling sentences, for those without an explanation.
+    """
+    explanations = {explanation.generator: explanation for explanation in digest.comparison.explanations}
+    cards = []
+    for name in (*digest.order, *digest.floors):
+        found = explanations.get(name)
+        drawn = tuple(figures[kind, name] for kind in ("scores", "roc") if (kind, name) in figures)
+        if found is None and not drawn and name not in examples:
+            continue
+        cards.append(
+            Card(
+                name=name,
+                floor=name in digest.floors,
+                figures=drawn,
+                explained=found is not None,
+                giveaways=() if found is None else _giveaways(found),
+                tested="" if found is None else _tested(found),
+                charts=tuple(
+                    (title, figures[kind, name])
+                    for kind, title in (
+                        ("lengths", "dd by sentence length"),
+                        ("positions", "Evidence by place in the sentence"),
+                        ("curve", "dd with more sentences"),
+                    )
+                    if (kind, name) in figures
+                ),
+                curve="" if found is None else curve_statement(found),
+                notes=() if found is None else found.notes,
+                sentences=_sentences(found, examples.get(name)),
+            )
+        )
+    return cards
+
+
+def _giveaways(found: Explanation) -> tuple[tuple[str, tuple[tuple[str, str, str], ...], int], ...]:
+    lists = (("Says too often", found.more_generated), ("Says too rarely", found.more_real))
+    return tuple(
+        (title, tuple(map(_row, giveaways[:_MOST_GIVEAWAYS])), max(0, len(giveaways) - _MOST_GIVEAWAYS))
+        for title, giveaways in lists
+    )
+
+
+def _row(giveaway: Giveaway) -> tuple[str, str, str]:
+    return giveaway.ngram, _per_thousand(giveaway.share_generated), _per_thousand(giveaway.share_real)
+
+
+def _per_thousand(share: float) -> str:
+    times = _PER * share
+    return number(times, 0 if times >= 10 or times == 0 else 1 if times >= 0.1 else 2)
+
+
+def _tested(found: Explanation) -> str:
+    return (
+        f"{count(found.n_tested)} n-grams were tested; adjusted for that, "
+        f"{level(1 - found.level)} of those that pass are expected to be luck."
+    )
+
+
+def _sentences(
+    found: Explanation | None, examples: Examples | None
+) -> tuple[tuple[str, tuple[tuple[str, str, int], ...]], ...]:
+    lists: Sequence[tuple[str, Sequence[tuple[float, str, int]]]]
+    if found is not None:
+        lists = [
+            (title, [(example.score, example.text, 1) for example in part])
+            for title, part in (
+                ("Most generated-looking", found.most_generated),
+                ("Most lifelike", found.most_lifelike),
+                ("Real, mistaken for generated", found.mistaken),
+            )
+        ]
+    elif examples is not None:
+        lists = [
+            (title, [(example.score, example.text, example.count) for example in part])
+            for title, part in (
+                ("Most generated-looking", examples.most_generated),
+                ("Most lifelike", examples.most_lifelike),
+            )
+        ]
+    else:
+        lists = []
+    return tuple((title, tuple((f"{score:.2f}", text, n) for score, text, n in part)) for title, part in lists if part)
