@@ -29,6 +29,16 @@ class FittedEncoder(Protocol):
         """What stands in signatures: ``encoder`` (name and short hash), and what else can change the vectors."""
         ...
 
+    @property
+    def reads_columns(self) -> bool:
+        """Whether vectors come from `Corpus.columns`; they are then not kept, since the corpus has them."""
+        ...
+
+    @property
+    def costly(self) -> bool:
+        """Whether it takes longer to encode than to read vectors from disk, so that a folder should keep them."""
+        ...
+
     def encode(self, corpus: Corpus) -> FloatArray:
         """Return one vector a sentence, shape (N, d), float32 or float64, finite.
 
@@ -46,7 +56,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """What tells it from encoders with other settings, such as ``lsa`` or the path of a model."""
+        """What tells it from every other: ``lsa``, or a model with a hash of its content."""
         ...
 
     @property

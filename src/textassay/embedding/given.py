@@ -16,6 +16,7 @@ class GivenEncoder:
 
     name = "given"
     reads_columns = True
+    costly = False
     key = "given"
     settings: Mapping[str, str] = {"encoder": "given"}
 

@@ -111,6 +111,9 @@ _DEFAULTS = dict(vars(LatentSemanticEncoder()))
 class FittedLatentSemantic:
     """Sentences to vectors, along the directions in which real text varies."""
 
+    reads_columns = False
+    costly = False
+
     def __init__(
         self, key: str, settings: Mapping[str, str], weighting: "_Weighting", words: IntArray, directions: Terms
     ) -> None:

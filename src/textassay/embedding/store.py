@@ -1,46 +1,149 @@
 """Features, computed once: kept by the content of the encoder and of the corpus, in memory and in a folder.
 
-Metrics ask here for features and need not know who asked before them.
+Metrics ask here for features and need not know who asked before them. In memory the least recently used features give
+way; a folder keeps those that cost more to compute than to read, which are those of neural models.
 """
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from hashlib import blake2b
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Lock
+from typing import Generic, TypeVar
+
+import numpy as np
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.given import GivenEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder
-from textassay.errors import unknown_name
+from textassay.embedding.sentence_transformer import sentence_transformer
+from textassay.errors import OptionError, OutputError
 
 __all__ = ["FeatureStore", "feature_store", "features", "fit_encoder", "resolve_encoder"]
 
+Value = TypeVar("Value")
+
+_FITTED = 4  # encoders kept: real text, its first half, and two more
+_BYTES = 2 << 30  # features kept in memory inside a block of `feature_store`
+_BYTES_OUTSIDE = 256 << 20  # and outside, for metrics that are called one by one
+
 
 class FeatureStore:
-    """Fitted encoders and features by content."""
+    """Fitted encoders and features by content; threads may share it.
 
-    def __init__(self, folder: Path | None = None) -> None:
+    Parameters
+    ----------
+    folder
+        Where features of costly encoders stay; made when there is something to keep. None keeps nothing on disk.
+    n_bytes
+        Most memory for features, at least 0; what is larger by itself is computed anew each time.
+    """
+
+    def __init__(self, folder: Path | None = None, *, n_bytes: int = _BYTES) -> None:
         self._folder = folder
-        self._fitted: dict[tuple[str, str, str], FittedEncoder] = {}
-        self._features: dict[tuple[str, str, str], FloatArray] = {}
+        self._fitted: _Recent[FittedEncoder] = _Recent(_FITTED, lambda _: 1)
+        self._features: _Recent[FloatArray] = _Recent(n_bytes, lambda vectors: vectors.nbytes)
 
     def fit(self, encoder: Encoder, real: Corpus) -> FittedEncoder:
         """Return `encoder` fitted to `real`."""
-        key = (encoder.name, real.fingerprint, real.columns_fingerprint if encoder.reads_columns else "")
-        if key not in self._fitted:
-            self._fitted[key] = encoder.fit(real)
-        return self._fitted[key]
+        if encoder.reads_columns:
+            return encoder.fit(real)
+        # an encoder may know tokens by their ids: it serves the corpora of one vocabulary, which it keeps alive
+        key = (encoder.name, real.fingerprint, id(real.vocabulary))
+        return self._fitted.get(key, lambda: encoder.fit(real))
 
     def features(self, encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
-        """Return the vectors of `corpus`, shape (N, d), read-only."""
-        key = (encoder.key, corpus.fingerprint, corpus.columns_fingerprint)
-        if key not in self._features:
-            self._features[key] = encoder.encode(corpus)
-        return self._features[key]
+        """Return the vectors of `corpus`, shape (N, d), read-only.
+
+        Raises
+        ------
+        OutputError
+            If they cannot be written to the folder.
+        """
+        if encoder.reads_columns:
+            return encoder.encode(corpus)
+        return self._features.get((encoder.key, corpus.fingerprint), lambda: self._read_or_encode(encoder, corpus))
+
+    def _read_or_encode(self, encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
+        if self._folder is None or not encoder.costly:
+            return _read_only(encoder.encode(corpus))
+        name = blake2b(f"{encoder.key} {corpus.fingerprint}".encode(), digest_size=16).hexdigest()
+        path = self._folder / f"{name}.npy"
+        vectors = _read(path, len(corpus))
+        if vectors is None:
+            vectors = encoder.encode(corpus)
+            _write(path, vectors)
+        return _read_only(vectors)
 
 
-_STORE: ContextVar[FeatureStore | None] = ContextVar("feature_store", default=None)
+class _Recent(Generic[Value]):
+    """A dict that forgets what was longest unused, so that sizes add up to no more than `capacity`."""
+
+    def __init__(self, capacity: int, size: Callable[[Value], int]) -> None:
+        self._capacity = capacity
+        self._size = size
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        self._lock = Lock()
+        self._making: dict[Hashable, Lock] = {}
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return the value of `key`, from `make` where there is none; threads wait for one that makes it already."""
+        with self._lock:
+            making = self._making.setdefault(key, Lock())
+        with making:
+            with self._lock:
+                if key in self._values:
+                    self._values.move_to_end(key)
+                    return self._values[key]
+            value = make()
+            with self._lock:
+                if self._size(value) <= self._capacity:
+                    self._values[key] = value
+                while sum(map(self._size, self._values.values())) > self._capacity:
+                    self._values.popitem(last=False)
+                self._making.pop(key, None)
+        return value
+
+
+def _read_only(vectors: FloatArray) -> FloatArray:
+    view = vectors.view()
+    view.flags.writeable = False
+    return view
+
+
+def _read(path: Path, n: int) -> FloatArray | None:
+    """Return what the file holds, or None where it is absent, damaged or for another number of sentences."""
+    try:
+        vectors = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or len(vectors) != n or vectors.dtype.kind != "f":
+        return None
+    return vectors
+
+
+def _write(path: Path, vectors: FloatArray) -> None:
+    """Write under a temporary name and rename: a killed run leaves nothing half-written under the right one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as temporary:
+            try:
+                np.save(temporary, vectors, allow_pickle=False)
+                temporary.close()
+                Path(temporary.name).replace(path)
+            except BaseException:
+                Path(temporary.name).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise OutputError(f"cannot write to {path.parent}: {error.strerror or error}; choose another --out") from error
+
+
+_OUTSIDE = FeatureStore(n_bytes=_BYTES_OUTSIDE)
+_STORE: ContextVar[FeatureStore] = ContextVar("feature_store", default=_OUTSIDE)
 
 
 @contextmanager
@@ -53,22 +156,44 @@ def feature_store(folder: Path | None = None) -> Iterator[None]:
         _STORE.reset(token)
 
 
-def resolve_encoder(encoder: str | Encoder) -> Encoder:
-    """Return the encoder of a name; an `Encoder` comes back as it is."""
-    if isinstance(encoder, str):
-        if encoder == "given":
-            return GivenEncoder()
-        if encoder == "lsa":
-            return LatentSemanticEncoder()
-        raise unknown_name("encoder", encoder, ["given", "lsa"])
-    return encoder
+def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
+    """Return the encoder of a name; an `Encoder` comes back as it is.
+
+    Parameters
+    ----------
+    encoder
+        ``lsa``, ``given`` (see `GivenEncoder`), or the name or the folder of a sentence-transformers model.
+
+    Raises
+    ------
+    OptionError
+        If it is nothing that can encode.
+    InputError
+        If there is no such model.
+    MissingExtraError
+        If the model needs the ``encoders`` extra.
+    """
+    if isinstance(encoder, str | Path):
+        if str(encoder) in _NAMED:
+            return _NAMED[str(encoder)]
+        return sentence_transformer(str(encoder))
+    if isinstance(encoder, Encoder):
+        return encoder
+    names = ", ".join(_NAMED)
+    raise OptionError(f"encoder must be {names}, a model's name or folder, or an Encoder, got {encoder!r}")
 
 
-def fit_encoder(encoder: str | Encoder, real: Corpus) -> FittedEncoder:
-    """Return `encoder` fitted to real text, from the store of `feature_store` where there is one."""
-    return (_STORE.get() or FeatureStore()).fit(resolve_encoder(encoder), real)
+_NAMED: dict[str, Encoder] = {"given": GivenEncoder(), "lsa": LatentSemanticEncoder()}
+
+
+def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:
+    """Return `encoder` fitted to real text, from the store of `feature_store` where it was fitted before.
+
+    Outside a block of `feature_store` a small store of the process serves.
+    """
+    return _STORE.get().fit(resolve_encoder(encoder), real)
 
 
 def features(encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
-    """Return the vectors of `corpus`, shape (N, d), from the store of `feature_store` where there is one."""
-    return (_STORE.get() or FeatureStore()).features(encoder, corpus)
+    """Return the vectors of `corpus`, shape (N, d), read-only, from the same store."""
+    return _STORE.get().features(encoder, corpus)

@@ -1,0 +1,107 @@
+"""Where the files of a sentence-transformers model are: a folder, the local cache, or the network; and their hash."""
+
+import hashlib
+from functools import partialmethod
+from pathlib import Path
+from typing import Any
+
+from textassay.errors import InputError, MissingExtraError
+
+__all__ = ["content_hash", "model_folder"]
+
+_TIMEOUT = 5.0  # seconds until a network that does not answer counts as none
+_WEIGHTS = {".safetensors", ".bin"}
+_READ = {*_WEIGHTS, ".json", ".txt", ".model"}  # what a model is made of; other formats of the same weights are not
+_ORGANISATION = "sentence-transformers"  # to which model names without one belong
+_BLOCK = 1 << 22
+
+
+def model_folder(name: str) -> Path:
+    """Return the folder of a model.
+
+    Parameters
+    ----------
+    name
+        A folder, or a model's name, which is looked for in the local cache, then downloaded into it.
+
+    Raises
+    ------
+    InputError
+        If there is no such model, or a folder holds none.
+    MissingExtraError
+        If a name is given and the ``encoders`` extra is not installed.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "modules.json").exists() and not (path / "config.json").exists():
+            raise InputError(f"encoder {name}: the folder holds no sentence-transformers model (no modules.json)")
+        if not _has_weights(path):
+            raise InputError(f"encoder {name}: the folder holds no weights (no .safetensors or .bin file)")
+        return path
+    if path.suffix == ".npy":
+        raise InputError(f"encoder {name}: arrays of features are given as --features NAME={name}, one for each text")
+    if path.exists():
+        raise InputError(f"encoder {name} is a file: give the folder of a sentence-transformers model")
+    if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
+        raise InputError(f"encoder {name}: there is no such folder")
+    return _from_hub(name)
+
+
+def content_hash(folder: Path) -> str:
+    """Return a hash of all files a model is made of, with their places in the folder; 32 hexadecimal digits."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in _files(folder):
+        digest.update(f"{path.relative_to(folder).as_posix()} {path.stat().st_size} ".encode())
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _files(folder: Path) -> list[Path]:
+    found = (path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
+    return sorted(path for path in found if not _other_format(path.relative_to(folder).as_posix()))
+
+
+def _other_format(place: str) -> bool:
+    return place.startswith((".", "onnx/", "openvino/", "coreml/"))
+
+
+def _has_weights(folder: Path) -> bool:
+    return any(path.suffix in _WEIGHTS for path in _files(folder))
+
+
+def _from_hub(name: str) -> Path:
+    """Return the folder of a model in the local cache, downloaded where it is not there."""
+    try:
+        from huggingface_hub import HfApi, snapshot_download
+    except ImportError:
+        raise MissingExtraError(f"encoder '{name}'", "encoders") from None
+    full = name if "/" in name else f"{_ORGANISATION}/{name}"
+    try:
+        folder = Path(snapshot_download(full, local_files_only=True))
+        if _has_weights(folder):
+            return folder
+    except (OSError, ValueError):
+        pass  # not in the cache
+    try:
+        files = [entry.rfilename for entry in HfApi().model_info(full, timeout=_TIMEOUT).siblings or ()]
+        wanted = [file for file in files if Path(file).suffix in _READ and not _other_format(file)]
+        if any(file.endswith(".safetensors") for file in wanted):
+            wanted = [file for file in wanted if not file.endswith(".bin")]
+        return Path(snapshot_download(full, allow_patterns=wanted, etag_timeout=_TIMEOUT, tqdm_class=_silent()))
+    except Exception as error:  # whatever the network, its proxy or the server make of it
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(
+            f"encoder '{name}' is neither lsa or given, nor a folder, nor in the local cache, and cannot be downloaded "
+            f"({reason[0].rstrip('.')}); on a machine with network: hf download {full} --local-dir DIR, then give "
+            "--encoder DIR"
+        ) from error
+
+
+def _silent() -> Any:
+    """Return a class of progress bars that show nothing."""
+    import huggingface_hub.utils
+
+    bar: Any = vars(huggingface_hub.utils)["tqdm"]
+    return type("Silent", (bar,), {"__init__": partialmethod(bar.__init__, disable=True)})

@@ -1,0 +1,224 @@
+"""Any sentence-transformers model, by its name or its folder, as an encoder; needs the ``encoders`` extra.
+
+Source: Reimers and Gurevych, "Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks", EMNLP 2019.
+Departs from it: bfloat16 where the processor computes in it, and each distinct text is encoded once.
+"""
+
+import io
+import json
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.model_files import content_hash, model_folder
+from textassay.errors import InputError, MissingExtraError, OptionError
+from textassay.execution import device_name
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+__all__ = ["FittedSentenceTransformer", "SentenceTransformerEncoder", "sentence_transformer"]
+
+Vectors = npt.NDArray[np.float32]
+
+_BATCH = {"cpu": 64, "cuda": 512, "mps": 128}  # sentences at once
+_BLOCK = 1 << 14  # sentences between two lines of progress
+_LOGGER = logging.getLogger(__name__)
+
+
+class SentenceTransformerEncoder:
+    """A sentence-transformers model.
+
+    Parameters
+    ----------
+    name_or_path
+        The folder of a model; or its name, which is looked for in the local cache and then downloaded.
+
+    Raises
+    ------
+    InputError
+        If there is no such model.
+    MissingExtraError
+        If the ``encoders`` extra is not installed.
+    """
+
+    reads_columns = False
+
+    def __init__(self, name_or_path: str | Path) -> None:
+        self._given = str(name_or_path)
+        self._folder = model_folder(self._given)
+        self._models: dict[str, FittedSentenceTransformer] = {}
+        _require_extra(self._given)
+
+    @cached_property
+    def _hash(self) -> str:
+        return content_hash(self._folder)
+
+    @cached_property
+    def name(self) -> str:
+        """The model's name and the start of the hash of its files."""
+        shown = self._folder.resolve().name if Path(self._given).expanduser().is_dir() else self._given
+        return f"{''.join('_' if sign in '|,() ' else sign for sign in shown)}:{self._hash[:8]}"
+
+    def fit(self, real: Corpus) -> "FittedSentenceTransformer":
+        """Return the model for the device that `textassay.execution.device` names; nothing is learnt from text."""
+        device = _device()
+        if device not in self._models:
+            self._models[device] = FittedSentenceTransformer(self.name, self._folder, self._hash, device)
+        return self._models[device]
+
+
+@lru_cache(maxsize=2)
+def _cached(name: str, files: tuple[tuple[str, int, int], ...]) -> SentenceTransformerEncoder:
+    return SentenceTransformerEncoder(name)
+
+
+def sentence_transformer(name: str) -> SentenceTransformerEncoder:
+    """Return the encoder of a model's name or folder, the same one while its files stay as they are."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        model_folder(name)  # before what may be a large folder of something else is searched
+    files = sorted(folder.rglob("*")) if folder.is_dir() else []
+    found = ((path.name, path.stat()) for path in files if path.is_file())
+    return _cached(name, tuple((file, state.st_size, state.st_mtime_ns) for file, state in found))
+
+
+class FittedSentenceTransformer:
+    """A model on a device; loaded when it first encodes."""
+
+    reads_columns = False
+    costly = True
+
+    def __init__(self, name: str, folder: Path, content: str, device: str) -> None:
+        self._folder = folder
+        self._device = device
+        self._bfloat16 = _has_bfloat16(device)
+        self._lock = Lock()
+        self._model: SentenceTransformer | None = None
+        precision = "bfloat16" if self._bfloat16 else "float32"
+        longest = _longest(folder)
+        self.key = f"sentence-transformers {content} {precision}"
+        self.settings: Mapping[str, str] = {
+            "encoder": name,
+            "precision": precision,
+            **({} if longest is None else {"encoder-tokens": str(longest)}),
+        }
+
+    def encode(self, corpus: Corpus) -> Vectors:
+        """Return one vector a sentence, shape (N, d), float32, as the model makes them.
+
+        Texts are lower-cased where the corpus is; each distinct one is encoded once, in an order that does not depend
+        on that of the corpus.
+
+        Warns
+        -----
+        RuntimeWarning
+            If sentences are longer than what the model reads of a sentence.
+        """
+        lower = "lower" in corpus.tokenizer.split("+")
+        texts = [text.lower() for text in corpus.texts] if lower else list(corpus.texts)
+        distinct = sorted(set(texts), key=lambda text: (-len(text), text))
+        with self._lock:
+            model = self._load()
+            _warn_of_long(model, distinct)
+            parts = []
+            for start in range(0, max(len(distinct), 1), _BLOCK):
+                _LOGGER.info("encoded %d of %d sentences", start, len(distinct))
+                parts.append(self._encode(model, distinct[start : start + _BLOCK] or [""]))  # no text: for the width
+        vectors = np.concatenate(parts)
+        places = {text: place for place, text in enumerate(distinct)}
+        return vectors[np.array([places[text] for text in texts], dtype=np.int64)]
+
+    def _encode(self, model: "SentenceTransformer", texts: Sequence[str]) -> Vectors:
+        kind = self._device.split(":")[0]
+        vectors = model.encode(list(texts), batch_size=_BATCH[kind], show_progress_bar=False, convert_to_tensor=True)
+        array = vectors.float().cpu().numpy()
+        if not np.isfinite(array).all():
+            raise InputError(f"encoder {self._folder}: the model gives vectors that are not finite")
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+    def _load(self) -> "SentenceTransformer":
+        if self._model is None:
+            from sentence_transformers import SentenceTransformer
+
+            try:
+                with redirect_stderr(io.StringIO()):  # the progress of loading
+                    model = SentenceTransformer(str(self._folder), device=self._device, local_files_only=True)
+            except Exception as error:  # whatever its parts make of files that do not fit
+                reason = str(error).strip().splitlines() or [type(error).__name__]
+                raise InputError(f"encoder {self._folder}: the model cannot be loaded ({reason[0]})") from error
+            self._model = model.bfloat16() if self._bfloat16 else model.float()
+        return self._model
+
+
+def _require_extra(name: str) -> None:
+    if find_spec("sentence_transformers") is None:
+        raise MissingExtraError(f"encoder '{name}'", "encoders")
+
+
+def _device() -> str:
+    """Return the device that the user chose, or the GPU where there is one."""
+    import torch
+
+    chosen = device_name()
+    if chosen == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    kind, _, number = chosen.partition(":")
+    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+        raise OptionError(f"device {chosen}: PyTorch finds {torch.cuda.device_count()} CUDA devices here")
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise OptionError("device mps: PyTorch finds none here")
+    return chosen
+
+
+def _has_bfloat16(device: str) -> bool:
+    """Return whether the device computes in bfloat16 itself, so that it is faster than float32."""
+    import torch
+
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_capability(device)[0] >= 8
+    checks = (getattr(torch.cpu, name, None) for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"))
+    return device == "cpu" and any(check is not None and check() for check in checks)
+
+
+def _longest(folder: Path) -> int | None:
+    """Return how many tokens of a sentence the model reads, where its files say so."""
+    for file, setting in (
+        ("sentence_bert_config.json", "max_seq_length"),
+        ("tokenizer_config.json", "model_max_length"),
+    ):
+        try:
+            number = json.loads((folder / file).read_text(encoding="utf-8"))[setting]
+        except (OSError, ValueError, KeyError):
+            continue
+        if isinstance(number, int) and number < 1 << 20:  # more stands for no limit
+            return number
+    return None
+
+
+def _warn_of_long(model: "SentenceTransformer", texts: Sequence[str]) -> None:
+    longest = model.max_seq_length
+    tokenizer: Any = getattr(model, "tokenizer", None)
+    if longest is None or tokenizer is None:
+        return
+    candidates = [text for text in texts if len(text) + 2 > longest]  # a token has a character at least
+    if not candidates:
+        return
+    lengths = [len(ids) for ids in tokenizer(candidates, truncation=False, verbose=False)["input_ids"]]
+    n_long = sum(length > longest for length in lengths)
+    if n_long:
+        warnings.warn(
+            f"the encoder reads {longest} tokens of a sentence: the ends of {n_long} longer ones do not count",
+            RuntimeWarning,
+            stacklevel=3,
+        )
