@@ -1,6 +1,9 @@
 """Distinct-n by hand; its jackknife against computing everything anew without each group."""
 
+import csv
 import math
+from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,3 +120,41 @@ def test_small_and_wrong_input() -> None:
         distinct_n(one.take(np.array([], dtype=np.int64)), real)
     with pytest.raises(OptionError, match="order must be at least 1, got 0"):
         distinct_n(one, real, order=0)
+
+
+# Distinct n-grams, n = 1, 2, 3, of the reviews that people judged: 150 a generator, 1,800 real ones.
+JUDGED_REVIEWS = {
+    "WordRNN10": (0.2231, 0.7136, 0.9264),
+    "WordRNN07": (0.1296, 0.4467, 0.7049),
+    "WordRNN05": (0.0990, 0.3140, 0.5168),
+    "GoogleLM": (0.2373, 0.6763, 0.8838),
+    "AttentionAC": (0.1151, 0.4625, 0.7270),
+    "NoAttentionAC": (0.0124, 0.0332, 0.0667),
+    "SkipConnectionsAC": (0.0991, 0.3039, 0.5083),
+    "MLESeqGAN": (0.2719, 0.7905, 0.9705),
+    "SS": (0.2440, 0.7555, 0.9606),
+    "SeqGAN": (0.2418, 0.7497, 0.9461),
+    "RankGAN": (0.2303, 0.7643, 0.9654),
+    "LeakGAN": (0.3576, 0.8105, 0.9424),
+    "Real": (0.0814, 0.4835, 0.8141),
+}
+
+
+@pytest.mark.feature("JJ-34")
+def test_lexical_diversity_of_the_judged_reviews(data_dir: Path) -> None:
+    """White-space tokens, n-grams inside a review, repeated reviews included; attention checks left out."""
+    reviews: dict[str, dict[tuple[str, int], str]] = defaultdict(dict)
+    with (data_dir / "amt_reviews" / "batch_results.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            for item in range(21):
+                if item != int(row["Input.gotcha_locs"]):
+                    maker = row[f"Input.review_{item}_student_model"]
+                    reviews[maker][row["HITId"], item] = row[f"Input.review_{item}_text"]
+    assert {maker: len(texts) for maker, texts in reviews.items()} == {
+        maker: 1800 if maker == "Real" else 150 for maker in JUDGED_REVIEWS
+    }
+    corpora = corpora_from_texts({maker: list(texts.values()) for maker, texts in reviews.items()})
+    for maker, expected in JUDGED_REVIEWS.items():
+        for order, value in enumerate(expected, start=1):
+            measured = distinct_n(corpora[maker], corpora["Real"], order=order).value
+            assert measured == pytest.approx(value, abs=5.01e-5), (maker, order)
