@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 Refused = Callable[..., str]
@@ -207,6 +208,70 @@ def test_standard_input_twice(refused: Refused, monkeypatch: pytest.MonkeyPatch)
 )
 def test_values_out_of_range(refused: Refused, option: str, value: str, expected: str) -> None:
     assert expected in refused("compare", "--real", "real.txt", "lstm.txt", "--out", "report", option, value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--effort", "hard"), "unknown effort 'hard': Valid: default, max, quick"),
+        (("--effort", "quik"), "did you mean quick"),
+        (("--device", "gpu"), "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
+        (("--device", "cuda:"), "got 'cuda:'"),
+        (("--paper", "--folds", "5"), "--paper and --folds cannot go together"),
+        (("--log-probs", "lp.txt"), "cannot read --log-probs 'lp.txt': write NAME=FILE"),
+        (("--log-probs", "lstm="), "write NAME=FILE"),
+        (("--log-probs", "lsmt=lp.txt"), "unknown generator in --log-probs 'lsmt': did you mean lstm"),
+        (("--ratings", "real=lp.txt"), "unknown generator in --ratings 'real'"),
+        (("--ratings", "lstm=a.txt", "--ratings", "lstm=b.txt"), "--ratings is given twice for lstm (a.txt and b.txt)"),
+        (("--log-probs", "lstm=gone.txt"), "no file gone.txt"),
+        (("--features", "lsmt=a.npy"), "unknown name in --features 'lsmt': did you mean lstm"),
+        (("--features", "real=a.npy"), "--features of lstm are missing: give --features lstm=FILE.npy too"),
+        (("--features", "real-heldout=a.npy"), "unknown name in --features 'real-heldout'"),
+        (("--features", "real=gone.npy", "--features", "lstm=gone.npy"), "no file gone.npy"),
+        (("--metrics", "memorization"), "memorization needs the training text: give --train FILE"),
+        (("--metrics", "huse"), "give --log-probs NAME=FILE"),
+    ],
+)
+def test_inputs_beside_the_texts(refused: Refused, arguments: tuple[str, ...], expected: str) -> None:
+    assert expected in refused("compare", "--real", "real.txt", "lstm.txt", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({11: "-inf"}, "log-probs of lstm, real side must be finite numbers, row 12 holds -infinity (1 such row)"),
+        ({11: "-inf"}, "the model gives this sentence probability 0"),
+        ({11: "nan", 12: "nan"}, "row 12 holds NaN (2 such rows)"),
+        ({305: "0.25"}, "log-probs of lstm, generated side must be at most 0, row 6 holds 0.25"),
+        ({305: "-1 -2"}, "lp.txt, line 306: expected one number, got '-1 -2'"),
+        ({305: "-1\n-1"}, "lp.txt must hold 600 numbers, first those of the 300 real sentences"),
+    ],
+)
+def test_log_probabilities_that_cannot_be(refused: Refused, change: dict[int, str], expected: str) -> None:
+    lines = ["-1.5"] * 600
+    for line, text in change.items():
+        lines[line] = text
+    _file("lp.txt", "\n".join(lines))
+    assert expected in refused("compare", "--real", "real.txt", "lstm.txt", *DD, "--log-probs", "lstm=lp.txt")
+
+
+@pytest.mark.parametrize(
+    ("shape", "row", "expected"),
+    [
+        ((300, 4), 41, "features of lstm must be finite numbers, row 42 holds NaN"),
+        ((299, 4), None, "features of lstm must have one row a sentence: 300, got 299"),
+        ((300, 5), None, "features must have one width"),
+        ((300,), None, "lstm.npy must have one row a sentence, shape (N, d)"),
+    ],
+)
+def test_features_that_do_not_fit(refused: Refused, shape: tuple[int, ...], row: int | None, expected: str) -> None:
+    vectors = np.ones(shape, dtype=np.float32)
+    if row is not None:
+        vectors[row] = np.nan
+    np.save("real.npy", np.ones((300, 4)))
+    np.save("lstm.npy", vectors)
+    given = ("--features", "real=real.npy", "--features", "lstm=lstm.npy")
+    assert expected in refused("compare", "--real", "real.txt", "lstm.txt", *DD, *given)
 
 
 def test_condition_on_a_metric_that_is_not_computed(refused: Refused) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from textassay.comparison.comparison import Comparison
@@ -142,6 +143,45 @@ def test_the_command_line_wins_over_the_configuration(run: Run) -> None:
     document = _document(run, "--config", "c.yaml", "--seed", 4, "--no-lowercase", "--metrics", "length", "c=lstm.txt")
     assert (document["generators"], document["metrics"], document["seed"]) == (["c"], ["length"], 4)
     assert "lower" not in document["results"][0]["signature"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_log_probabilities_and_ratings_reach_the_metrics(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    np.savez("lp.npz", real=-5 - rng.random(300), generated=-50 - rng.random(300))
+    Path("ratings.json").write_text(
+        json.dumps({"real": rng.random(300).tolist(), "generated": rng.random(300).tolist()}), encoding="utf-8"
+    )
+    Path("c.yaml").write_text("log-probs: {lstm: lp.npz}\nratings: {lstm: ratings.json}\n", encoding="utf-8")
+    arguments = ("--real", "real.txt", "lstm.txt", "--metrics", "huse,length")
+    document = _document(run, *arguments, "--log-probs", "lstm=lp.npz", "--ratings", "lstm=ratings.json")
+    values = {row["metric"]: row["value"] for row in document["results"] if row["generator"] == "lstm"}
+    assert values["huse"] < 0.05
+    assert _document(run, *arguments, "--config", "c.yaml") == document
+
+
+@pytest.mark.usefixtures("folder")
+def test_training_text_brings_memorization(run: Run) -> None:
+    document = _document(
+        run, "--real", "real.txt", "copier=train.txt", "lstm.txt", "--train", "train.txt", "--metrics", "memorization"
+    )
+    values = {row["generator"]: row["value"] for row in document["results"]}
+    assert values["copier"] == 1
+    assert values["lstm"] < 0.5
+    assert values["(real)"] < 0.5
+
+
+@pytest.mark.usefixtures("folder")
+def test_features_effort_and_explain(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    np.save("r.npy", rng.normal(size=(300, 3)))
+    np.save("g.npy", rng.normal(size=(300, 3)) + 10)
+    arguments = ("--real", "real.txt", "lstm.txt", "--metrics", "fed", "--effort", "quick", "--device", "cpu")
+    document = _document(run, *arguments, "--features", "real=r.npy", "--features", "lstm=g.npy", "--no-explain")
+    (row,) = (row for row in document["results"] if row["generator"] == "lstm")
+    assert row["metric"].startswith("fed")
+    assert row["value"] == pytest.approx(300, rel=0.1)
+    assert document["explanations"] == []
 
 
 @pytest.mark.usefixtures("folder")
