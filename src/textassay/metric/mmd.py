@@ -19,6 +19,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.estimate import Better, Estimate, Evidence
+from textassay.execution import one_blas_thread
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.metric.kernel_sums import KernelSums, cross_sums, own_sums
 from textassay.resampling.exchange import Blocks, deal_labels, exchange_blocks
@@ -236,7 +237,8 @@ def _p_value(sums: FloatArray, blocks: Blocks, rng: np.random.Generator) -> floa
     """Return how often exchanged labels give at least the observed discrepancy, from the sums over pairs of blocks."""
     labels = np.concatenate([blocks.is_real[None], deal_labels(blocks, rng, N_PERMUTATIONS)]).astype(np.float64)
     sizes = np.bincount(np.concatenate([blocks.real, blocks.generated])).astype(np.float64)
-    with_real = labels @ sums
+    with one_blas_thread():
+        with_real = labels @ sums
     real = np.einsum("pb,pb->p", with_real, labels)
     across = with_real.sum(axis=1) - real
     generated = sums.sum() - real - 2 * across
