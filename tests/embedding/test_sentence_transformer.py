@@ -1,0 +1,221 @@
+"""Neural encoders: a tiny model with random weights, made here, and every way in which there may be no model."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from textassay.corpus.corpus import Corpus
+from textassay.embedding import sentence_transformer as module
+from textassay.embedding.model_files import content_hash
+from textassay.embedding.sentence_transformer import SentenceTransformerEncoder
+from textassay.embedding.store import FeatureStore, feature_store, features, fit_encoder, resolve_encoder
+from textassay.errors import InputError, MissingExtraError, OptionError
+from textassay.execution import device
+
+TEXTS = ["the cat sat", "a dog", "the cat sat", "", "b " * 20]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a model of two layers that reads letters, 64 tokens of a sentence."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from transformers import BertConfig, BertModel
+
+    folder = tmp_path_factory.mktemp("models")
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(config).save_pretrained(folder / "bert")
+    (folder / "bert" / "vocab.txt").write_text("\n".join(words))
+    reader = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 64}
+    (folder / "bert" / "tokenizer_config.json").write_text(json.dumps(reader))
+    SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "tiny"))
+    return folder / "tiny"
+
+
+@pytest.fixture
+def copy(model: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model, tmp_path / "copy"))
+
+
+def test_vectors_are_the_models(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    monkeypatch.setattr(module, "_has_bfloat16", lambda device: False)
+    corpus = Corpus.from_texts(TEXTS)
+    with device("cpu"):
+        fitted = SentenceTransformerEncoder(model).fit(corpus)
+    vectors = fitted.encode(corpus)
+    assert vectors.dtype == np.float32
+    expected = SentenceTransformer(str(model), device="cpu").encode(TEXTS, show_progress_bar=False)
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+    assert fitted.settings["precision"] == "float32"
+    assert fitted.settings["encoder-tokens"] == "64"
+    assert fitted.encode(Corpus.from_texts([])).shape == (0, 32)
+
+
+def test_half_precision_is_near_and_says_so(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = Corpus.from_texts(TEXTS)
+    fitted = []
+    with device("cpu"):
+        for has in (True, False):
+            monkeypatch.setattr(module, "_has_bfloat16", lambda device, has=has: has)
+            fitted.append(SentenceTransformerEncoder(model).fit(corpus))
+    assert fitted[0].key != fitted[1].key
+    assert fitted[0].settings["precision"] == "bfloat16"
+    half, full = (encoder.encode(corpus) for encoder in fitted)
+    cosines = (half * full).sum(axis=1) / np.linalg.norm(half, axis=1) / np.linalg.norm(full, axis=1)
+    assert (cosines > 0.999).all()
+    assert not np.array_equal(half, full)
+
+
+def test_order_and_repeats_do_not_matter_and_case_follows_the_corpus(model: Path) -> None:
+    with device("cpu"):
+        fitted = SentenceTransformerEncoder(model).fit(Corpus.from_texts(TEXTS))
+    vectors = fitted.encode(Corpus.from_texts(TEXTS))
+    np.testing.assert_array_equal(vectors[0], vectors[2])
+    np.testing.assert_array_equal(fitted.encode(Corpus.from_texts([*TEXTS, *TEXTS][::-1])), [*vectors[::-1]] * 2)
+    upper = [text.upper() for text in TEXTS]
+    np.testing.assert_array_equal(fitted.encode(Corpus.from_texts(upper, lowercase=True)), vectors)
+
+
+def test_nothing_is_printed(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    SentenceTransformerEncoder(model).fit(Corpus.from_texts(TEXTS)).encode(Corpus.from_texts(TEXTS))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_sentences_that_the_model_does_not_read_to_the_end_are_told_of(model: Path) -> None:
+    corpus = Corpus.from_texts(["a " * 62, "b " * 63, "c " * 100])
+    fitted = SentenceTransformerEncoder(model).fit(corpus)
+    with pytest.warns(RuntimeWarning, match="reads 64 tokens of a sentence: the ends of 2 longer ones do not count"):
+        fitted.encode(corpus)
+
+
+def test_a_model_is_known_by_its_content(copy: Path, tmp_path: Path) -> None:
+    corpus = Corpus.from_texts(TEXTS)
+    before = resolve_encoder(copy)
+    assert resolve_encoder(str(copy)) is before
+    assert before.name == f"copy:{content_hash(copy)[:8]}"
+    assert before.fit(corpus).key == before.fit(corpus).key
+    elsewhere = Path(shutil.copytree(copy, tmp_path / "elsewhere"))
+    (elsewhere / "README.md").write_text("other words about the same model")
+    assert resolve_encoder(elsewhere).fit(corpus).key == before.fit(corpus).key
+    weights = copy / "model.safetensors"
+    changed = bytearray(weights.read_bytes())
+    changed[-1] ^= 1
+    weights.write_bytes(bytes(changed))
+    after = resolve_encoder(copy)
+    assert after.name != before.name
+    assert after.fit(corpus).key != before.fit(corpus).key
+
+
+def test_a_second_run_reads_features_and_loads_no_model(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = Corpus.from_texts(TEXTS)
+    with feature_store(tmp_path / "features"):
+        first = features(fit_encoder(str(copy), corpus), corpus)
+
+    def load(self: object) -> None:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(module.FittedSentenceTransformer, "_load", load)
+    store = FeatureStore(tmp_path / "features")
+    again = store.features(store.fit(SentenceTransformerEncoder(copy), corpus), corpus)
+    np.testing.assert_array_equal(again, first)
+
+
+def test_folders_that_hold_no_model(copy: Path, tmp_path: Path) -> None:
+    corpus = Corpus.from_texts(TEXTS)
+
+    def message(name: Path | str) -> str:
+        with pytest.raises(InputError) as caught:
+            fit_encoder(str(name), corpus).encode(corpus)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    assert "no such folder" in message(tmp_path / "absent")
+    (tmp_path / "empty").mkdir()
+    assert "no sentence-transformers model" in message(tmp_path / "empty")
+    assert "is a file" in message(copy / "config.json")
+    np.save(tmp_path / "vectors.npy", np.zeros((2, 2)))
+    assert "--features NAME=" in message(tmp_path / "vectors.npy")
+    (copy / "model.safetensors").write_bytes(b"damaged")
+    assert "cannot be loaded" in message(copy)
+    (copy / "model.safetensors").unlink()
+    assert "holds no weights" in message(copy)
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """A network that knows no model."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"error": "Repository not found"}).encode()
+        self.send_response(404)
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *args: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def hub() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), _Hub)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("network", ["404", "refused", "offline"])
+def test_a_name_without_a_model_says_how_to_get_one(
+    network: str, hub: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants, hf_api
+
+    endpoint = hub if network == "404" else "http://127.0.0.1:9"
+    monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+    monkeypatch.setattr(hf_api, "ENDPOINT", endpoint, raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", network == "offline")
+    with pytest.raises(InputError) as caught:
+        resolve_encoder("all-MiniLM-L6-v2")
+    assert "\n" not in str(caught.value)
+    assert {"404": "404", "refused": "refused", "offline": "offline mode"}[network] in str(caught.value)
+    assert "hf download sentence-transformers/all-MiniLM-L6-v2 --local-dir DIR" in str(caught.value)
+
+
+def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"textassay\[encoders\]"):
+        SentenceTransformerEncoder(model)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtraError, match=r"textassay\[encoders\]"):
+        SentenceTransformerEncoder("all-MiniLM-L6-v2")
+
+
+def test_a_device_that_is_not_there_is_refused(model: Path) -> None:
+    with device("cuda:99"), pytest.raises(OptionError, match="device cuda:99"):
+        SentenceTransformerEncoder(model).fit(Corpus.from_texts(TEXTS))
