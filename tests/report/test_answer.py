@@ -110,6 +110,17 @@ def test_warnings_that_differ_in_name_and_number_only_stand_together() -> None:
     assert Digest(comparison).grouped_warnings() == ((warnings[0], ("b",)), (warnings[2], ()))
 
 
+def test_a_warning_of_several_metrics_stands_once() -> None:
+    said = "only {} sentences a cluster: the value is too low"
+    warnings = (
+        f"bleu(order=2) of lstm: {said.format(3)}",
+        f"length of lstm: {said.format(3)}",
+        f"length of gan: {said.format(4)}",
+    )
+    comparison = replace(make_comparison(("lstm", "gan")), warnings=warnings)
+    assert Digest(comparison).grouped_warnings() == ((warnings[0], ("length", "gan")),)
+
+
 def test_sizes_of_many_generators_are_given_as_a_range() -> None:
     comparison = make_comparison(("a", "b", "c", "d", "e"))
     document = comparison.to_dict()

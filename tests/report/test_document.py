@@ -90,6 +90,19 @@ def test_redraw_keeps_sentences_and_gives_the_same_files(tmp_path: Path) -> None
     assert _contents(tmp_path) == before
 
 
+def test_redraw_gives_every_kind_of_figure_and_removes_those_that_are_gone(tmp_path: Path) -> None:
+    metrics = {**FEW_METRICS, "mauve": "higher", "lm-score": "closer", "reverse-lm-score": "lower"}
+    comparison = make_comparison(GENERATORS, metrics=metrics, explained=True)
+    write_report(comparison, tmp_path)
+    before = _contents(tmp_path)
+    for kind in ("curve", "forest", "frontier", "lengths", "pairs", "plane", "positions", "ranks", "roc"):
+        assert any(name.startswith(f"figures/{kind}") for name in before)
+    write_report(read_comparison(tmp_path), tmp_path)
+    assert _contents(tmp_path) == before
+    write_report(make_comparison(("one",), metrics={"length": "lower"}), tmp_path)
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"forest-length.svg"}
+
+
 def test_sentences_hold_every_text_and_score_exactly(tmp_path: Path) -> None:
     comparison, texts = make_comparison(GENERATORS), make_texts(GENERATORS)
     write_report(comparison, tmp_path, texts=texts)

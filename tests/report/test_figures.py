@@ -6,11 +6,14 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 
-from made_up_comparisons import REVIEWS, make_comparison
+from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_explanation
 from textassay.comparison.comparison import Comparison
+from textassay.report.bins import draw_lengths, draw_positions
+from textassay.report.curves import draw_frontier, draw_learning_curve, draw_roc
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_figures, draw_forest, draw_scores
 from textassay.report.orders import draw_pairs, draw_ranks
+from textassay.report.planes import draw_planes, plane_pairs
 from textassay.report.svg import PALETTE, slug, to_inline
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -105,6 +108,95 @@ def test_inline_figures_have_variables_and_ids_of_their_own() -> None:
     ids = re.findall(r'\bid="([^"]*)"', inline)
     assert ids
     assert all(name.startswith("one-") for name in ids)
+
+
+def _curves(svg: str, colour: str) -> list[list[tuple[float, float]]]:
+    """Return the points of every line of more than two points drawn in `colour`."""
+    paths = re.findall(rf'<path d="([^"]*)"[^>]*style="fill: none;[^"]*stroke: {colour}', svg)
+    points = [re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", path) for path in paths]
+    return [[(float(x), float(y)) for x, y in path] for path in points if len(path) > 2]
+
+
+def test_roc_goes_through_its_points() -> None:
+    comparison = make_comparison(("a", "b"))
+    drawing = draw_roc(Digest(comparison), "a")
+    assert drawing is not None
+    points = Digest(comparison).detail("a", "dd", "roc")
+    ((first, *_, last),) = (curve,) = _curves(drawing.svg, PALETTE["generated"])
+    assert len(curve) == len(points)
+    for (x, y), (false, true) in zip(curve, points, strict=True):
+        assert abs((x - first[0]) / (last[0] - first[0]) - false) < 1e-4
+        assert abs((y - first[1]) / (last[1] - first[1]) - true) < 1e-4
+    assert any(text.startswith("AUC 0.") for text in _texts(drawing.svg))
+    assert draw_roc(Digest(make_comparison(metrics={"length": "lower"})), "trigram") is None
+
+
+def test_frontier_has_a_curve_a_generator_at_the_floors_size_and_one_of_real_text() -> None:
+    comparison = make_comparison(("a", "b", "c"), metrics={"mauve": "higher"})
+    drawing = draw_frontier(Digest(comparison))
+    assert drawing is not None
+    assert len(_curves(drawing.svg, PALETTE["generated"])) == 3
+    assert len(_curves(drawing.svg, PALETTE["real"])) == 1
+    assert {"a", "b", "c", "(real)"} <= set(_texts(drawing.svg))
+    matched = comparison.result("a", "mauve").matched
+    assert matched is not None
+    assert f"a {matched.value:.3f}" in drawing.description
+    assert draw_frontier(Digest(make_comparison())) is None
+
+
+def test_planes_pair_what_the_comparison_has_and_turn_the_axes() -> None:
+    digest = Digest(make_comparison(("a", "b"), metrics=MANY_METRICS))
+    assert plane_pairs(digest) == [
+        *((f"bleu(order={order})", f"self-bleu(order={order})") for order in (2, 3, 4, 5)),
+        ("lm-score", "reverse-lm-score"),
+        ("precision", "recall"),
+        ("density", "coverage"),
+    ]
+    drawn = {drawing.subject: drawing for drawing in draw_planes(digest)}
+    for subject, falls in (("lm-score", True), ("precision", False)):
+        ticks = re.findall(r'text-anchor: middle[^>]* x="([\d.]+)"[^>]*>([\d.]+)</text>', drawn[subject].svg)
+        across = [float(text) for _, text in sorted(ticks, key=lambda tick: float(tick[0]))]
+        assert len(across) > 1
+        assert across == sorted(across, reverse=falls)
+    estimate = digest.matched("a", "precision")
+    assert estimate is not None
+    assert f"a {estimate.value:.3f}" in drawn["precision"].description
+
+
+def test_a_plane_needs_both_values_of_some_generator() -> None:
+    digest = Digest(make_comparison(("a",), missing=True))
+    assert plane_pairs(digest)
+    assert draw_planes(digest) == []
+
+
+def test_explanations_are_drawn_where_there_is_something() -> None:
+    found = make_explanation("a & b")
+    lengths, positions, curve = draw_lengths(found), draw_positions(found), draw_learning_curve(found)
+    assert lengths is not None
+    assert positions is not None
+    assert curve is not None
+    assert {"1\N{EN DASH}4", "5\N{EN DASH}7", "20+"} <= set(_texts(lengths.svg))
+    assert "20\N{EN DASH}39 tokens too few" in lengths.description
+    assert {"begin", "end"} <= set(_texts(positions.svg))
+    assert {"500", "8,000"} <= set(_texts(curve.svg))
+    assert "0.420 of 500" in curve.description
+    empty = replace(found, lengths=(), positions=(), curve=())
+    assert draw_lengths(empty) is draw_positions(empty) is draw_learning_curve(empty) is None
+
+
+def test_ranks_of_many_metrics_stand_in_panels_that_fit_a_page() -> None:
+    digest = Digest(make_comparison(REVIEWS, metrics=MANY_METRICS))
+    drawing = draw_ranks(digest)
+    assert drawing is not None
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing.svg)
+    assert box is not None
+    assert float(box[1]) < 72 * 10
+    texts = _texts(drawing.svg)
+    assert texts.count("SkipConnectionsAC") == 3
+    assert texts.count("order=2") == 3
+    for metric in MANY_METRICS:
+        if MANY_METRICS[metric] != "neither":
+            assert f"1 by {metric}" in drawing.description
 
 
 def test_slugs_are_safe_file_names() -> None:

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from made_up_comparisons import HOSTILE, make_comparison, make_findings, make_texts
+from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings, make_texts
 from textassay.comparison.comparison import Comparison
 from textassay.report.figures import draw_figures
 from textassay.report.html import to_html
@@ -56,7 +56,10 @@ def _parsed(page: str) -> _Page:
 
 @pytest.fixture(scope="module")
 def hostile() -> str:
-    return _page(make_comparison(NAMES, heldout=True, missing=True, findings=make_findings(NAMES)), NAMES)
+    comparison = make_comparison(
+        NAMES, heldout=True, missing=True, findings=make_findings(NAMES), metrics=MANY_METRICS, explained=True
+    )
+    return _page(comparison, NAMES)
 
 
 def test_loads_nothing_and_runs_nothing(hostile: str) -> None:
@@ -121,6 +124,24 @@ def test_holds_every_number_reason_and_signature() -> None:
             assert f"{result.estimate.value:.3f}" in page
             assert str(result.estimate.signature) in page
     assert "3 sentences are empty" in page
+
+
+def test_explanations_stand_once_with_both_lists_and_the_curve() -> None:
+    names = ("trigram", "5-gram", "shuffler")
+    comparison = make_comparison(names, explained=True, metrics=MANY_METRICS)
+    page = _page(comparison, names)
+    for name in names:
+        cards = page.split('class="card"')
+        (card,) = [card for card in cards if f"<h3><bdi>{name}</bdi></h3>" in card]
+        assert card.count("Most generated-looking") == 1
+        assert card.count("Says too often") == card.count("Says too rarely") == 1
+        assert "12,345 n-grams were tested" in card
+        assert ("No n-gram stands out." in card) == (name == "shuffler")
+        assert ("Real, mistaken for generated" in card) == (name != "shuffler")
+    assert "<td>24</td><td>1.2</td>" in page  # in 1,000 sentences
+    assert "sentence 3" not in page  # of the file of sentences: the explanations' own stand here
+    for section in ("planes", "giveaways", "kind-variety", "kind-neighbours-of-sentence-vectors"):
+        assert f'id="{section}"' in page
 
 
 def test_one_generator_without_evidence_or_pairs_is_a_page_too() -> None:

@@ -61,6 +61,17 @@ def test_markdown_has_tables_of_equal_width_and_escapes() -> None:
     assert "n/a" in text
 
 
+def test_markdown_tells_what_gives_them_away() -> None:
+    text = to_markdown(make_comparison(("a", "b_b", "c"), explained=True))
+    told = text.split("## What gives them away")[1].split("## To repeat it")[0]
+    parts = told.split("### ")[1:]
+    assert [part.split("\n")[0] for part in parts] == ["a", "b\\_b", "c"]
+    assert "&lt;eos&gt; (2.4 %, real 0.1 %)" in parts[0]
+    assert "w0 (0.9 %, real 9.0 %)" in parts[0]
+    assert "no n-gram stands out" in parts[2]
+    assert "What gives them away" not in to_markdown(make_comparison(("a", "b")))
+
+
 @pytest.mark.feature("A-11")
 def test_table_over_runs_carries_mean_and_spread() -> None:
     runs = [make_comparison(("a", "b"), seed=seed) for seed in range(5)]

@@ -7,9 +7,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from made_up_comparisons import HOSTILE, REVIEWS, make_comparison, make_findings
+from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison, make_findings
 from textassay.comparison.comparison import Comparison
 from textassay.estimate import Estimate
+from textassay.report.digest import Digest
+from textassay.report.number import number
 from textassay.report.text import render, render_findings
 
 
@@ -32,6 +34,17 @@ def test_fits_the_width_and_shows_every_number(generators: tuple[str, ...], widt
         assert f"{result.estimate.value:.3f}".replace("-0.000", "0.000") in text
         if result.matched is not None:
             assert f"{result.matched.value:.3f}" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_many_metrics_fit_the_width_and_are_all_there(width: int) -> None:
+    comparison = make_comparison(REVIEWS, metrics=MANY_METRICS, explained=True)
+    text = _render(comparison, width)
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    digest = Digest(comparison)
+    for result in comparison.results:
+        assert number(digest.value(result.generator, result.metric), digest.places(result.metric)) in text
+    assert "lm-score and reverse-lm-score in nats per token" in " ".join(text.split())
 
 
 def test_what_comes_first_and_last() -> None:

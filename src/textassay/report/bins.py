@@ -29,6 +29,7 @@ def draw_lengths(explanation: Explanation) -> Drawing | None:
     axes.set_xlim(-0.6, len(bins) - 0.4)
     tick_places(axes)
     shares = axes.twinx()
+    axes.patch.set_visible(False)
     for side, colour, dashes in (("real", REAL, "-"), ("generated", GENERATED, (0, (4, 1.6)))):
         counts = [getattr(part, f"n_{side}") for part in bins]
         heights = [n / (sum(counts) or 1) for n in counts]
@@ -42,7 +43,8 @@ def draw_lengths(explanation: Explanation) -> Drawing | None:
             axes.plot([place, place], [part.low, part.high], "-", color=GENERATED, linewidth=1.4)
         axes.plot([place], [value], "o", color=GENERATED, ms=4, mew=0)
     names = [_span(part.shortest, part.longest) for part in bins]
-    axes.set_xticks(range(len(bins)), names)
+    shown = [*names[:-1], f"{bins[-1].shortest}+"] if len(bins) > 1 else names
+    axes.set_xticks(range(len(bins)), shown)
     told = "; ".join(
         f"{name} tokens {'too few' if part.value is None else number(part.value, 2)}"
         for name, part in zip(names, bins, strict=True)

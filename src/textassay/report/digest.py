@@ -248,20 +248,24 @@ class Digest:
         return str(rank.low) if rank.low == rank.high else f"{rank.low}-{rank.high}"
 
     def grouped_warnings(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the warnings, those that differ in generator and numbers only together: (first, other generators)."""
+        """Return each warning once, with what else it is said of: (the first, other generators and metrics)."""
         groups: dict[str, tuple[str, list[str]]] = {}
-        subjects: dict[str, str] = {}
+        subjects: dict[str, set[str]] = {}
         for warning in dict.fromkeys(self.comparison.warnings):
-            words = {name: rf"(?<!\w){re.escape(name)}(?!\w)" for name in self.generators}
-            subject = max((name for name, word in words.items() if re.search(word, warning)), key=len, default="")
-            pattern = re.sub(words[subject], "\0", warning) if subject else warning
+            pattern, named = warning, []
+            for names in (self.generators, self.comparison.metrics, [family_of(m) for m in self.comparison.metrics]):
+                words = {name: rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in names}
+                name = max((name for name, word in words.items() if re.search(word, pattern)), key=len, default="")
+                if name:
+                    pattern = re.sub(words[name], "\0", pattern)
+                    named.append(family_of(name) if names is not self.generators else name)
             pattern = re.sub(r"\d[\d.,]*", "0", pattern)
-            if pattern not in groups:
+            if pattern in groups:
+                groups[pattern][1].extend(name for name in named if name not in subjects[pattern])
+            else:
                 groups[pattern] = (warning, [])
-                subjects[pattern] = subject
-            elif subject != subjects[pattern]:
-                groups[pattern][1].append(subject)
-        return tuple((first, tuple(dict.fromkeys(filter(None, others)))) for first, others in groups.values())
+                subjects[pattern] = set(named)
+        return tuple((first, tuple(dict.fromkeys(others))) for first, others in groups.values())
 
     def reason(self, result: Result) -> str:
         """Return why a result has no value, without the variant of its metric: one reason for a whole family."""

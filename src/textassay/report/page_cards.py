@@ -34,9 +34,7 @@ class Card:
     tested
         How many n-grams were tested and how many of those shown may be luck.
     charts
-        (title, figure) of dd by length, evidence by place and dd by sample size.
-    curve
-        What the last says, in words.
+        (title, figure, what it says or shows) of dd by length, evidence by place and dd by sample size.
     notes
         What a reader has to know besides.
     sentences
@@ -49,8 +47,7 @@ class Card:
     explained: bool
     giveaways: tuple[tuple[str, tuple[tuple[str, str, str], ...], int], ...]
     tested: str
-    charts: tuple[tuple[str, Markup], ...]
-    curve: str
+    charts: tuple[tuple[str, Markup, str], ...]
     notes: tuple[str, ...]
     sentences: tuple[tuple[str, tuple[tuple[str, str, int], ...]], ...]
 
@@ -84,21 +81,29 @@ def generator_cards(
                 explained=found is not None,
                 giveaways=() if found is None else _giveaways(found),
                 tested="" if found is None else _tested(found),
-                charts=tuple(
-                    (title, figures[kind, name])
-                    for kind, title in (
-                        ("lengths", "dd by sentence length"),
-                        ("positions", "Evidence by place in the sentence"),
-                        ("curve", "dd with more sentences"),
-                    )
-                    if (kind, name) in figures
-                ),
-                curve="" if found is None else curve_statement(found),
+                charts=() if found is None else _charts(found, figures),
                 notes=() if found is None else found.notes,
                 sentences=_sentences(found, examples.get(name)),
             )
         )
     return cards
+
+
+def _charts(found: Explanation, figures: Mapping[tuple[str, str], Markup]) -> tuple[tuple[str, Markup, str], ...]:
+    charts = (
+        ("lengths", "dd by sentence length", "Thin lines: how many sentences there are, real solid, generated dashed."),
+        (
+            "positions",
+            "Evidence by place in the sentence",
+            "Log-odds of being real that the words there add: real sentences solid, generated ones dashed.",
+        ),
+        ("curve", "dd with more sentences", curve_statement(found)),
+    )
+    return tuple(
+        (title, figures[kind, found.generator], text)
+        for kind, title, text in charts
+        if (kind, found.generator) in figures
+    )
 
 
 def _giveaways(found: Explanation) -> tuple[tuple[str, tuple[tuple[str, str, str], ...], int], ...]:
@@ -121,7 +126,7 @@ def _per_thousand(share: float) -> str:
 def _tested(found: Explanation) -> str:
     return (
         f"{count(found.n_tested)} n-grams were tested; adjusted for that, "
-        f"{level(1 - found.level)} of those that pass are expected to be luck."
+        f"at most {level(1 - found.level)} of those that pass are expected to be luck."
     )
 
 

@@ -12,8 +12,9 @@ import pandas as pd
 from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.report.answer import answer, command_line, direction, scope
-from textassay.report.digest import Digest, join_words, printable
-from textassay.report.kinds import variant_of
+from textassay.report.console import ARROWS
+from textassay.report.digest import Digest, join_words, printable, shorten
+from textassay.report.explanation_text import curve_statement
 from textassay.report.number import (
     MISSING,
     count,
@@ -27,6 +28,9 @@ from textassay.report.number import (
 )
 
 __all__ = ["RESULT_COLUMNS", "runs_frame", "runs_table", "to_csv", "to_markdown"]
+
+_MOST_GIVEAWAYS = 5
+_EXAMPLE_WIDTH = 160
 
 RESULT_COLUMNS = (
     "generator",
@@ -75,20 +79,21 @@ def to_csv(comparison: Comparison) -> str:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Return the comparison as a Markdown document: the answer, the findings, one table a family, the pairs."""
+    """Return the comparison as a Markdown document: answer, findings, tables by kind, pairs, giveaways."""
     digest = Digest(comparison)
     lines = ["# How far the generated text is from the real text", "", " ".join(map(_escape, answer(digest))), ""]
     lines += [f"- {label}: {_escape(text)}" for label, text in scope(digest)]
     lines += _findings(digest)
     if digest.headline is not None:
         lines += ["", f"## {_escape(digest.headline)}", "", *_headline(digest, digest.headline)]
-    for family, metrics in digest.families:
-        shown = [metric for metric in metrics if metric != digest.headline]
-        if shown:
-            lines += ["", f"## {_escape(family)}", "", *_family(digest, shown)]
-            reasons = digest.errors(shown)
-            lines += ["", *(f"- {MISSING}: {_escape(reason)}" for reason, _ in reasons)] if reasons else []
+    for kind in digest.kinds:
+        lines += ["", f"## {_escape(kind.name)}"]
+        for table in kind.tables:
+            lines += ["", *_metrics(digest, table)]
+        reasons = digest.errors([metric for table in kind.tables for metric in table])
+        lines += ["", *(f"- {MISSING}: {_escape(reason)}" for reason, _ in reasons)] if reasons else []
     lines += _pairs(digest)
+    lines += _explanations(digest)
     lines += ["", "## To repeat it", "", "    " + printable(command_line(digest)), ""]
     return "\n".join(lines)
 
@@ -191,7 +196,7 @@ def _headline(digest: Digest, metric: str) -> list[str]:
     return [*_table(header, rows), "", notes, *(["", *reasons] if reasons else [])]
 
 
-def _family(digest: Digest, metrics: Sequence[str]) -> list[str]:
+def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
     rows = []
     for generator in (*digest.order, *digest.floors):
         row = [_escape(generator)]
@@ -205,9 +210,12 @@ def _family(digest: Digest, metrics: Sequence[str]) -> list[str]:
             beside = "" if own is None else f"; real {number(own.value, places)}"
             row.append(cell if like is None else f"{cell} ({number(like.value, places)}{beside})")
         rows.append(row)
-    header = ["generator", *(_escape(variant_of(metric) or metric) for metric in metrics)]
-    better = "; ".join(dict.fromkeys(direction(digest.better(metric)) for metric in metrics))
-    note = f"{better.capitalize()}. In brackets: the value at the size of the (real) row, to compare with that row."
+    header = ["generator", *(f"{_escape(metric)} {ARROWS[digest.better(metric)]}".rstrip() for metric in metrics)]
+    betters = dict.fromkeys(digest.better(metric) for metric in metrics)
+    legend = "; ".join(f"{ARROWS[better]} {direction(better)}".strip() for better in betters)
+    note = (
+        f"{legend[:1].upper()}{legend[1:]}. In brackets: the value at the size of the (real) row, to compare with it."
+    )
     if any(digest.own_floor(generator, metric) for generator in digest.generators for metric in metrics):
         note += " A generator with fewer sentences is compared with real text of its own size, given after it."
     return [*_table(header, rows), "", note]
@@ -249,6 +257,34 @@ def _pairs(digest: Digest) -> list[str]:
         "",
         *_table(["a", "b", "a - b", "interval", "p adjusted", "separated"], rows),
     ]
+
+
+def _explanations(digest: Digest) -> list[str]:
+    """Return what gives each generator away, in a few lines each; the page and the JSON document have the whole."""
+    explanations = sorted(digest.comparison.explanations, key=lambda found: digest.order.index(found.generator))
+    lines = ["", "## What gives them away"] if explanations else []
+    for explanation in explanations:
+        lines += ["", f"### {_escape(explanation.generator)}", ""]
+        for title, giveaways in (
+            ("Says too often", explanation.more_generated),
+            ("Says too rarely", explanation.more_real),
+        ):
+            shown = [
+                f"{_escape(found.ngram)} ({_percent(found.share_generated)}, real {_percent(found.share_real)})"
+                for found in giveaways[:_MOST_GIVEAWAYS]
+            ]
+            lines.append(f"- {title}: {'; '.join(shown) or 'no n-gram stands out'}")
+        for title, examples in (
+            ("Most generated", explanation.most_generated),
+            ("Most lifelike", explanation.most_lifelike),
+        ):
+            lines += [f"- {title}: {_escape(shorten(example.text, _EXAMPLE_WIDTH))}" for example in examples[:1]]
+        lines.append(f"- {_escape(curve_statement(explanation))}")
+    return lines
+
+
+def _percent(share: float) -> str:
+    return f"{number(100 * share, 1)} %"
 
 
 def _marked(digest: Digest, generator: str, metric: str, text: str) -> str:
