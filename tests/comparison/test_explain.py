@@ -1,0 +1,198 @@
+"""Explanations: they agree with dd, evidence adds up, planted giveaways are found where they were planted."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made_up import sentences, shuffled
+from textassay.comparison.explain import explain
+from textassay.comparison.explanation import Explanation
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.errors import OptionError, TooFewSentencesError
+from textassay.metric.discrepancy import dd
+
+REAL, FAR = sentences(600, 1), sentences(500, 3, shift=0.6)
+
+
+def _corpora(real: list[str], generated: list[str]) -> tuple[Corpus, Corpus]:
+    corpora = corpora_from_texts({"real": real, "generated": generated})
+    return corpora["real"], corpora["generated"]
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Corpus, Corpus]:
+    return _corpora(REAL, FAR)
+
+
+@pytest.fixture(scope="module")
+def explanation(pair: tuple[Corpus, Corpus]) -> Explanation:
+    return explain(*pair, name="far", seed=3)
+
+
+@pytest.mark.parametrize("folds", [1, 3, 5])
+def test_the_value_is_that_of_dd(pair: tuple[Corpus, Corpus], folds: int) -> None:
+    found = explain(*pair, folds=folds, seed=7)
+    estimate = dd(pair[1], pair[0], folds=folds, seed=7)
+    assert found.value == estimate.value
+    assert estimate.interval is not None
+    last = found.curve[-1]
+    assert (last.n_real, last.n_generated, last.value) == (600, 500, estimate.value)
+    assert (last.low, last.high) == (estimate.interval.low, estimate.interval.high)
+
+
+@pytest.mark.parametrize("weighting", ["binary", "tfidf"])
+def test_evidence_of_tokens_adds_up_to_the_log_odds(pair: tuple[Corpus, Corpus], weighting: str) -> None:
+    real, generated = pair
+    judge = LogisticDiscriminator(grid={weighting: (1.0,)}).fit((real, generated), (real, generated))  # type: ignore[dict-item]
+    twice = corpora_from_texts({"x": [f"{text} {text}" for text in REAL[:50]]})["x"].with_vocabulary(real.vocabulary)
+    for corpus in (generated, twice):
+        evidence = judge.token_evidence(corpus)
+        assert evidence.shape == (len(corpus.tokens) + 2 * len(corpus),)
+        starts = corpus.offsets[:-1] + 2 * np.arange(len(corpus))
+        odds = judge.prob_real(corpus)
+        assert np.add.reduceat(evidence, starts) == pytest.approx(np.log(odds / (1 - odds)), abs=1e-9)
+
+
+def test_evidence_stands_at_the_last_token_of_an_ngram() -> None:
+    real, generated = _corpora(["a b c d"] * 20, ["a b c e"] * 20)
+    judge = LogisticDiscriminator(grid={"binary": (1.0,)}).fit((real, generated), (real, generated))
+    evidence = judge.token_evidence(real.take(np.array([0])))
+    # Nothing differs before the last word; the end is told by n-grams that hold it, too.
+    assert evidence[1:4] == pytest.approx(0, abs=1e-9)
+    assert evidence[4] > 0.1
+    assert evidence[5] > 0.1
+
+
+def test_evidence_needs_a_fitted_discriminator(pair: tuple[Corpus, Corpus]) -> None:
+    with pytest.raises(OptionError, match="must be fitted"):
+        LogisticDiscriminator().token_evidence(pair[0])
+
+
+@pytest.mark.parametrize(("place", "tenths"), [(0, {0}), (4, {4, 5}), (9, {8, 9})])
+def test_the_place_of_a_planted_word_is_found(place: int, tenths: set[int]) -> None:
+    rng = np.random.default_rng(place)
+    words = rng.integers(0, 30, (2, 300, 10)).astype(str)
+    words[1, :200, place] = "planted"
+    found = explain(*_corpora(*([" ".join(row) for row in side] for side in words)))
+    gaps = [part.evidence_real - part.evidence_generated for part in found.positions]
+    assert int(np.argmax(gaps)) in tenths
+    assert [part.begin for part in found.positions] == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    assert found.more_generated[0].ngram == "planted"
+    assert all("planted" in example.text for example in found.most_generated)
+    assert not any("planted" in example.text for example in found.most_lifelike)
+
+
+def test_positions_share_out_all_evidence_but_that_of_the_beginning(explanation: Explanation) -> None:
+    gap = sum(part.evidence_real - part.evidence_generated for part in explanation.positions)
+    assert gap > 0.5  # nats: what tells the two apart, on text that the classifiers did not see
+
+
+def test_lengths_cover_all_sentences_once(explanation: Explanation, pair: tuple[Corpus, Corpus]) -> None:
+    bins = explanation.lengths
+    assert sum(part.n_real for part in bins) == 600
+    assert sum(part.n_generated for part in bins) == 500
+    assert all(one.longest + 1 == other.shortest for one, other in pairwise(bins))
+    longest = max(corpus.lengths.max() for corpus in pair)
+    assert bins[-1].longest == longest
+    for part in bins:
+        if part.value is None:
+            assert part.low is None
+            assert min(part.n_real, part.n_generated) < 30
+        else:
+            assert part.low is not None
+            assert part.high is not None
+            assert part.low <= part.value <= part.high
+
+
+def test_a_difference_among_long_sentences_alone_is_found_there() -> None:
+    rng = np.random.default_rng(0)
+
+    def side(long_word: str) -> list[str]:
+        texts = [" ".join(rng.integers(0, 20, 4).astype(str)) for _ in range(300)]
+        return texts + [" ".join([*rng.integers(0, 20, 9).astype(str), long_word]) for _ in range(300)]
+
+    bins = explain(*_corpora(side("x"), side("y"))).lengths
+    assert [(part.shortest, part.longest) for part in bins] == [(4, 4), (5, 10)]
+    assert bins[0].high is not None
+    assert bins[1].value is not None
+    assert bins[0].high < 0.3
+    assert bins[1].value > 0.95
+
+
+def test_examples_are_distinct_and_in_order() -> None:
+    found = explain(*_corpora(REAL, FAR[:100] * 4))
+    for examples, sign in ((found.most_generated, 1), (found.most_lifelike, -1), (found.mistaken, 1)):
+        assert len({example.text for example in examples}) == len(examples)
+        scores = [sign * example.score for example in examples]
+        assert scores == sorted(scores)
+    assert len(found.most_generated) == len(found.most_lifelike) == 5
+    assert 0 < len(found.mistaken) <= 5
+    assert {example.text for example in found.mistaken} <= set(REAL)
+    assert {example.text for example in found.most_generated} <= set(FAR[:100])
+
+
+def test_nobody_is_mistaken_where_all_is_told() -> None:
+    found = explain(*_corpora([f"{text} x" for text in REAL], [f"{text} y" for text in FAR]))
+    assert found.value == 1
+    assert found.mistaken == ()
+    assert found.rising is False
+
+
+def test_an_explanation_round_trips(explanation: Explanation) -> None:
+    text = json.dumps(explanation.to_dict(), allow_nan=False)
+    assert Explanation.from_dict(json.loads(text)) == explanation
+
+
+def test_groups_are_said_to_be_passed_over() -> None:
+    groups = np.repeat(np.arange(100), 5)
+    corpora = corpora_from_texts({"real": REAL[:500], "gen": FAR}, groups={"real": groups, "gen": groups + 1000})
+    found = explain(corpora["real"], corpora["gen"])
+    assert "treat sentences as independent" in found.notes[0]
+    assert explain(*_corpora(REAL, FAR)).notes == ()
+
+
+def test_empty_sentences_are_no_trouble() -> None:
+    found = explain(*_corpora([*REAL, ""], ["", "", *FAR]))
+    assert found.lengths[0].shortest == 0
+
+
+def test_too_little_text_and_wrong_settings_are_refused(pair: tuple[Corpus, Corpus]) -> None:
+    with pytest.raises(TooFewSentencesError, match="at least 50 sentences"):
+        explain(*_corpora(REAL[:49], FAR))
+    with pytest.raises(OptionError, match="top must be at least 0"):
+        explain(*pair, top=-1)
+    with pytest.raises(OptionError, match="level must be between"):
+        explain(*pair, level=1.0)
+
+
+def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generated = {"far": FAR, "shuffled": shuffled(REAL, 0), "few": FAR[:20]}
+    first = compare(REAL, generated, metrics=["length"], seed=2, out=tmp_path)
+    assert [found.generator for found in first.explanations] == ["far", "shuffled"]
+    assert [text for text in first.warnings if "no explanation" in text] == [
+        "few: no explanation of what gives it away: dd needs at least 50 sentences a side, the generated corpus has 20"
+    ]
+    estimate = compare(REAL, {"far": FAR}, metrics=["dd"], seed=2, explain=False).result("far", "dd").estimate
+    assert estimate is not None
+    assert first.explanations[0].value == estimate.value
+    monkeypatch.setattr("textassay.comparison.explain.judge", lambda *_, **__: pytest.fail("computed again"))
+    generated["renamed"] = generated.pop("far")
+    del generated["few"]
+    again = compare(REAL, generated, metrics=["length"], seed=2, out=tmp_path)
+    assert {found.generator: found.value for found in again.explanations} == {
+        "renamed": first.explanations[0].value,
+        "shuffled": first.explanations[1].value,
+    }
+    assert compare(REAL, generated, metrics=["length"], seed=3, explain=False).explanations == ()
+
+
+def test_a_broken_document_counts_as_absent(tmp_path: Path) -> None:
+    first = compare(REAL, {"far": FAR}, metrics=["length"], out=tmp_path)
+    for path in (tmp_path / "estimates").glob("*.json"):
+        path.write_text('{"generator": 1}', encoding="ascii")
+    assert compare(REAL, {"far": FAR}, metrics=["length"], out=tmp_path).explanations == first.explanations
