@@ -41,7 +41,12 @@ ROOMS = (
 )
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "tools"}
 # What a distribution is imported as, where that differs from its name.
-IMPORTED_AS = {"huggingface-hub": "huggingface_hub", "pyyaml": "yaml", "scikit-learn": "sklearn"}
+IMPORTED_AS = {
+    "huggingface-hub": "huggingface_hub",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+    "sentence-transformers": "sentence_transformers",
+}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 NAMED_MODULES = [pytest.param(path, id=str(path.relative_to(SOURCE))) for path in MODULES]

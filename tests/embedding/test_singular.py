@@ -45,7 +45,7 @@ def test_directions_are_orthonormal_and_hold_what_the_best_hold(
     np.testing.assert_allclose(directions.T @ directions, np.eye(30), atol=1e-9)
     best = np.linalg.svd(dense, compute_uv=False)[:30]
     found = np.linalg.norm(dense @ directions, axis=0)
-    assert found[:5] == pytest.approx(best[:5], rel=1e-3)
+    assert found[:5] == pytest.approx(best[:5], rel=5e-3)
     assert (found**2).sum() > 0.98 * (best**2).sum()
 
 
