@@ -1,0 +1,120 @@
+"""Plans: what they assume, what a pilot changes, and that the planned sentences do what was asked of them."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from made_up import sentences, shuffled
+from textassay.comparison.planning import MARGINS, Pilot, PilotGenerator, Plan, pilot_of, plan, run_pilot
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.errors import InputError, OptionError
+from textassay.metric.discrepancy import dd
+
+REAL = sentences(500, 1)
+GENERATED = {"far": sentences(500, 3, shift=0.6), "shuffled": shuffled(sentences(500, 4), 0)}
+
+
+def _sizes(found: Plan) -> dict[tuple[str, float], int]:
+    return {(requirement.question, requirement.size): requirement.n for requirement in found.requirements}
+
+
+def test_without_a_question_some_are_answered_and_all_assumptions_said() -> None:
+    found = plan()
+    assert {size for question, size in _sizes(found) if question == "margin"} == set(MARGINS)
+    assert found.dd == 0
+    assert len(found.assumptions) == 6
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_worse_cases_take_more_sentences() -> None:
+    near, far = (_sizes(plan(margins=[0.05], separable=[0.05], dd=value)) for value in (0.1, 0.8))
+    assert all(near[question] > far[question] for question in near)
+    weak, strong = (_sizes(plan(detectable=[0.05], power=power)) for power in (0.5, 0.9))
+    assert weak["detect", 0.05] < strong["detect", 0.05]
+
+
+def test_one_split_judges_a_tenth_without_the_factor_of_cross_fitting() -> None:
+    one, five = (plan(detectable=[0.05], folds=folds).requirements[0] for folds in (1, 5))
+    assert one.n == 10 * one.n_tested
+    assert five.n == five.n_tested
+    assert five.n_tested == pytest.approx(1.5 * one.n_tested, rel=0.01)
+
+
+def test_never_fewer_than_dd_needs() -> None:
+    assert plan(detectable=[0.9]).requirements[0].n == 50
+    assert plan(detectable=[0.9], folds=10).requirements[0].n == 100
+
+
+def test_a_pilot_is_planned_from_its_hardest_generator() -> None:
+    pilot = Pilot(
+        (
+            PilotGenerator("a", 0.6, 0.9, 0.7, 500, 500, None),
+            PilotGenerator("b", 0.2, 0.5, 0.7, 500, 500, None),
+        ),
+        0.3,
+    )
+    found = plan(separable=[0.1], pilot=pilot)
+    assert (found.share_real, found.share_generated, found.dd, found.correlation) == (0.5, 0.7, 0.2, 0.3)
+    assert _sizes(found)["separate", 0.1] < _sizes(plan(separable=[0.1], dd=0.2))["separate", 0.1]
+    assert any("of b in the pilot" in text for text in found.assumptions)
+
+
+def test_a_pilot_measured_here_and_one_of_a_comparison_agree() -> None:
+    corpora = corpora_from_texts({"real": REAL, **GENERATED})
+    measured = run_pilot(corpora["real"], {name: corpora[name] for name in GENERATED}, seed=1)
+    comparison = compare(REAL, GENERATED, metrics=["dd"], seed=1)
+    found = pilot_of(comparison)
+    assert found.generators == measured.generators
+    assert found.correlation is not None
+    assert measured.correlation is not None
+    assert found.correlation == pytest.approx(measured.correlation, abs=0.01)
+    assert pilot_of(compare(REAL, {"far": GENERATED["far"]}, metrics=["dd"], explain=False)).correlation is None
+
+
+def test_a_comparison_without_dd_is_no_pilot() -> None:
+    with pytest.raises(InputError, match="no value of dd"):
+        pilot_of(compare(REAL, GENERATED, metrics=["length"], explain=False))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"margins": [0.0]}, "margin must be between 0 and 1"),
+        ({"detectable": [1.5]}, "discrepancy must be between 0 and 1"),
+        ({"separable": [-0.1]}, "difference must be between 0 and 1"),
+        ({"power": 1.0}, "power must be between 0 and 1"),
+        ({"dd": 1.0}, "dd must be at least 0 and below 1"),
+        ({"dd": math.nan}, "dd must be at least 0 and below 1"),
+        ({"level": 1.0}, "level must be between 0 and 1"),
+        ({"folds": 0}, "folds must be at least 1"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        plan(**settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_the_planned_sentences_do_what_was_asked() -> None:
+    """A language of eight words, learnt at once, so that dd has about its limit: with cross-fitting, on text."""
+    p, q = np.ones(8) / 8, np.array([1.3, 0.7] * 4) / 8
+
+    def draw(n: int, seed: int, words: np.ndarray) -> list[str]:
+        return [" ".join(map(str, row)) for row in np.random.default_rng(seed).choice(8, (n, 4), p=words)]
+
+    def run(n: int, seed: int) -> tuple[float, float, float]:
+        corpora = corpora_from_texts({"real": draw(n, 2 * seed, p), "generated": draw(n, 2 * seed + 1, q)})
+        estimate = dd(corpora["generated"], corpora["real"], seed=seed)
+        assert estimate.interval is not None
+        return estimate.value, estimate.interval.low, estimate.interval.high
+
+    value = float(np.mean([run(2000, 1000 + seed)[0] for seed in range(5)]))
+    found = plan(margins=[0.08], detectable=[value], dd=value)
+    sizes = _sizes(found)
+    arms = [max(v - low, high - v) for v, low, high in (run(sizes["margin", 0.08], seed) for seed in range(10))]
+    assert np.mean(arms) == pytest.approx(0.08, rel=0.03)
+    above = np.mean([run(sizes["detect", value], seed)[1] > 0 for seed in range(100)])
+    assert above > 0.55  # 80 % were asked for; at this size the classifier finds a little less than at 2000

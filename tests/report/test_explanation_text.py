@@ -1,0 +1,113 @@
+"""What gives a generator away and how much text is needed, on a terminal: it fits, it is complete, it is safe."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from made_up import sentences
+from made_up_comparisons import HOSTILE
+from textassay.comparison.explain import explain
+from textassay.comparison.explanation import Example, Explanation, Giveaway
+from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.report.explanation_text import curve_statement, render_explanation
+from textassay.report.plan_text import render_plan
+
+
+@pytest.fixture(scope="module")
+def explanation() -> Explanation:
+    corpora = corpora_from_texts({"real": sentences(400, 1), "gen": sentences(400, 2, shift=0.5)})
+    return explain(corpora["real"], corpora["gen"], name="lstm")
+
+
+def _render(explanation: Explanation, width: int = 80, *, encoding: str = "utf-8", top: int = 10) -> str:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding)
+    render_explanation(explanation, Console(file=file, width=width), top=top)
+    file.flush()
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_fits_the_width_and_shows_every_part(explanation: Explanation, width: int) -> None:
+    text = _render(explanation, width)
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    places = [
+        text.index(part)
+        for part in (
+            f"What gives lstm away: dd {explanation.value:.3f}",
+            "More often in generated text",
+            "More often in real text",
+            "dd by length",
+            "Where in the sentence",
+            "Most clearly generated",
+            "Most lifelike",
+            "Real, mistaken",
+            "dd with more text",
+        )
+    ]
+    assert places == sorted(places)
+    for point in explanation.curve:
+        assert f"{point.value:.3f} " in text
+    for example in explanation.most_generated:
+        assert example.text[:20] in text
+
+
+def test_only_so_many_ngrams_are_shown(explanation: Explanation) -> None:
+    long, short = _render(explanation, top=20), _render(explanation, top=1)
+    assert len(long.splitlines()) - len(short.splitlines()) >= len(explanation.more_real) - 1
+    assert "n-gram  " not in _render(explanation, top=0)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_falls_back_to_ascii(explanation: Explanation, encoding: str) -> None:
+    assert "#####" in _render(explanation, encoding=encoding)
+
+
+def test_nothing_in_a_text_steers_the_terminal(explanation: Explanation) -> None:
+    hostile = replace(
+        explanation,
+        generator="[bold]x[/bold]",
+        more_generated=tuple(Giveaway(text, 1, 0, 9, 0.0, 0.5, 0.01) for text in HOSTILE),
+        most_generated=tuple(Example(text, 0.0) for text in HOSTILE),
+        mistaken=(),
+    )
+    text = _render(hostile)
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    assert not any(sign in text for sign in ("\x1b", "\x07", "\u202e"))
+    assert "[bold]x[/bold]" in text
+    assert "<0.001" in text
+    assert "No real sentences." in text
+
+
+def test_the_statement_follows_the_rule(explanation: Explanation) -> None:
+    def said(rising: bool | None) -> str:
+        return curve_statement(replace(explanation, rising=rising, rise=0.05, rise_low=0.01, rise_high=0.09))
+
+    assert said(True).startswith("Still rising. Going from 200 real and 200 generated sentences to 400 and 400")
+    assert said(False).startswith("Levelled off.")
+    assert said(None).startswith("Cannot be said at this size.")
+    assert "+0.050 (95 % interval +0.010 to +0.090)" in said(True)
+    assert "too little text" in curve_statement(replace(explanation, curve=explanation.curve[-1:], rise=None))
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+def test_a_plan_fits_and_shows_its_numbers(explanation: Explanation, folds: int) -> None:
+    curve = PilotCurve(explanation.curve, True, 0.05, 0.01, 0.09)
+    generators = (
+        PilotGenerator("lstm", 0.3, 0.6, 0.7, 400, 400, curve),
+        PilotGenerator("a-very-long-name-of-a-generator" * 3, 0.4, 0.7, 0.7, 400, 400, None),
+    )
+    found = plan(pilot=Pilot(generators, 0.2), folds=folds)
+    file = io.StringIO()
+    render_plan(found, Console(file=file, width=80))
+    text = file.getvalue()
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    for requirement in found.requirements:
+        assert f"{requirement.n:,}" in text
+    assert "correlate by 0.20" in text
+    assert "yes" in text
+    assert "of lstm in the pilot" in " ".join(text.split())
