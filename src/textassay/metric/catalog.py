@@ -22,6 +22,7 @@ from textassay.metric.lm_score import LmScore
 from textassay.metric.mauve import Mauve
 from textassay.metric.memorization import Memorization
 from textassay.metric.mmd import MaximumMeanDiscrepancy
+from textassay.metric.precision_recall import Coverage, Density, Precision, Recall
 from textassay.metric.reverse_lm_score import ReverseLmScore
 from textassay.metric.self_bleu import SelfBleu
 from textassay.metric.vocabulary import UnseenVocabulary
@@ -172,6 +173,51 @@ CATALOG: Mapping[str, Entry] = {
         looks_at_real=True,
         size_sensitive=True,
         exact_under_reordering=True,
+        most=30_000,
+    ),
+    "precision": Entry(
+        Precision,
+        "share of generated sentences that lie among real ones, within reach of their nearest neighbours",
+        low=0,
+        high=1,
+        symmetric=False,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=True,
+        most=40_000,
+    ),
+    "recall": Entry(
+        Recall,
+        "share of real sentences that lie among generated ones, within reach of their nearest neighbours",
+        low=0,
+        high=1,
+        symmetric=False,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=True,
+        most=40_000,
+    ),
+    "density": Entry(
+        Density,
+        "how densely real sentences lie around generated ones, where 1 is usual",
+        low=0,
+        high=math.inf,
+        symmetric=False,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=True,
+        most=40_000,
+    ),
+    "coverage": Entry(
+        Coverage,
+        "share of real sentences that have a generated one among their nearest neighbours",
+        low=0,
+        high=1,
+        symmetric=False,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=True,
+        most=40_000,
     ),
     "lm-score": Entry(
         LmScore,
@@ -248,6 +294,10 @@ DEFAULT_METRICS = (
     "fed",
     "mmd",
     "mauve",
+    "precision",
+    "recall",
+    "density",
+    "coverage",
     "lm-score",
     "reverse-lm-score",
     "compression-ratio",
