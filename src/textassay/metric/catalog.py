@@ -160,7 +160,7 @@ CATALOG: Mapping[str, Entry] = {
         high=2,
         symmetric=False,
         looks_at_real=True,
-        size_sensitive=True,  # the encoder is fitted to the real text there is
+        size_sensitive=False,
         exact_under_reordering=False,  # to 1e-7: distances in single precision
         most=30_000,
     ),
