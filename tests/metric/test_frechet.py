@@ -1,5 +1,6 @@
 """fed: closed forms, SciPy's root, degenerate samples, influence, intervals and the effect of sizes."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,9 @@ def test_any_encoder() -> None:
     class Lengths:
         name = "lengths"
         reads_columns = False
+        costly = False
         key = "lengths"
-        settings = {"encoder": "lengths:1"}  # noqa: RUF012
+        settings: Mapping[str, str] = {"encoder": "lengths:1"}
 
         def fit(self, real: Corpus) -> "Lengths":
             return self
