@@ -69,11 +69,11 @@ def test_false_discoveries_beside_true_ones() -> None:
         weights[:20] *= 40 / weights[:20].sum() * 0.5  # the others keep their frequency
         base = np.ones(120)
         base[:20] *= 40 / 20 * 0.5
-        corpora = [
+        real, generated = (
             [" ".join(map(str, row)) for row in rng.choice(120, (800, 5), p=part / part.sum())]
             for part in (base, weights)
-        ]
-        found = _find(*corpora, top=10_000)
+        )
+        found = _find(real, generated, top=10_000)
         singles = [giveaway for giveaway in (*found.more_generated, *found.more_real) if giveaway.order == 1]
         false += sum(int(giveaway.ngram) >= 20 for giveaway in singles)
         all_found += len(singles)

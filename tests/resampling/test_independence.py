@@ -14,7 +14,7 @@ FIRST, SECOND = (np.array(side) for side in zip(*TABLES, strict=True))
 def test_p_values_are_twice_the_smaller_tail_of_fishers_test() -> None:
     found = fisher_p_values(FIRST, N_FIRST, SECOND, N_SECOND)
     for p, (a, b) in zip(found, TABLES, strict=True):
-        table = [[a, N_FIRST - a], [b, N_SECOND - b]]
+        table = np.array([[a, N_FIRST - a], [b, N_SECOND - b]])
         tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
         assert p == pytest.approx(min(1, 2 * min(tails)), rel=1e-9)
 
