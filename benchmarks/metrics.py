@@ -61,8 +61,8 @@ def main() -> None:
     print("| metric | alone | kept |\n|---|---|---|")
     with workers(options.workers):
         for names in LINES:
-            small = [corpus.take(np.arange(min(N_WARM, len(corpus)))) for corpus in (generated, real)]
-            measure_once(names, *small, train)
+            few, few_real = (corpus.take(np.arange(min(N_WARM, len(corpus)))) for corpus in (generated, real))
+            measure_once(names, few, few_real, train)
             alone = best(names, generated, real, train, kept=False)
             kept = f"{best(names, generated, real, train, kept=True):.2g} s" if names[0] in EMBEDDING else ""
             print(f"| {', '.join(f'`{name}`' for name in names)} | {alone:.2g} s | {kept} |", flush=True)
