@@ -6,12 +6,13 @@ cores without copying a corpus. `workers` sets how many; joblib's own `parallel_
 
 import os
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import joblib
 import threadpoolctl
@@ -23,6 +24,8 @@ __all__ = ["check_device", "default_workers", "device", "device_name", "one_blas
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
+_BLAS_LOCK = threading.Lock()
+_blas_limits: dict[str, Any] = {"blocks": 0}  # how many blocks run now, and the setting to give back
 _DEVICE: ContextVar[str] = ContextVar("device", default="auto")
 
 
@@ -93,10 +96,20 @@ def one_blas_thread() -> Iterator[None]:
     """Keep linear algebra in the thread that calls it, inside the ``with`` block.
 
     The threads of `parallel_map` then do not compete with those of the linear algebra, and sums have the same bits on
-    machines with different numbers of processors.
+    machines with different numbers of processors. The setting is one of the process: the first of several blocks that
+    run at the same time makes it, the last gives it back.
     """
-    with _blas().limit(limits=1, user_api="blas"):
+    with _BLAS_LOCK:
+        if _blas_limits["blocks"] == 0:
+            _blas_limits["limit"] = _blas().limit(limits=1, user_api="blas")
+        _blas_limits["blocks"] += 1
+    try:
         yield
+    finally:
+        with _BLAS_LOCK:
+            _blas_limits["blocks"] -= 1
+            if _blas_limits["blocks"] == 0:
+                _blas_limits.pop("limit").restore_original_limits()
 
 
 @cache

@@ -156,8 +156,8 @@ def test_of_much_text_so_many_sentences_are_learnt_from_and_the_signature_says_i
 
 
 def test_names_and_keys_tell_settings_and_texts_apart(corpora: dict[str, Corpus]) -> None:
-    assert LatentSemanticEncoder().name == "lsa"
-    assert LatentSemanticEncoder(dimensions=8).name == "lsa(dimensions=8)"
+    assert LatentSemanticEncoder().name == "lsa-plain"
+    assert LatentSemanticEncoder(dimensions=8).name == "lsa-plain(dimensions=8)"
     small = corpora["real"].take(np.arange(100))
     keys = {
         LatentSemanticEncoder(dimensions=dimensions).fit(corpus).key

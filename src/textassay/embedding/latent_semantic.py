@@ -1,4 +1,7 @@
-"""Latent semantic analysis: what words and pairs of words sentences share, in 256 numbers; the default encoder.
+"""Latent semantic analysis: what words and pairs of words sentences share, in 256 numbers.
+
+Sentences it learnt from lie elsewhere than new ones of the same distribution: the default encoder, ``lsa``, is this one
+cross-fitted (`textassay.embedding.cross_fitted`).
 
 Source: Deerwester et al., "Indexing by Latent Semantic Analysis", JASIS 1990.
 Departs from it: weights are (1 + ln count) x inverse document frequency, n-grams of words count beside words, and a
@@ -73,9 +76,9 @@ class LatentSemanticEncoder:
 
     @property
     def name(self) -> str:
-        """``lsa``, with the settings that differ from the default ones."""
+        """``lsa-plain``, with the settings that differ from the default ones."""
         changed = [f"{name}={value}" for name, value in vars(self).items() if value != _DEFAULTS.get(name, value)]
-        return f"lsa({','.join(changed)})" if changed else "lsa"
+        return f"lsa-plain({','.join(changed)})" if changed else "lsa-plain"
 
     def fit(self, real: Corpus) -> "FittedLatentSemantic":
         """Return the encoder fitted to real text; deterministic.

@@ -18,6 +18,7 @@ import numpy as np
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
+from textassay.embedding.cross_fitted import CrossFittedEncoder
 from textassay.embedding.given import GivenEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.embedding.sentence_transformer import sentence_transformer
@@ -183,7 +184,7 @@ def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
     raise OptionError(f"encoder must be {names}, a model's name or folder, or an Encoder, got {encoder!r}")
 
 
-_NAMED: dict[str, Encoder] = {"given": GivenEncoder(), "lsa": LatentSemanticEncoder()}
+_NAMED: dict[str, Encoder] = {"given": GivenEncoder(), "lsa": CrossFittedEncoder(LatentSemanticEncoder(), name="lsa")}
 
 
 def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:

@@ -1,11 +1,13 @@
 """Maximum mean discrepancy (mmd): whether sentence vectors of real and generated text differ, in mean over a kernel.
 
 Source: Gretton et al., "A Kernel Two-Sample Test", JMLR 13, 2012, equation (3), the unbiased estimate.
-Departs from it: an encoder that learns is fitted to one half of the real text, and the other half is compared, since
-vectors of the sentences it learnt from differ from those of all others (where all text served for both, samples of one
-distribution were called different every time); the bandwidth is the root mean square of the distances between real
-sentences, which is exact and the same for all generators, instead of the median of all; blocks of sentences are
-permuted (see `textassay.resampling.exchange`); there is an interval, by linearising.
+Departs from it: the bandwidth is the root mean square of the distances between real sentences, which is exact and the
+same for all generators, instead of the median of all; blocks of sentences are permuted (see
+`textassay.resampling.exchange`); there is an interval, by linearising.
+
+The test stands and falls with an encoder that never met the sentences it encodes: with one that was fitted to the very
+real text that is compared, samples of one distribution were called different every time. The default encoder is
+cross-fitted (`textassay.embedding.cross_fitted`).
 """
 
 import math
@@ -18,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.split import halves
 from textassay.embedding.base import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.estimate import Better, Estimate, Evidence
@@ -46,22 +47,20 @@ def mmd(
     Parameters
     ----------
     generated, real
-        At least two sentences each, four real ones where the encoder learns. Every pair of sentences is looked at.
+        At least two sentences each. Every pair of sentences is looked at.
     encoder
-        A name, the folder of a sentence-transformers model, or an `Encoder`. One that learns from real text, such as
-        ``lsa``, is fitted to a random half of `real`; the other half is then all that `generated` is compared with.
+        A name, the folder of a sentence-transformers model, or an `Encoder`; fitted to `real` alone.
     level
         Of the confidence interval, in (0, 1).
     seed
-        Decides the halves, the blocks and the permutations of the test.
+        Decides the blocks and the permutations of the test.
 
     Returns
     -------
     Estimate
         In [-1, 2], lower is closer; 0 on average for samples of one distribution, whatever their number, so that half
         of those values are slightly negative. NaN, with a warning, where all real vectors are equal. Details: `p_value`
-        of no difference (permutation of blocks of sentences, 999 times), `n_permutations`, `bandwidth`. The sizes have
-        `n_real_compared`.
+        of no difference (permutation of blocks of sentences, 999 times), `n_permutations`, `bandwidth`.
 
     Raises
     ------
@@ -83,8 +82,8 @@ def mmd(
 
 
 @dataclass(frozen=True)
-class _Compared:
-    """The real text that is compared, in units of the bandwidth; sums over its pairs, by its blocks."""
+class _Real:
+    """The real text, its vectors, and the sums over its pairs, by its blocks."""
 
     corpus: Corpus
     encoder: FittedEncoder
@@ -94,7 +93,7 @@ class _Compared:
     known: dict[bytes, KernelSums] = field(default_factory=dict)
 
     @classmethod
-    def make(cls, corpus: Corpus, encoder: FittedEncoder) -> "_Compared":
+    def make(cls, corpus: Corpus, encoder: FittedEncoder) -> "_Real":
         vectors = features(encoder, corpus)
         spread = 2 * float(vectors.var(axis=0, ddof=1, dtype=np.float64).sum())
         return cls(corpus, encoder, vectors.mean(axis=0, dtype=np.float64), math.sqrt(spread), vectors)
@@ -110,39 +109,10 @@ class _Compared:
 
 
 @dataclass(frozen=True)
-class _Real:
-    """All real text, and what of it is compared, by seed."""
-
-    corpus: Corpus
-    encoder: str | Encoder
-    known: dict[int, _Compared] = field(default_factory=dict)
-
-    def compared(self, seed: int) -> _Compared:
-        if seed not in self.known:
-            self.known[seed] = self._compared(seed)
-        return self.known[seed]
-
-    def _compared(self, seed: int) -> _Compared:
-        corpus, encoder = self.corpus, fit_encoder(self.encoder, self.corpus)
-        if len(corpus) < 4 or (corpus.groups is not None and len(np.unique(corpus.groups)) < 2):
-            learnt, judged = np.arange(1), np.arange(1, len(corpus))
-        else:
-            learnt, judged = halves(len(corpus), stream(seed, "mmd", "halves"), corpus.groups)
-        fitted = fit_encoder(self.encoder, corpus.take(learnt))
-        if fitted.key == encoder.key:  # it does not learn
-            return _Compared.make(corpus, encoder)
-        check_corpora(corpus, corpus, metric="mmd with an encoder that learns", at_least=4)
-        compared = corpus.take(judged)
-        check_corpora(compared, compared, metric="mmd, in half of the groups,", at_least=2)
-        return _Compared.make(compared, fitted)
-
-
-@dataclass(frozen=True)
 class _Statistics:
     """Value, p-value, and what each sentence has to do with the value; nothing of it where it is undefined."""
 
-    real: Corpus
-    compared: _Compared
+    state: _Real
     generated: Corpus
     seed: int
     value: float = math.nan
@@ -183,18 +153,17 @@ class MaximumMeanDiscrepancy:
         return resolve_encoder(self.encoder).reads_columns
 
     def prepare(self, real: Corpus) -> _Real:
-        """Return the real text; which half of it the encoder learns from depends on the seed."""
+        """Return the vectors of real text by the encoder that is fitted to it."""
         check_corpora(real, real, metric="mmd", at_least=2)
-        return _Real(real, self.encoder)
+        return _Real.make(real, fit_encoder(self.encoder, real))
 
     def statistics(self, state: _Real, generated: Corpus, *, seed: int) -> _Statistics:
         """Return what the pairs of sentences add up to."""
         check_corpora(generated, state.corpus, metric="mmd", at_least=2)
-        compared = state.compared(seed)
-        real = compared.corpus
-        vectors = features(compared.encoder, generated)
-        if compared.bandwidth == 0:
-            return _Statistics(state.corpus, compared, generated, seed)
+        real = state.corpus
+        vectors = features(state.encoder, generated)
+        if state.bandwidth == 0:
+            return _Statistics(state, generated, seed)
         blocks = exchange_blocks(
             len(real),
             len(generated),
@@ -206,9 +175,9 @@ class MaximumMeanDiscrepancy:
         (real_ids, of_real), (generated_ids, of_generated) = (
             np.unique(side, return_inverse=True) for side in (blocks.real, blocks.generated)
         )
-        scaled = compared.scaled(vectors)
-        within_real, within_generated = compared.sums(of_real), own_sums(scaled, of_generated)
-        across = cross_sums(compared.scaled(compared.vectors), of_real, scaled, of_generated)
+        scaled = state.scaled(vectors)
+        within_real, within_generated = state.sums(of_real), own_sums(scaled, of_generated)
+        across = cross_sums(state.scaled(state.vectors), of_real, scaled, of_generated)
         sums = np.zeros((len(blocks.strata), len(blocks.strata)))
         sums[np.ix_(real_ids, real_ids)] = within_real.blocks
         sums[np.ix_(generated_ids, generated_ids)] = within_generated.blocks
@@ -219,8 +188,7 @@ class MaximumMeanDiscrepancy:
         real_influence = 2 * (to_real - across.rows / m)
         generated_influence = 2 * (to_generated - across.columns / n)
         return _Statistics(
-            state.corpus,
-            compared,
+            state,
             generated,
             seed,
             float(to_real.mean() + to_generated.mean() - 2 * across.rows.mean() / m),
@@ -231,12 +199,12 @@ class MaximumMeanDiscrepancy:
 
     def estimate(self, statistics: _Statistics) -> Estimate:
         """Return the discrepancy with its interval."""
-        value, generated, compared = statistics.value, statistics.generated, statistics.compared
+        value, generated, state = statistics.value, statistics.generated, statistics.state
         if statistics.real_influence is None or statistics.generated_influence is None:
             warnings.warn(f"{self.name} is undefined: all real vectors are equal", RuntimeWarning, stacklevel=2)
             real_terms = generated_terms = None
         else:
-            real_terms = cluster_terms(value + statistics.real_influence, compared.corpus.groups)
+            real_terms = cluster_terms(value + statistics.real_influence, state.corpus.groups)
             generated_terms = cluster_terms(value + statistics.generated_influence, generated.groups)
         interval = terms_interval(
             value,
@@ -252,18 +220,13 @@ class MaximumMeanDiscrepancy:
             interval=interval,
             unit="squared distance",
             better=self.better,
-            sizes={
-                "n_generated": len(generated),
-                "n_real": len(statistics.real),
-                "n_real_compared": len(compared.corpus),
-            },
+            sizes={"n_generated": len(generated), "n_real": len(state.corpus)},
             signature=make_signature(
                 self.name,
                 generated,
-                statistics.real,
+                state.corpus,
                 seed=statistics.seed,
-                **compared.encoder.settings,
-                compared=len(compared.corpus),
+                **state.encoder.settings,
                 kernel="rbf",
                 bandwidth="rms-real",
                 permutations=N_PERMUTATIONS,
@@ -271,7 +234,7 @@ class MaximumMeanDiscrepancy:
             details={
                 "p_value": statistics.p_value,
                 "n_permutations": N_PERMUTATIONS,
-                "bandwidth": compared.bandwidth,
+                "bandwidth": state.bandwidth,
             },
             evidence=None if interval is None else Evidence(real_terms, generated_terms),
         )
