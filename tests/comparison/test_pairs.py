@@ -99,6 +99,12 @@ def test_no_noise_and_no_difference_is_no_evidence() -> None:
     assert (pair.difference, pair.p) == (1.0, 0.0)
 
 
+def test_values_without_terms_give_empty_pairs() -> None:
+    """A value whose noise is unknown (text of one document, say) is not one without noise."""
+    (pair,) = pair_differences([make_result("a", 1.0), make_result("b", 0.0)], level=0.95)
+    assert (pair.difference, pair.p, pair.p_adjusted) == (None, None, None)
+
+
 def test_missing_and_undefined_values_give_empty_pairs_and_holm_skips_them() -> None:
     rng = np.random.default_rng(0)
     results = [

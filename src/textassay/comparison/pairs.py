@@ -100,7 +100,7 @@ def _terms(result: Result) -> _Terms | None:
 
 
 def _estimate_terms(estimate: Estimate | None, *, sign: float, side: str) -> _Terms | None:
-    """Return `sign` times the estimate, as terms of the real text and of `side`."""
+    """Return `sign` times the estimate, as terms of the real text and of `side`; None where it has no terms."""
     if estimate is None or estimate.evidence is None or not math.isfinite(estimate.value):
         return None
     evidence = estimate.evidence
@@ -109,7 +109,7 @@ def _estimate_terms(estimate: Estimate | None, *, sign: float, side: str) -> _Te
         samples.append(("real", sign * evidence.real_terms))
     if evidence.generated_terms is not None:
         samples.append((side, sign * evidence.generated_terms))
-    return _Terms(sign * estimate.value, tuple(samples))
+    return _Terms(sign * estimate.value, tuple(samples)) if samples else None
 
 
 def _difference(a: _Terms, b: _Terms, level: float) -> tuple[float, float, float, float]:
