@@ -194,3 +194,21 @@ def test_normalising_and_cutting_apply_to_both_sides() -> None:
     assert better < 0.4
     lengths = compare(REAL, {"far": GENERATED["far"]}, metrics=["length"], max_tokens=1).result("far", "length")
     assert float(lengths.estimate or math.nan) == 0.0
+
+
+def test_held_out_text_without_inputs_is_a_null_even_where_the_metric_was_named() -> None:
+    rng = np.random.default_rng(0)
+    beside = {"far": (rng.normal(-20, 3, len(REAL)), rng.normal(-30, 3, len(GENERATED["far"])))}
+    comparison = compare(
+        REAL,
+        {"far": GENERATED["far"]},
+        real_heldout=sentences(500, 5),
+        metrics=["huse"],
+        log_probs=beside,
+        ratings=beside,
+        explain=False,
+    )
+    assert comparison.result("far", "huse").estimate is not None
+    heldout = comparison.result(HELDOUT, "huse")
+    assert heldout.estimate is None
+    assert "log-prob" in str(heldout.error)

@@ -301,7 +301,7 @@ def _tasks(real: Corpus, others: Mapping[str, Corpus], seed: int) -> list[Task]:
     sizes = {name: min(len(scored), len(corpus)) for name, corpus in others.items()}
     return [
         Task(FLOOR, scored, against, asked=False),
-        *(Task(name, corpus, real) for name, corpus in others.items()),
+        *(Task(name, corpus, real, asked=name != HELDOUT) for name, corpus in others.items()),
         *(Task(name + _MATCHED, part(corpus, sizes[name]), against, asked=False) for name, corpus in others.items()),
         *(
             Task(_floor_of(size), part(scored, size), against, asked=False)
