@@ -120,6 +120,7 @@ def test_looking_up_gives_what_the_convolution_gives_with_its_gradients(seed: in
             np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-5 * np.abs(theirs).max())
 
 
+@pytest.mark.feature("DD-04")
 @pytest.mark.feature("DD-05")
 def test_the_loss_is_binary_cross_entropy_and_the_penalty() -> None:
     """With the network written out in NumPy, in float64, from the pooled convolution on."""
@@ -139,6 +140,7 @@ def test_the_loss_is_binary_cross_entropy_and_the_penalty() -> None:
     assert cnn_loss(weights, sentences, is_real, None).item() == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.feature("DD-04")
 def test_dropout_leaves_out_half_and_keeps_the_mean() -> None:
     weights = cnn_weights(50, seed=1)
     sentences = some_sentences(4, 50)
@@ -151,6 +153,15 @@ def test_dropout_leaves_out_half_and_keeps_the_mean() -> None:
     error = drawn.std(axis=0) / np.sqrt(600)
     assert np.all(error > 0)
     assert np.all(np.abs(drawn.mean(axis=0) - plain) < 4.5 * error)
+    with torch.no_grad():
+        weights["output"][:, 1:] = 0  # one filter is left, and it is there doubled, or not
+        weights["filters 2 bias"][0] = 100
+        one = cnn_logits(weights, sentences).numpy()
+        drawn = np.array(
+            [cnn_logits(weights, sentences, torch.Generator().manual_seed(seed)).numpy() for seed in range(600)]
+        )
+    assert np.all((drawn == 0) | np.isclose(drawn, 2 * one, rtol=1e-5))
+    assert np.mean(drawn == 0) == pytest.approx(0.5, abs=4.5 * np.sqrt(0.25 / (600 * 4)))
 
 
 @pytest.mark.feature("DD-05")
@@ -165,6 +176,7 @@ def test_batches_are_half_real_half_generated_and_use_every_sentence(
     seen: list[tuple[list[int], np.ndarray]] = []
 
     def loss(weights: Any, sentences: Sentences, is_real: np.ndarray, rng: Any) -> Any:
+        assert isinstance(rng, torch.Generator), "no dropout in training"
         seen.append((sentences.words[sentences.offsets[:-1]].tolist(), is_real))
         return (weights["output"] ** 2).sum()
 

@@ -52,6 +52,10 @@ def test_words_count_their_characters() -> None:
     assert found.bits_per_token == pytest.approx(-total / 8 / math.log(2))
     assert found.bits_per_character == pytest.approx(-total / 14 / math.log(2))
     assert found.perplexity == pytest.approx(math.exp(-total / 8))
+    without_ends = likelihood(model, corpora["text"], ends=False)
+    inside = [True, True, False, False, True, True, True, False]  # "bcd a", its end, that of "", "a zz a", its end
+    assert without_ends.log_prob == pytest.approx(model.token_log_probs(corpora["text"])[inside].sum())
+    assert (without_ends.n_tokens, without_ends.n_characters) == (5, 11)
 
 
 def test_extremes() -> None:

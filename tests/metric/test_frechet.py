@@ -95,6 +95,8 @@ def test_order_of_sentences_does_not_matter(pair: tuple[Array, Array]) -> None:
 
 @pytest.mark.feature("DD-18")
 def test_any_encoder() -> None:
+    fitted_to: list[str] = []
+
     class Lengths:
         name = "lengths"
         reads_columns = False
@@ -103,6 +105,7 @@ def test_any_encoder() -> None:
         settings: Mapping[str, str] = {"encoder": "lengths:1"}
 
         def fit(self, real: Corpus) -> "Lengths":
+            fitted_to.append(real.fingerprint)
             return self
 
         def encode(self, corpus: Corpus) -> FloatArray:
@@ -111,6 +114,7 @@ def test_any_encoder() -> None:
     made = corpora_from_texts({"generated": ["a", "a b", "a b c"], "real": ["a", "a b c d", "a b c d e f g"]})
     estimate = fed(made["generated"], made["real"], encoder=Lengths())
     assert estimate.value == pytest.approx((4 - 2) ** 2 + (3 - 1) ** 2)
+    assert fitted_to == [made["real"].fingerprint]
     assert estimate.metric == "fed(encoder=lengths)"
     assert estimate.signature.settings["encoder"] == "lengths:1"
     assert FrechetDistance(encoder=Lengths()).shares == ("fed", "lengths")
@@ -202,13 +206,15 @@ def test_influence_is_the_effect_of_leaving_a_sentence_out(pair: tuple[Array, Ar
         assert np.std(effects) == pytest.approx(np.std(terms[:40]), rel=0.05)
 
 
-def simulate(n: int, n_dimensions: int, shift: float, scale: float, n_draws: int) -> list[Any]:
+def simulate(
+    n: int, n_dimensions: int, shift: float, scale: float, n_draws: int, *, n_generated: int | None = None
+) -> list[Any]:
     lengths = np.geomspace(1, 0.05, n_dimensions)
     estimates = []
     for draw in range(n_draws):
         rng = np.random.default_rng(draw)
         real = rng.normal(size=(n, n_dimensions)) * lengths
-        generated = (scale * rng.normal(size=(n, n_dimensions)) + shift) * lengths
+        generated = (scale * rng.normal(size=(n_generated or n, n_dimensions)) + shift) * lengths
         estimates.append(fed(*corpora(generated, real), encoder="given", seed=draw))
     return estimates
 
@@ -239,6 +245,12 @@ def test_bias_and_extrapolation() -> None:
         assert abs(np.mean(found) - expected) < 3 * np.std(found) / np.sqrt(len(found)) + 0.02 * excess
 
 
+def test_bias_is_that_of_the_sizes_there_are() -> None:
+    fewer = simulate(600, 10, 0.0, 1.0, 60, n_generated=150)
+    excess = np.mean([estimate.value for estimate in fewer])
+    assert np.mean([estimate.details["bias"] for estimate in fewer]) == pytest.approx(excess, rel=0.1)
+
+
 def test_groups_are_halved_and_counted_whole() -> None:
     rng = np.random.default_rng(7)
     centres = rng.normal(size=(80, 4))
@@ -249,6 +261,8 @@ def test_groups_are_halved_and_counted_whole() -> None:
     assert estimate.evidence is not None
     assert estimate.evidence.real_terms is not None
     assert estimate.evidence.real_terms.shape == (80,)
+    assert estimate.evidence.generated_terms is not None
+    assert estimate.evidence.generated_terms.shape == (80,)
     alone = fed(*corpora(rows + 0.3, rows), encoder="given")
     assert estimate.interval is not None
     assert alone.interval is not None
