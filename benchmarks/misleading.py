@@ -38,7 +38,7 @@ DETAILS = {
     "fed": ("bias", "extrapolated"),
     "mmd": ("p_value",),
     "mauve": ("sd_clusterings",),
-    "length": ("length", "generated_mean"),
+    "length": ("length", "generated_mean", "generated_share", "real_share"),
     "coverage": ("expected",),
     "lm-score": ("order", "generated_nll_per_token", "real_nll_per_token", "oov_rate"),
     "reverse-lm-score": ("order", "oov_rate"),
@@ -46,6 +46,12 @@ DETAILS = {
     "memorization": ("median_shared", "median_shared_part", "nearest_bleu"),
     "huse": ("huse_q", "huse_d"),
 }
+TABLES = {
+    "value": "On all text",
+    "matched_value": "At the floor's size",
+    "floor_value": "Real text at the same size",
+}
+NEIGHBOURS = ("precision", "recall", "density", "coverage")
 READERS = {"20 raters": 20, "1 rater": 1}
 LIKED = {"real": 4.0, "trigram": 2.5, "cold": 3.5}  # what readers think of a sentence, on average, of 1 to 5
 
@@ -144,6 +150,14 @@ def print_details(comparison: Comparison) -> None:
             print(f"{metric}, {key}: {'; '.join(values)}")
 
 
+def print_without_empty(real: Sequence[str], trigram: Sequence[str]) -> None:
+    """Print what the trigram model's few empty sentences do to the metrics of neighbours."""
+    kept = [text for text in trigram if text]
+    found = textassay.compare(real, {"trigram": kept}, metrics=NEIGHBOURS, seed=SEED, explain=False)
+    values = [f"{metric} {float(found.result('trigram', metric).estimate or np.nan):.4f}" for metric in NEIGHBOURS]
+    print(f"\ntrigram without its {len(trigram) - len(kept)} empty sentences: {', '.join(values)}")
+
+
 def draw(comparison: Comparison, folder: Path) -> None:
     """Write the forest plots, on white, so that they can be read on a dark page too."""
     digest = Digest(comparison)
@@ -163,10 +177,11 @@ def main() -> None:
     comparison = textassay.compare(parts["real"], generated, train=parts["train"], seed=SEED, explain=False)
     rated = rated_comparison(train, parts["real"])
     frames = [found.to_frame() for found in (comparison, rated)]
-    print(f"{len(parts['real'])} real sentences\n\nOn all text\n")
+    print(f"{len(parts['real'])} real sentences\n")
     for frame, found in zip(frames, (comparison, rated), strict=True):
         names = [FLOOR, *found.generators]
-        for column, rows in (("value", names), ("matched_value", list(found.generators))):
+        for column, rows in (("value", names), ("matched_value", names[1:]), ("floor_value", names[1:])):
+            print(TABLES[column])
             table = frame.pivot(index="metric", columns="generator", values=column)
             print(table.loc[list(found.metrics), rows].round(4).to_string(), end="\n\n")
     print("Told from real text at 95 %, at the floor's size\n")
@@ -175,6 +190,7 @@ def main() -> None:
     for found in (comparison, rated):
         print_details(found)
         draw(found, folder)
+    print_without_empty(parts["real"], generated["trigram"])
 
 
 if __name__ == "__main__":
