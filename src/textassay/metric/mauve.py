@@ -11,6 +11,7 @@ any that sees real text only, not GPT-2. The other divergences stand on the same
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -249,12 +250,18 @@ def _key(corpus: Corpus) -> str:
     return f"{corpus.fingerprint} {corpus.columns_fingerprint}"
 
 
+def _text_hashes(corpora: Sequence[Corpus]) -> IntArray:
+    """Return a hash of each sentence's text, shape (N,): the same on every machine, unlike the last bits of vectors."""
+    texts = (text.encode("utf-8", "surrogatepass") for corpus in corpora for text in corpus.texts)
+    return np.array([int.from_bytes(blake2b(text, digest_size=7).digest()) for text in texts], dtype=np.int64)
+
+
 def _cluster(corpora: Sequence[Corpus], fitted: FittedEncoder, n_clusterings: int, seed: int) -> _Clusters:
-    """Return clusterings of all sentences together, in an order that only their vectors decide."""
+    """Return clusterings of all sentences together, in an order that only texts and vectors decide."""
     sizes = [len(corpus) for corpus in corpora]
     rows = unit_rows(np.concatenate([features(fitted, corpus) for corpus in corpora]))
     kinds = row_hashes(rows)
-    order = np.argsort(kinds, kind="stable")
+    order = np.lexsort((kinds, _text_hashes(corpora)))
     n_clusters = max(2, round(min(sizes) / _PER_CLUSTER))
     with one_blas_thread():
         points = principal_components(rows[order], _VARIANCE)
