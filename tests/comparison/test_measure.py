@@ -194,3 +194,16 @@ def test_beyond_its_limit_a_metric_says_so_instead_of_running() -> None:
     cells = measure_cells(metrics, TASKS, seed=0, store=EstimateStore(None), strict=False, version="1", limits=limits)
     assert calls == []
     assert "for more than 2 (3 here)" in str(cells["one", "counting(order=1)"].error)
+
+
+def test_a_joint_metric_does_not_see_what_is_beyond_its_limit() -> None:
+    large = Corpus.concatenate([CORPORA["one"], CORPORA["two"]])
+    tasks = [*TASKS, Task("large", large, CORPORA["real"])]
+    limits = {"counting(order=1)": 3}
+    cells = measure_cells(
+        [JointCounting()], tasks, seed=0, store=EstimateStore(None), strict=False, version="1", limits=limits
+    )
+    assert "for more than 3 (4 here)" in str(cells["large", "counting(order=1)"].error)
+    estimate = cells["one", "counting(order=1)"].estimate
+    assert estimate is not None
+    assert estimate.value == 4

@@ -52,7 +52,7 @@ def measure_cells(
     """Return the cell of every (task name, metric name).
 
     Metrics that share statistics are computed together, and the real side of each is prepared once a real corpus; a
-    `JointMetric` then sees all generated corpora that are measured against it.
+    `JointMetric` then sees all generated corpora that are measured against it, none that is beyond its limit.
 
     Parameters
     ----------
@@ -86,6 +86,7 @@ def measure_cells(
     cells: dict[tuple[str, str], Cell] = {}
     for family in families:
         states: dict[str, object] = {}
+        measured = [task for task in tasks if _too_large(family[0], task, limits or {}) is None]
         for task in tasks:
             if progress is not None:
                 progress(f"{family[0].name.split('(')[0]} of {task.name}", done, total)
@@ -93,7 +94,7 @@ def measure_cells(
             if too_large is not None:
                 cells.update({(task.name, metric.name): Cell(None, too_large) for metric in family})
             else:
-                run = _Run(tasks, states, seed, store, strict, version)
+                run = _Run(measured, states, seed, store, strict, version)
                 cells.update({(task.name, metric.name): cell for metric, cell in _measure_family(family, task, run)})
             done += 1
     if progress is not None:
