@@ -11,7 +11,9 @@ import pytest
 from made_up import sentences, shuffled
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
 from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.metric.discrepancy import DistributionalDiscrepancy
 
 REAL = sentences(600, 1)
 GENERATED = {
@@ -212,3 +214,20 @@ def test_held_out_text_without_inputs_is_a_null_even_where_the_metric_was_named(
     heldout = comparison.result(HELDOUT, "huse")
     assert heldout.estimate is None
     assert "log-prob" in str(heldout.error)
+
+
+def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    generated = {"far": GENERATED["far"]}
+    plain = compare(REAL, generated, metrics=["dd"], explain=False)
+    sizes = []
+    fit = DistributionalDiscrepancy.statistics
+
+    def counted(metric: DistributionalDiscrepancy, state: Corpus, corpus: Corpus, *, seed: int) -> Any:
+        sizes.append((len(state), len(corpus)))
+        return fit(metric, state, corpus, seed=seed)
+
+    monkeypatch.setattr(DistributionalDiscrepancy, "statistics", counted)
+    explained = compare(REAL, generated, metrics=["dd"])
+    assert sizes.count((600, 600)) == 1
+    assert explained.results == plain.results
+    assert explained.explanations[0].value == float(explained.result("far", "dd").estimate or math.nan)

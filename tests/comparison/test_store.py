@@ -37,10 +37,12 @@ def test_round_trip_is_exact(tmp_path: Path) -> None:
     np.testing.assert_array_equal(estimate.evidence.generated_scores, [1.0])
 
 
-def test_without_a_folder_nothing_is_kept() -> None:
+def test_without_a_folder_estimates_are_kept_as_long_as_the_store() -> None:
     store = EstimateStore(None)
-    store.save("key", ESTIMATE)
     assert store.load("key") is None
+    store.save("key", ESTIMATE, ("careful",))
+    assert store.load("key") == (ESTIMATE, ("careful",))
+    assert EstimateStore(None).load("key") is None
 
 
 @pytest.mark.parametrize("damage", ["truncated", "empty", "rubbish"])

@@ -4,6 +4,7 @@ All judgements come from the default dd: cross-fitted logistic regressions over 
 explained by a classifier that did not see it. What they find is what this classifier detects, not all there is.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -13,13 +14,13 @@ import numpy.typing as npt
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
 from textassay.comparison.giveaways import find_giveaways
 from textassay.comparison.learning_curve import Judgement, judge, learning_curve
-from textassay.comparison.measure import Progress
+from textassay.comparison.measure import Progress, cell_key
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.metric.base import check_level, check_range
-from textassay.metric.discrepancy import VARIANCE_FACTORS
+from textassay.metric.discrepancy import VARIANCE_FACTORS, DistributionalDiscrepancy
 from textassay.resampling.proportion import newcombe_interval
 
 __all__ = ["TOP", "explain", "explain_generators"]
@@ -42,6 +43,7 @@ def explain(
     folds: int = 5,
     level: float = 0.95,
     seed: int = 0,
+    full: Judgement | None = None,
 ) -> Explanation:
     """Return what gives the generator of `generated` away.
 
@@ -59,6 +61,8 @@ def explain(
         Of intervals; 1 - `level` is the rate of false discoveries among n-grams.
     seed
         Decides partitions and the subsets of the learning curve; `value` is that of ``dd`` with the same settings.
+    full
+        What `judge` returned for the same arguments, where that is known.
 
     Raises
     ------
@@ -69,7 +73,8 @@ def explain(
     """
     check_range("top", top, 0)
     check_level(level)
-    full = judge(real, generated, folds=folds, level=level, seed=seed)
+    if full is None:
+        full = judge(real, generated, folds=folds, level=level, seed=seed)
     found = find_giveaways(real, generated, level=level, top=top)
     curve = learning_curve(real, generated, folds=folds, level=level, seed=seed, full=full)
     rise = curve.rise
@@ -115,7 +120,7 @@ def explain_generators(
     real, generated, top, folds, level, seed
         As in `explain`, the corpora by the names of their generators.
     store
-        Where explanations are looked up and kept, by content.
+        Where explanations are looked up and kept, by content; what they find of ``dd`` is kept there, too.
     version
         Of the software, part of what an explanation is kept under.
     progress
@@ -129,7 +134,8 @@ def explain_generators(
         kept = _kept(store, key)
         if kept is None:
             try:
-                kept = explain(real, corpus, top=top, folds=folds, level=level, seed=seed)
+                full = _judge(real, corpus, folds, level, seed, store, version)
+                kept = explain(real, corpus, top=top, folds=folds, level=level, seed=seed, full=full)
             except (EmptyCorpusError, TooFewSentencesError) as error:
                 reasons.append(f"{name}: no explanation of what gives it away: {error}")
                 continue
@@ -138,6 +144,20 @@ def explain_generators(
     if progress is not None and generated:
         progress("done", len(generated), len(generated))
     return tuple(explanations), tuple(reasons)
+
+
+def _judge(
+    real: Corpus, generated: Corpus, folds: int, level: float, seed: int, store: EstimateStore, version: str
+) -> Judgement:
+    """Return dd, and keep it for a comparison that asks for it next."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        full = judge(real, generated, folds=folds, level=level, seed=seed)
+    metric = DistributionalDiscrepancy(folds=folds, level=level)
+    key = cell_key(metric, generated, real, seed=seed, version=version)
+    if store.load(key) is None:
+        store.save(key, full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught)))
+    return full
 
 
 def _kept(store: EstimateStore, key: str) -> Explanation | None:

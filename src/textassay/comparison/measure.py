@@ -11,7 +11,7 @@ from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
 from textassay.metric.base import ColumnMetric, JointMetric, Metric
 
-__all__ = ["Cell", "Progress", "Task", "measure_cells"]
+__all__ = ["Cell", "Progress", "Task", "cell_key", "measure_cells"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -136,13 +136,22 @@ def _same_real(first: Task, second: Task) -> bool:
     return first.real.fingerprint == second.real.fingerprint
 
 
-def _key(metric: Metric, task: Task, run: _Run) -> str:
-    """Return what an estimate is kept under: all that can change it."""
-    parts = [metric.name, metric.level, repr(metric.shares), run.seed, run.version]
-    corpora = [task.generated, task.real]
-    if isinstance(metric, JointMetric):
-        corpora += run.beside(task)
-    for corpus in corpora:
+def cell_key(
+    metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str, beside: Sequence[Corpus] = ()
+) -> str:
+    """Return what an estimate is kept under: all that can change it.
+
+    Parameters
+    ----------
+    metric, generated, real, seed
+        What is measured.
+    version
+        Of the software.
+    beside
+        All corpora that a `JointMetric` looks at.
+    """
+    parts = [metric.name, metric.level, repr(metric.shares), seed, version]
+    for corpus in (generated, real, *beside):
         reads = isinstance(metric, ColumnMetric) and metric.reads_columns
         parts += [corpus.fingerprint, corpus.columns_fingerprint if reads else ""]
     return estimate_key(*parts)
@@ -161,7 +170,17 @@ def _prepare(metric: Metric, task: Task, run: _Run) -> object:
 
 def _measure_family(family: Sequence[Metric], task: Task, run: _Run) -> Iterator[tuple[Metric, Cell]]:
     """Yield the cells of metrics that share statistics."""
-    keys = {metric.name: _key(metric, task, run) for metric in family}
+    keys = {
+        metric.name: cell_key(
+            metric,
+            task.generated,
+            task.real,
+            seed=run.seed,
+            version=run.version,
+            beside=run.beside(task) if isinstance(metric, JointMetric) else (),
+        )
+        for metric in family
+    }
     kept = {metric.name: run.store.load(keys[metric.name]) for metric in family}
     statistics = None
     for metric in family:

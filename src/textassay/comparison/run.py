@@ -163,16 +163,6 @@ def compare(
         feature_store(None if kept is None else kept / "features"),
     ):
         store = EstimateStore(None if kept is None else kept / "estimates")
-        cells = measure_cells(
-            chosen,
-            tasks,
-            seed=seed,
-            store=store,
-            strict=metrics is not None,
-            version=version,
-            limits={} if metrics is not None else limits_of(chosen),
-            progress=progress,
-        )
         explanations, unexplained = explain_generators(
             real_corpus,
             rows if explain else {},
@@ -181,6 +171,16 @@ def compare(
             seed=seed,
             store=store,
             version=version,
+            progress=progress,
+        )
+        cells = measure_cells(
+            chosen,
+            tasks,
+            seed=seed,
+            store=store,
+            strict=metrics is not None,
+            version=version,
+            limits={} if metrics is not None else limits_of(chosen),
             progress=progress,
         )
     sizes = {task.name.removesuffix(_MATCHED): len(task.generated) for task in tasks if task.name.endswith(_MATCHED)}

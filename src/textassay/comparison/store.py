@@ -32,10 +32,11 @@ def estimate_key(*parts: object) -> str:
 
 
 class EstimateStore:
-    """Estimates in a folder; without a folder nothing is kept."""
+    """Estimates in a folder; without a folder, in memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+        self._memory: dict[str, tuple[Estimate, tuple[str, ...]]] = {}
         if folder is not None:
             with _writing(folder):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -43,7 +44,7 @@ class EstimateStore:
     def load(self, key: str) -> tuple[Estimate, tuple[str, ...]] | None:
         """Return the estimate kept under `key` and the warnings it came with, or None."""
         if self._folder is None:
-            return None
+            return self._memory.get(key)
         try:
             with (self._folder / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 document = json.loads(str(kept["document"]))
@@ -56,6 +57,7 @@ class EstimateStore:
     def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> None:
         """Keep `estimate` and the warnings it came with under `key`."""
         if self._folder is None:
+            self._memory[key] = (estimate, warnings)
             return
         evidence = estimate.evidence or Evidence(None, None)
         arrays = {name: getattr(evidence, name) for name in _ARRAYS}
@@ -68,7 +70,7 @@ class EstimateStore:
             )
 
     def load_document(self, key: str) -> Any:
-        """Return the JSON document kept under `key`, or None."""
+        """Return the JSON document kept under `key`, or None; documents are kept in folders only."""
         if self._folder is None:
             return None
         try:
