@@ -8,6 +8,7 @@ import pytest
 from made_up import sentences
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.metric.compression import compression_ratio
+from textassay.resampling.jackknife import jackknife_terms
 
 
 def test_it_is_what_gzip_makes_of_the_sorted_sentences() -> None:
@@ -35,6 +36,24 @@ def test_repeats_far_apart_count_as_much_as_neighbours() -> None:
     in_order = [len("\n".join(texts)) / len(gzip.compress("\n".join(texts).encode())) for texts in (twice, once)]
     assert in_order[0] == pytest.approx(in_order[1], rel=0.02)
     assert repeated > 1.5 * fresh
+
+
+def test_sentences_of_one_document_are_left_out_together() -> None:
+    texts = sentences(60, 3)
+    documents = np.arange(60) // 10
+    corpus = Corpus.from_texts(texts, groups=documents)
+    estimate = compression_ratio(corpus, corpus)
+
+    def plainly(kept: list[str]) -> float:
+        data = "".join(f"{text}\n" for text in sorted(kept)).encode()
+        return len(data) / len(gzip.compress(data, 6))
+
+    without = [plainly([text for text, own in zip(texts, documents, strict=True) if own != left]) for left in range(6)]
+    assert estimate.evidence is not None
+    assert estimate.evidence.generated_terms is not None
+    terms = jackknife_terms(estimate.value, np.array(without), np.full(6, 10))
+    assert terms is not None
+    assert np.sort(estimate.evidence.generated_terms) == pytest.approx(np.sort(terms))
 
 
 def test_no_token_is_undefined() -> None:

@@ -19,11 +19,12 @@ Array = npt.NDArray[np.float64]
 
 
 def _huse(real: Array, generated: Array, *, n_tokens: int = 1) -> Estimate:
-    """Return HUSE of sides given by (rating, log-probability a token), shapes (n, 2)."""
+    """Return HUSE of sides given by (rating, log-probability a token), shapes (n, 2), of 1 to `n_tokens` tokens."""
     sides = {"(real)": real, "gpt": generated}
-    corpora = corpora_from_texts({name: [" ".join("w" * n_tokens)] * len(rows) for name, rows in sides.items()})
+    lengths = {name: 1 + np.arange(len(rows)) % n_tokens for name, rows in sides.items()}
+    corpora = corpora_from_texts({name: [" ".join("w" * length) for length in lengths[name]] for name in sides})
     attached = {
-        name: replace(corpora[name], columns={"ratings/gpt": rows[:, 0], "log_probs/gpt": rows[:, 1] * n_tokens})
+        name: replace(corpora[name], columns={"ratings/gpt": rows[:, 0], "log_probs/gpt": rows[:, 1] * lengths[name]})
         for name, rows in sides.items()
     }
     return huse(attached["gpt"], attached["(real)"])

@@ -186,7 +186,7 @@ def test_models_from_outside(corpora: dict[str, Corpus]) -> None:
     real, text = corpora["real"], corpora["at 1.0"]
     trained = NgramModel(2).fit(corpora["more"])
     estimate = lm_score(text, real, model=Trained(trained))
-    assert estimate.metric == "lm-score(model=ngram(order=2))"
+    assert estimate.metric == "lm-score(model=trained ngram(order=2))"
     assert estimate.value == pytest.approx(likelihood(trained, text).nll_per_token)
     assert estimate.details["real_nll_per_token"] == pytest.approx(likelihood(trained, real).nll_per_token)
     assert estimate.interval is not None

@@ -154,7 +154,13 @@ def test_coverage_without_each_group_of_generated_sentences() -> None:
 
 def test_recall_is_precision_with_the_sides_swapped() -> None:
     generated, real = made(90, 1, shift=0.7), made(120, 2)
-    assert scores(generated, real)[1].value == scores(real, generated)[0].value
+    recalled, precise = scores(generated, real)[1], scores(real, generated)[0]
+    assert recalled.value == precise.value
+    assert recalled.evidence is not None
+    assert precise.evidence is not None
+    assert recalled.evidence.real_terms == pytest.approx(precise.evidence.generated_terms)
+    assert recalled.evidence.generated_terms is not None
+    assert len(recalled.evidence.generated_terms) == 50
 
 
 def test_the_intervals_hold_what_other_samples_score() -> None:

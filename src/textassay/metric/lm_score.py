@@ -51,8 +51,8 @@ class Trained:
 
     @property
     def name(self) -> str:
-        """The model's."""
-        return self.model.name
+        """The model's, told from one that is yet to be fitted."""
+        return f"trained {self.model.name}"
 
 
 def lm_score(
