@@ -86,6 +86,10 @@ def test_lm_score_is_the_mean_cost_of_a_token(corpora: dict[str, Corpus]) -> Non
     assert estimate.evidence is not None
     assert estimate.evidence.generated_scores is not None
     assert estimate.evidence.generated_scores == pytest.approx(-model.log_prob(text) / (text.lengths + 1))
+    assert estimate.evidence.generated_terms is not None
+    assert estimate.evidence.real_terms is not None
+    assert len(estimate.evidence.generated_terms) == N
+    assert len(estimate.evidence.real_terms) == 20  # models without a group of real sentences
     # Real sentences are scored by models that never saw them, generated ones by the same models.
     unseen = estimate.details["real_nll_per_token"]
     assert estimate.details["generated_nll_per_token"] > estimate.value
@@ -124,6 +128,10 @@ def test_reverse_score_is_of_a_model_of_generated_text_chosen_by_real_text(corpo
     model = NgramModel(order).fit(text.with_vocabulary(space))
     assert estimate.value == pytest.approx(likelihood(model, real.take(scored)).nll_per_token, abs=1e-12)
     assert scores[scored] == pytest.approx(-model.log_prob(real.take(scored)) / (real.lengths[scored] + 1))
+    assert estimate.evidence.real_terms is not None
+    assert estimate.evidence.generated_terms is not None
+    assert len(estimate.evidence.real_terms) == len(scored)
+    assert len(estimate.evidence.generated_terms) == 20
     assert estimate.sizes["n_scored"] == len(scored)
     assert estimate.better == "lower"
 
