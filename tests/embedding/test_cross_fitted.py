@@ -70,6 +70,16 @@ def test_spaces_that_differ_by_a_rotation_become_one() -> None:
     np.testing.assert_allclose(fitted.encode(CORPORA["other"]), plain, rtol=1e-5, atol=1e-4)
 
 
+def test_sentences_of_which_nothing_is_known_lie_together_and_apart_from_all_others() -> None:
+    corpora = corpora_from_texts({"real": CORPORA["real"].texts, "other": ["", "qx", "jj ww", "hh", *sentences(9, 3)]})
+    encoder = CrossFittedEncoder(LatentSemanticEncoder(character_weight=0.0))
+    vectors = encoder.fit(corpora["real"]).encode(corpora["other"])
+    products = vectors @ vectors.T
+    np.testing.assert_allclose(products[:4, :4], 1, atol=1e-4)
+    np.testing.assert_allclose(products[:4, 4:], 0, atol=1e-4)
+    assert {0, 1} == set(folds_of(corpora["other"], 2)[:4].tolist())
+
+
 def test_folds_depend_on_the_tokens_alone() -> None:
     first = corpora_from_texts({"a": ["x y", "y x", "", "x  y", "z"], "b": ["z", "x y"]})
     second = corpora_from_texts({"b": ["q r s", "x y"], "a": ["y x", "z", "x y"]})

@@ -69,9 +69,9 @@ def test_vectors_are_those_of_the_exact_decomposition(dimensions: int) -> None:
     expected = _unit(left[:, :rank] * values[:rank])
     corpus = Corpus.from_texts(SMALL)
     vectors = LatentSemanticEncoder(dimensions=dimensions).fit(corpus).encode(corpus)
-    assert vectors.shape == (len(SMALL), rank)
+    assert vectors.shape == (len(SMALL), rank + 1)
     assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors @ vectors.T, expected @ expected.T, atol=1e-5)
+    np.testing.assert_allclose(vectors[:, :-1] @ vectors[:, :-1].T, expected @ expected.T, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +117,14 @@ def test_a_vector_does_not_depend_on_its_neighbours_nor_on_blocks(
     np.testing.assert_allclose(fitted.encode(corpora["generated"]), vectors, atol=1e-6)
 
 
-def test_vectors_have_length_one_or_are_zero(corpora: dict[str, Corpus]) -> None:
+def test_vectors_have_length_one_and_those_of_unknown_sentences_a_direction_of_their_own(
+    corpora: dict[str, Corpus],
+) -> None:
     vectors = LatentSemanticEncoder().fit(corpora["real"]).encode(corpora["generated"])
-    lengths = np.linalg.norm(vectors, axis=1)
-    assert vectors.shape[1] <= 256
-    np.testing.assert_allclose(np.delete(lengths, [-3, -2]), 1, atol=1e-5)
-    assert (lengths[[-3, -2]] == 0).all()
+    assert vectors.shape[1] <= 257
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert (vectors[[-3, -2], -1] == 1).all()
+    assert (np.delete(vectors[:, -1], [-3, -2]) == 0).all()
 
 
 def test_unseen_forms_of_a_word_lie_near_it() -> None:
@@ -141,7 +143,7 @@ def test_tiny_texts(texts: list[str], tokenizer: str) -> None:
     for corpus in corpora.values():
         vectors = fitted.encode(corpus)
         assert len(vectors) == len(corpus)
-        assert 1 <= vectors.shape[1] <= max(len(texts), 1)
+        assert 2 <= vectors.shape[1] <= len(texts) + 1
         assert np.isfinite(vectors).all()
 
 

@@ -25,6 +25,7 @@ __all__ = ["CrossFittedEncoder", "folds_of"]
 IntArray = npt.NDArray[np.int64]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: its powers number the positions in a sentence
+_STILL = 1e-9  # how much every direction holds on to itself, against those that sentences pull
 _FOLD_BITS = np.uint64(32)  # the high half of a key is mixed best
 
 
@@ -119,8 +120,12 @@ class _CrossFitted:
 
 
 def _turn(vectors: FloatArray, onto: FloatArray, width: int) -> FloatArray:
-    """Return the rotation, shape (d, width), that brings `vectors` nearest to those they are turned `onto`."""
-    left, _, right = np.linalg.svd(_widened(vectors, width).T @ onto)
+    """Return the rotation, shape (d, width), that brings `vectors` nearest to those they are turned `onto`.
+
+    Directions in which no real sentence points stay as they are.
+    """
+    products = _widened(vectors, width).T @ onto
+    left, _, right = np.linalg.svd(products + _STILL * np.abs(products).max(initial=1.0) * np.eye(width))
     turn: FloatArray = (left @ right)[: vectors.shape[1]].astype(np.float32)
     return turn
 

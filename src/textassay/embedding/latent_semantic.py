@@ -130,8 +130,12 @@ class FittedLatentSemantic:
         self._characters = directions.characters.astype(np.float32)
 
     def encode(self, corpus: Corpus) -> Vectors:
-        """Return one vector a sentence, shape (N, d), float32; zero for an empty sentence."""
-        vectors = np.empty((len(corpus), self._ngrams.shape[1]), dtype=np.float32)
+        """Return one vector a sentence, shape (N, d + 1), float32, of length 1.
+
+        The last number is 1 for a sentence of which nothing is known, such as an empty one, and 0 for all others: a
+        vector of zeros would lie nearer to every sentence than they do to one another.
+        """
+        vectors = np.zeros((len(corpus), self._ngrams.shape[1] + 1), dtype=np.float32)
         for start in range(0, len(corpus), _BLOCK):
             block = corpus.take(np.arange(start, min(start + _BLOCK, len(corpus))))
             words, word_rows, ngram_rows = self._weighting.rows(block)
@@ -140,7 +144,8 @@ class FittedLatentSemantic:
             of_words[places >= 0] += self._words[places[places >= 0]]
             sums = times(word_rows, of_words) + times(ngram_rows, self._ngrams)
             lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums, dtype=np.float64))[:, None]
-            vectors[start : start + len(block)] = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+            known = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+            vectors[start : start + len(block)] = np.hstack([known, lengths == 0])
         return vectors
 
 

@@ -251,7 +251,7 @@ CATALOG: Mapping[str, Entry] = {
     ),
     "zipf": Entry(
         Zipf,
-        "exponent of the rank-frequency curve of generated words; higher where few words make up most of the text",
+        "exponent of the rank-frequency curve of generated words; higher where frequencies fall faster",
         low=0,
         high=math.inf,
         symmetric=False,

@@ -8,6 +8,7 @@ any that sees real text only, not GPT-2. The other divergences stand on the same
 "On the Usefulness of Embeddings, Clusters and Strings for Text Generation Evaluation", ICLR 2023.
 """
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -152,10 +153,13 @@ class Mauve:
         found = parallel_map(one, list(zip(*labels, strict=True)))
         values, frontiers, real_replicates, generated_replicates, divergences = zip(*found, strict=True)
         value = float(np.mean(values))
-        terms = [
-            jackknife_terms(value, np.mean(replicates, axis=0), np.bincount(group))
-            for replicates, group in zip((real_replicates, generated_replicates), groups, strict=True)
-        ]
+        terms = _with_clusterings(
+            [
+                jackknife_terms(value, np.mean(replicates, axis=0), np.bincount(group))
+                for replicates, group in zip((real_replicates, generated_replicates), groups, strict=True)
+            ],
+            float(np.var(values, ddof=1)) / len(values),
+        )
         return _Statistics(
             generated,
             state,
@@ -177,7 +181,7 @@ class Mauve:
             value,
             [statistics.real_terms, statistics.generated_terms],
             level=self.level,
-            method=f"t: jackknife over {n_groups[1]}+{n_groups[0]} groups of sentences, clusters and encoder fixed",
+            method=f"t: jackknife over {n_groups[1]}+{n_groups[0]} groups, with the spread of clusterings, encoder fixed",
             low=0.0,
             high=1.0,
         )
@@ -244,6 +248,14 @@ class _Statistics:
     divergences: Mapping[str, float]
     real_terms: FloatArray | None
     generated_terms: FloatArray | None
+
+
+def _with_clusterings(terms: Sequence[FloatArray | None], variance: float) -> list[FloatArray | None]:
+    """Return terms with the same means, whose variance has that of the mean over clusterings added."""
+    known = [side for side in terms if side is not None]
+    sampling = sum(float(np.var(side, ddof=1)) / len(side) for side in known)
+    factor = math.sqrt(1 + variance / sampling) if sampling > 0 else 1.0
+    return [None if side is None else side.mean() + factor * (side - side.mean()) for side in terms]
 
 
 def _key(corpus: Corpus) -> str:
