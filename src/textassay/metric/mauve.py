@@ -86,8 +86,8 @@ def mauve(
     With p and q the shares of real and generated sentences in each cluster and ``r = w p + (1 - w) q``, the frontier
     goes through ``(exp(-5 KL(q | r)), exp(-5 KL(p | r)))`` for 25 weights w, and from (0, 1) to (1, 0). There is a
     cluster for every ten sentences of the smaller side. The interval comes from leaving out each of 50 groups of
-    sentences a side with the clusters as they are: it is the noise at this number of sentences, not the distance from
-    what more sentences would give.
+    sentences a side with the clusters as they are, and from the spread of the clusterings: it is the noise at this
+    number of sentences, not the distance from what more sentences would give.
     """
     return measure(Mauve(encoder=encoder, effort=effort, level=level), generated, real, seed=seed)
 
@@ -181,7 +181,7 @@ class Mauve:
             value,
             [statistics.real_terms, statistics.generated_terms],
             level=self.level,
-            method=f"t: jackknife over {n_groups[1]}+{n_groups[0]} groups, with the spread of clusterings, encoder fixed",
+            method=f"t: jackknife over {n_groups[1]}+{n_groups[0]} groups, and spread of clusterings; encoder fixed",
             low=0.0,
             high=1.0,
         )
