@@ -207,3 +207,13 @@ def test_a_joint_metric_does_not_see_what_is_beyond_its_limit() -> None:
     estimate = cells["one", "counting(order=1)"].estimate
     assert estimate is not None
     assert estimate.value == 4
+
+
+def test_another_level_is_another_estimate(tmp_path: Path) -> None:
+    def run(level: float) -> list[str]:
+        metric = CountingMetric(level=level)
+        measure_cells([metric], TASKS[:1], seed=0, store=EstimateStore(tmp_path), strict=True, version="1")
+        return metric.calls
+
+    everything = ["prepare", "statistics", "estimate"]
+    assert [run(0.95), run(0.9), run(0.95)] == [everything, everything, []]

@@ -57,6 +57,16 @@ def test_features_are_computed_once_for_equal_content(corpora: list[Corpus]) -> 
     assert encoder.n_fits == 2
 
 
+def test_an_encoder_serves_the_corpora_of_one_vocabulary() -> None:
+    """Ids mean other tokens in another vocabulary, where the text may be the same."""
+    encoder, store = Counting(), FeatureStore()
+    first, second = (Corpus.from_texts(["word 0", "b"]) for _ in range(2))
+    assert first.fingerprint == second.fingerprint
+    store.fit(encoder, first)
+    store.fit(encoder, second)
+    assert encoder.n_fits == 2
+
+
 def test_what_was_longest_unused_gives_way(corpora: list[Corpus]) -> None:
     encoder, store = Counting(), FeatureStore(n_bytes=2 * 16)  # each corpus has 16 bytes of features
     for number in (0, 1, 0, 2, 0):  # 2 takes the place of 1
