@@ -90,6 +90,20 @@ def test_best_is_bold_and_direction_an_arrow() -> None:
     assert r"self-bleu $\approx$" in source
 
 
+def test_signs_are_mathematics_and_ranges_dashes() -> None:
+    document = make_comparison(("a", "b")).to_dict()
+    (floor,) = [result for result in document["results"] if (result["generator"], result["metric"]) == ("(real)", "dd")]
+    floor.update(value=-0.015, low=-0.071, high=0.041)
+    (first, *_) = [rank for rank in document["ranks"] if rank["metric"] == "dd"]
+    first.update(low=1, high=2)
+    source = to_latex(Comparison.from_dict(document))
+    _check(source)
+    rows = source.split("tab:textassay-dd}")[1].split("\\end{tabular}")[0].splitlines()
+    assert any("& $-$0.015 & {[$-$0.071, 0.041]} &" in row for row in rows)
+    assert any(row.startswith(f"{first['generator']} & ") and "& 1--2 &" in row for row in rows)
+    assert "$$" not in source
+
+
 def test_undefined_values_are_said_to_be_and_why() -> None:
     source = to_latex(make_comparison(("a", "b_2"), missing=True))
     _check(source)

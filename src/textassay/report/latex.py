@@ -76,11 +76,11 @@ def _headline(digest: Digest, metric: str) -> str:
             _column_name(digest, metric): _value(digest, generator, metric),
             f"{level(digest.comparison.level)} interval": ""
             if estimate is None
-            else interval(estimate.interval, places),
-            "rank": digest.rank_text(generator, metric),
-            "p": "" if p is None else p_value(p),
-            "at least": "" if bound is None else number(bound[0], places),
-            "at floor size": "" if like is None else number(like.value, places),
+            else _plain(interval(estimate.interval, places)),
+            "rank": digest.rank_text(generator, metric).replace("-", "--"),
+            "p": "" if p is None else _plain(p_value(p)),
+            "at least": "" if bound is None else _plain(number(bound[0], places)),
+            "at floor size": "" if like is None else _plain(number(like.value, places)),
         }
         for name, cell in cells.items():
             columns.setdefault(name, {})[generator] = cell
@@ -93,7 +93,7 @@ def _headline(digest: Digest, metric: str) -> str:
     for page, names in enumerate(_pages(digest, widths), start=1):
         header = " & ".join(["generator", *(_header(name, digest, metric) for name in names)])
         rows = [
-            [_row(generator, [_plain(kept[name][generator]) for name in names]) for generator in generators]
+            [_row(generator, [kept[name][generator] for name in names]) for generator in generators]
             for generators in (digest.order, digest.floors)
             if generators
         ]
@@ -283,7 +283,7 @@ def _pages(digest: Digest, widths: Mapping[str, float]) -> list[list[str]]:
 
 
 def _printed_length(cell: str) -> int:
-    return len(re.sub(r"\\textbf|[{}]", "", cell))
+    return len(re.sub(r"\\textbf|[{}$]", "", cell).replace("--", "-"))
 
 
 def _width(digest: Digest, metric: str) -> float:
