@@ -41,6 +41,7 @@ def test_columns_have_a_fingerprint_of_their_own() -> None:
         ({**GOOD, "lstm": np.ones(2)}, InputError, "features of lstm must have shape"),
         ({**GOOD, "lstm": [[1.0, 2.0], [np.nan, 0.0]]}, InputError, "row 2 holds NaN"),
         ({**GOOD, "lstm": [[1.0, -np.inf], [0.0, 0.0]]}, InputError, "row 1 holds -infinity"),
+        ({**GOOD, "lstm": [[1.0, 0.0], [-1e200, 0.0]]}, InputError, r"between -1e\+15 and 1e\+15, row 2 holds more"),
         ({**GOOD, "lstm": [["a", "b"], ["c", "d"]]}, InputError, "must be numbers"),
         ({**GOOD, "lstm": np.ones((2, 3))}, InputError, "must have one width, got .*lstm 3"),
         ({"real": GOOD["real"]}, OptionError, "features of lstm are missing"),

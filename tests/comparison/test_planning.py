@@ -74,6 +74,13 @@ def test_a_pilot_measured_here_and_one_of_a_comparison_agree() -> None:
     assert pilot_of(compare(REAL, {"far": GENERATED["far"]}, metrics=["dd"], explain=False)).correlation is None
 
 
+def test_a_comparison_with_few_generated_sentences_says_nothing_of_judgements_of_real_ones() -> None:
+    few = {name: texts[:60] for name, texts in GENERATED.items()}
+    found = pilot_of(compare(REAL, few, metrics=["dd"], explain=False))
+    assert found.correlation is None
+    assert not any("as in the pilot" in text for text in plan(separable=[0.1], pilot=found).assumptions)
+
+
 def test_a_comparison_without_dd_is_no_pilot() -> None:
     with pytest.raises(InputError, match="no value of dd"):
         pilot_of(compare(REAL, GENERATED, metrics=["length"], explain=False))

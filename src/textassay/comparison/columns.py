@@ -18,6 +18,7 @@ SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (o
 
 REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT}  # what features of real text are given under
 LOG_PROBS, RATINGS = "log_probs", "ratings"
+_LARGEST = 1e15  # in a feature: its fourth power is finite, its square in single precision too
 
 _IMPOSSIBLE = ": the model gives this sentence probability 0; smooth the model, or leave its log-probabilities out"
 
@@ -48,7 +49,7 @@ def attach_columns(
     Raises
     ------
     InputError
-        If an array has the wrong shape or holds NaN or infinity, or a log-probability is above 0.
+        If an array has the wrong shape or holds NaN or infinity, a feature above 1e15, or a log-probability above 0.
     OptionError
         If a name is unknown.
     """
@@ -64,7 +65,9 @@ def attach_columns(
         for row, name in wanted.items():
             if row not in aliases:
                 raise OptionError(f"features of {name} are missing: give --features {name}=FILE.npy too")
-            columns[row][FEATURES] = _checked(features[name], f"features of {name}", len(corpora[row]), n_axes=2)
+            column = _checked(features[name], f"features of {name}", len(corpora[row]), n_axes=2)
+            _check_size(column, f"features of {name}")
+            columns[row][FEATURES] = column
         widths = {name: columns[row][FEATURES].shape[1] for row, name in wanted.items()}
         if len(set(widths.values())) > 1:
             listed = ", ".join(f"{name} {width}" for name, width in widths.items())
@@ -103,6 +106,13 @@ def _checked(values: npt.ArrayLike, what: str, n: int, *, n_axes: int) -> npt.ND
         hint = _IMPOSSIBLE if kind == "-infinity" and what.startswith("log-probs") else ""
         raise InputError(f"{what} must be finite numbers, row {wrong[0] + 1} holds {kind} ({of_all}){hint}")
     return array
+
+
+def _check_size(values: npt.NDArray[np.floating[Any]], what: str) -> None:
+    """Raise where what metrics make of features would leave the range of numbers."""
+    wrong = np.flatnonzero((np.abs(values) > _LARGEST).any(axis=1))
+    if len(wrong):
+        raise InputError(f"{what} must be between -{_LARGEST:g} and {_LARGEST:g}, row {wrong[0] + 1} holds more")
 
 
 def _check_log_probs(values: npt.NDArray[np.floating[Any]], what: str) -> None:

@@ -43,6 +43,7 @@ __all__ = [
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, 0.02), (0.1, 0.05, 0.02)
 _TESTED_OF_ONE_SPLIT = 10  # one split tests a tenth
+_LEAST_SHARED = 0.1  # of the variance of a difference, what real sentences can make up: with less, rounding decides
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Pilot:
         At least one.
     correlation
         The smallest, over pairs of generators, correlation between the judgements of the same real sentences; None
-        where there is one generator.
+        where there is one generator, or where too few real sentences have a part in a finished comparison's intervals.
     """
 
     generators: tuple[PilotGenerator, ...]
@@ -279,11 +280,15 @@ def pilot_of(comparison: Comparison) -> Pilot:
         for pair in comparison.pairs
         if pair.metric == "dd" and pair.high is not None and pair.low is not None
     ]
-    return Pilot(tuple(found.values()), min(correlations, default=None))
+    telling = [correlation for correlation in correlations if correlation is not None]
+    return Pilot(tuple(found.values()), min(telling, default=None))
 
 
-def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison: Comparison) -> float:
-    """Return the correlation of real judgements that explains the width of the interval of a difference."""
+def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison: Comparison) -> float | None:
+    """Return the correlation of real judgements that explains the width of the interval of a difference.
+
+    None where real sentences have so small a part in the width that it says nothing about them.
+    """
     estimates = [comparison.result(found.generator, "dd").estimate for found in (a, b)]
     errors = [0.0 if estimate is None else float(estimate.details["se_sampling"]) for estimate in estimates]
     of_real = []
@@ -294,8 +299,8 @@ def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison
         ]
         of_real.append(error**2 * sides[0] / sum(sides) if sum(sides) > 0 else 0.0)
     shared = math.sqrt(of_real[0] * of_real[1])
-    if shared == 0:
-        return 0.0
+    if shared <= _LEAST_SHARED * (errors[0] ** 2 + errors[1] ** 2):
+        return None
     variance = (margin / float(stats.norm.ppf((1 + comparison.level) / 2))) ** 2
     return float(np.clip((errors[0] ** 2 + errors[1] ** 2 - variance) / (2 * shared), -1, 1))
 
