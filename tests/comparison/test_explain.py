@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison.explain import explain
+from textassay.comparison.explain import explain, explain_generators
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.run import compare
+from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
@@ -171,28 +172,41 @@ def test_too_little_text_and_wrong_settings_are_refused(pair: tuple[Corpus, Corp
 
 
 def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    generated = {"far": FAR, "shuffled": shuffled(REAL, 0), "few": FAR[:20]}
-    first = compare(REAL, generated, metrics=["length"], seed=2, out=tmp_path)
+    generated = {"far": FAR, "shuffled": shuffled(REAL, 0)}
+    first = compare(REAL, generated, metrics=["dd"], seed=2, out=tmp_path)
     assert [found.generator for found in first.explanations] == ["far", "shuffled"]
-    assert [text for text in first.warnings if "no explanation" in text] == [
-        "few: no explanation of what gives it away: dd needs at least 50 sentences a side, the generated corpus has 20"
-    ]
     estimate = compare(REAL, {"far": FAR}, metrics=["dd"], seed=2, explain=False).result("far", "dd").estimate
     assert estimate is not None
     assert first.explanations[0].value == estimate.value
     monkeypatch.setattr("textassay.comparison.explain.judge", lambda *_, **__: pytest.fail("computed again"))
     generated["renamed"] = generated.pop("far")
-    del generated["few"]
-    again = compare(REAL, generated, metrics=["length"], seed=2, out=tmp_path)
+    again = compare(REAL, generated, metrics=["dd"], seed=2, out=tmp_path)
     assert {found.generator: found.value for found in again.explanations} == {
         "renamed": first.explanations[0].value,
         "shuffled": first.explanations[1].value,
     }
-    assert compare(REAL, generated, metrics=["length"], seed=3, explain=False).explanations == ()
+    for settings in ({"metrics": ["dd"], "explain": False}, {"metrics": ["length"]}):
+        assert compare(REAL, generated, seed=3, **settings).explanations == ()
+
+
+def test_too_little_text_has_no_explanation_but_a_reason() -> None:
+    corpora = corpora_from_texts({"real": REAL, "few": FAR[:20]})
+    found, reasons = explain_generators(
+        corpora["real"], {"few": corpora["few"]}, folds=5, level=0.95, seed=0, store=EstimateStore(None), version="1"
+    )
+    assert found == ()
+    assert reasons == (
+        "few: no explanation of what gives it away: dd needs at least 50 sentences a side, the generated corpus has 20",
+    )
+
+
+def test_quick_work_halves_the_sample_once() -> None:
+    found = compare(REAL, {"far": FAR}, metrics=["dd"], effort="quick").explanations[0]
+    assert [point.n_real for point in found.curve] == [len(REAL) // 2, len(REAL)]
 
 
 def test_a_broken_document_counts_as_absent(tmp_path: Path) -> None:
-    first = compare(REAL, {"far": FAR}, metrics=["length"], out=tmp_path)
+    first = compare(REAL, {"far": FAR}, metrics=["dd"], out=tmp_path)
     for path in (tmp_path / "estimates").glob("*.json"):
         path.write_text('{"generator": 1}', encoding="ascii")
-    assert compare(REAL, {"far": FAR}, metrics=["length"], out=tmp_path).explanations == first.explanations
+    assert compare(REAL, {"far": FAR}, metrics=["dd"], out=tmp_path).explanations == first.explanations

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
 from textassay.comparison.giveaways import find_giveaways
-from textassay.comparison.learning_curve import Judgement, judge, learning_curve
+from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
 from textassay.comparison.measure import Progress, cell_key
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
@@ -43,6 +43,7 @@ def explain(
     folds: int = 5,
     level: float = 0.95,
     seed: int = 0,
+    halvings: int = HALVINGS,
     full: Judgement | None = None,
 ) -> Explanation:
     """Return what gives the generator of `generated` away.
@@ -61,6 +62,8 @@ def explain(
         Of intervals; 1 - `level` is the rate of false discoveries among n-grams.
     seed
         Decides partitions and the subsets of the learning curve; `value` is that of ``dd`` with the same settings.
+    halvings
+        How often the learning curve halves the sample, at least 1.
     full
         What `judge` returned for the same arguments, where that is known.
 
@@ -72,11 +75,12 @@ def explain(
         If a setting is out of range or the vocabularies differ.
     """
     check_range("top", top, 0)
+    check_range("halvings", halvings, 1)
     check_level(level)
     if full is None:
         full = judge(real, generated, folds=folds, level=level, seed=seed)
     found = find_giveaways(real, generated, level=level, top=top)
-    curve = learning_curve(real, generated, folds=folds, level=level, seed=seed, full=full)
+    curve = learning_curve(real, generated, folds=folds, level=level, seed=seed, halvings=halvings, full=full)
     rise = curve.rise
     real_scores, generated_scores = full.fit.real_scores, full.fit.generated_scores
     mistaken = np.where(full.fit.correct()[0] == 0, real_scores, np.nan)
@@ -109,6 +113,7 @@ def explain_generators(
     folds: int,
     level: float,
     seed: int,
+    halvings: int = HALVINGS,
     store: EstimateStore,
     version: str,
     progress: Progress | None = None,
@@ -117,7 +122,7 @@ def explain_generators(
 
     Parameters
     ----------
-    real, generated, top, folds, level, seed
+    real, generated, top, folds, level, seed, halvings
         As in `explain`, the corpora by the names of their generators.
     store
         Where explanations are looked up and kept, by content; what they find of ``dd`` is kept there, too.
@@ -130,12 +135,13 @@ def explain_generators(
     for number, (name, corpus) in enumerate(generated.items()):
         if progress is not None:
             progress(f"explanation of {name}", number, len(generated))
-        key = estimate_key("explanation", top, folds, level, seed, version, corpus.fingerprint, real.fingerprint)
+        settings = (top, folds, level, seed, halvings, version)
+        key = estimate_key("explanation", *settings, corpus.fingerprint, real.fingerprint)
         kept = _kept(store, key)
         if kept is None:
             try:
                 full = _judge(real, corpus, folds, level, seed, store, version)
-                kept = explain(real, corpus, top=top, folds=folds, level=level, seed=seed, full=full)
+                kept = explain(real, corpus, top=top, folds=folds, level=level, seed=seed, halvings=halvings, full=full)
             except (EmptyCorpusError, TooFewSentencesError) as error:
                 reasons.append(f"{name}: no explanation of what gives it away: {error}")
                 continue

@@ -80,9 +80,10 @@ def learning_curve(
     folds: int = 5,
     level: float = 0.95,
     seed: int = 0,
+    halvings: int = HALVINGS,
     full: Judgement | None = None,
 ) -> LearningCurve:
-    """Return dd at a sixteenth, an eighth, a quarter, a half and all of the sentences of both sides.
+    """Return dd with all of the sentences of both sides, a half, a quarter, and so on, the fewest first.
 
     Parameters
     ----------
@@ -95,6 +96,8 @@ def learning_curve(
         Of the intervals.
     seed
         Decides partitions and subsets.
+    halvings
+        How often the sample is halved, at least 1.
     full
         What `judge` returned for the same arguments, where it is known.
 
@@ -107,7 +110,7 @@ def learning_curve(
     order = _ranks(real, generated, seed)
     points = [_point(judged, len(real), len(generated))]
     rise = None
-    for halving in range(1, HALVINGS + 1):
+    for halving in range(1, halvings + 1):
         chosen = [rank < 0.5**halving for rank in order]
         parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), chosen, strict=True)]
         try:

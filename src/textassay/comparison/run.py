@@ -18,6 +18,7 @@ import numpy.typing as npt
 from textassay.comparison.columns import SideColumns, attach_columns
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, RealText, Result
 from textassay.comparison.explain import explain_generators
+from textassay.comparison.learning_curve import HALVINGS
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.store import EstimateStore
@@ -41,6 +42,7 @@ from textassay.seeding import stream
 __all__ = ["compare", "make_corpora", "metric_settings"]
 
 TRAIN = "(train)"
+FOLDS = 5
 _MATCHED = " at the floor's size"
 
 
@@ -62,7 +64,7 @@ def compare(
     effort: Effort = "default",
     paper: bool = False,
     explain: bool = True,
-    folds: int = 5,
+    folds: int = FOLDS,
     level: float = 0.95,
     seed: int = 0,
     workers: int | None = None,
@@ -94,12 +96,13 @@ def compare(
         Of the embedding metrics: a name, the folder of a sentence-transformers model, or an `Encoder`; by default
         ``given`` where there are `features`, else ``lsa``.
     effort
-        ``quick``, ``default`` or ``max``: how long metrics may work for precision.
+        ``quick``, ``default`` or ``max``: how long to work for precision. ``quick`` averages fewer clusterings in mauve
+        and draws the learning curve from half and all of the text only; ``max`` averages more clusterings.
     paper
         Whether dd follows the paper to the letter: its network, one split, threshold one half.
     explain
-        Whether to say what gives each generator away, see `textassay.comparison.explain`; for too little text a warning
-        says why not.
+        Whether to say what gives each generator away, where dd is among the metrics; see
+        `textassay.comparison.explain`. For too little text a warning says why not.
     folds
         Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
@@ -165,10 +168,11 @@ def compare(
         store = EstimateStore(None if kept is None else kept / "estimates")
         explanations, unexplained = explain_generators(
             real_corpus,
-            rows if explain else {},
+            rows if explain and any(metric.name.split("(")[0] == "dd" for metric in chosen) else {},
             folds=folds,
             level=level,
             seed=seed,
+            halvings=1 if effort == "quick" else HALVINGS,
             store=store,
             version=version,
             progress=progress,
@@ -216,8 +220,10 @@ def metric_settings(
     Raises
     ------
     OptionError
-        If `effort` or the name of the encoder is unknown.
+        If `effort` or the name of the encoder is unknown, or `folds` is set beside `paper`.
     """
+    if paper and folds != FOLDS:
+        raise OptionError(f"paper has one split: leave folds out, got {folds}")
     if effort not in get_args(Effort):
         raise unknown_name("effort", str(effort), get_args(Effort))
     if encoder is not None:

@@ -3,10 +3,11 @@
 An encoder that was fitted to real text places those very sentences differently from new ones: two samples of one
 distribution, one of them fitted to, look different (with 5,000 news sentences a side and 256 dimensions, density is 2.9
 where 1 is expected, and recall 0.62). So sentences are dealt into folds by their content, an encoder is fitted for each
-fold on the real sentences of the others, and encodes the sentences of that fold, real and generated alike. Their spaces
-are then turned onto one another (orthogonal Procrustes), which leaves distances inside a fold as they were.
+fold on the real sentences of the others, and encodes the sentences of that fold, real and generated alike.
 
-Source of the rotation: Schönemann, "A generalized solution of the orthogonal Procrustes problem", Psychometrika 1966.
+Each fold has directions of its own: sentences of different folds are all equally far from one another. (Turned onto one
+another, the spaces would let real sentences know each other across folds: each learnt from the other's words.) What is
+compared is compared within folds, where real and generated sentences of one distribution are exchangeable.
 """
 
 import hashlib
@@ -18,14 +19,12 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.execution import one_blas_thread
 
 __all__ = ["CrossFittedEncoder", "folds_of"]
 
 IntArray = npt.NDArray[np.int64]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: its powers number the positions in a sentence
-_STILL = 1e-9  # how much every direction holds on to itself, against those that sentences pull
 _FOLD_BITS = np.uint64(32)  # the high half of a key is mixed best
 
 
@@ -79,21 +78,16 @@ class CrossFittedEncoder:
         folds = folds_of(real, self._n_folds)
         parts = [np.flatnonzero(folds != fold) for fold in range(self._n_folds)]
         encoders = [self._encoder.fit(real.take(part) if len(part) else real) for part in parts]
-        vectors = [np.asarray(encoder.encode(real), dtype=np.float64) for encoder in encoders]
-        width = max(found.shape[1] for found in vectors)
-        with one_blas_thread():
-            turns = [_turn(found, _widened(vectors[0], width), width) for found in vectors]
-        return _CrossFitted(self.name, encoders, turns)
+        return _CrossFitted(self.name, encoders)
 
 
 class _CrossFitted:
-    """One encoder a fold and the rotation of its space onto that of the first."""
+    """One encoder a fold."""
 
     reads_columns = False
 
-    def __init__(self, name: str, encoders: Sequence[FittedEncoder], turns: Sequence[FloatArray]) -> None:
+    def __init__(self, name: str, encoders: Sequence[FittedEncoder]) -> None:
         self._encoders = encoders
-        self._turns = turns
         self.costly = any(encoder.costly for encoder in encoders)
         keys = " ".join(["cross-fitted", *(encoder.key for encoder in encoders)])
         self.key = hashlib.blake2b(keys.encode(), digest_size=16).hexdigest()
@@ -103,32 +97,18 @@ class _CrossFitted:
         }
         self.settings: Mapping[str, str] = {
             **shared,
-            "encoder": f"{name}({turns[0].shape[1]}):{self.key[:8]}",
+            "encoder": f"{name}:{self.key[:8]}",
+            "fold-encoder": encoders[0].settings["encoder"].split(":")[0],  # without the hash of what it learnt
             "encoder-folds": str(len(encoders)),
         }
 
     def encode(self, corpus: Corpus) -> FloatArray:
-        """Return one vector a sentence, shape (N, d), by the encoder of its fold."""
+        """Return one vector a sentence, shape (N, d): numbers by the encoder of its fold, zeros for the other folds."""
         folds = folds_of(corpus, len(self._encoders))
-        vectors = np.empty((len(corpus), self._turns[0].shape[1]), dtype=np.float32)
-        with one_blas_thread():
-            for fold, (encoder, turn) in enumerate(zip(self._encoders, self._turns, strict=True)):
-                rows = np.flatnonzero(folds == fold)
-                if len(rows):
-                    vectors[rows] = encoder.encode(corpus.take(rows)) @ turn
+        rows = [np.flatnonzero(folds == fold) for fold in range(len(self._encoders))]
+        parts = [encoder.encode(corpus.take(chosen)) for encoder, chosen in zip(self._encoders, rows, strict=True)]
+        ends = np.cumsum([part.shape[1] for part in parts])
+        vectors = np.zeros((len(corpus), int(ends[-1])), dtype=np.float32)
+        for part, chosen, end in zip(parts, rows, ends.tolist(), strict=True):
+            vectors[chosen, end - part.shape[1] : end] = part
         return vectors
-
-
-def _turn(vectors: FloatArray, onto: FloatArray, width: int) -> FloatArray:
-    """Return the rotation, shape (d, width), that brings `vectors` nearest to those they are turned `onto`.
-
-    Directions in which no real sentence points stay as they are.
-    """
-    products = _widened(vectors, width).T @ onto
-    left, _, right = np.linalg.svd(products + _STILL * np.abs(products).max(initial=1.0) * np.eye(width))
-    turn: FloatArray = (left @ right)[: vectors.shape[1]].astype(np.float32)
-    return turn
-
-
-def _widened(vectors: FloatArray, width: int) -> FloatArray:
-    return np.pad(vectors, ((0, 0), (0, width - vectors.shape[1])))

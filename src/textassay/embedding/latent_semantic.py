@@ -1,4 +1,4 @@
-"""Latent semantic analysis: what words and pairs of words sentences share, in 256 numbers.
+"""Latent semantic analysis: what words and pairs of words sentences share, in a few numbers.
 
 Sentences it learnt from lie elsewhere than new ones of the same distribution: the default encoder, ``lsa``, is this one
 cross-fitted (`textassay.embedding.cross_fitted`).
@@ -55,7 +55,7 @@ class LatentSemanticEncoder:
     def __init__(
         self,
         *,
-        dimensions: int = 256,
+        dimensions: int = 128,
         max_order: int = 2,
         character_orders: tuple[int, int] = (2, 4),
         character_weight: float = 0.6,

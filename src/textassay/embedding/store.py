@@ -184,7 +184,10 @@ def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
     raise OptionError(f"encoder must be {names}, a model's name or folder, or an Encoder, got {encoder!r}")
 
 
-_NAMED: dict[str, Encoder] = {"given": GivenEncoder(), "lsa": CrossFittedEncoder(LatentSemanticEncoder(), name="lsa")}
+_NAMED: dict[str, Encoder] = {
+    "given": GivenEncoder(),
+    "lsa": CrossFittedEncoder(LatentSemanticEncoder(), name="lsa"),
+}
 
 
 def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:

@@ -52,8 +52,7 @@ def fed(
     Estimate
         Squared distance, at least 0, lower is closer; its scale is that of the encoder. Two samples of one distribution
         have a distance above 0 that falls with their number: compare at equal sizes. Details: `bias`, what two samples
-        of `real` of these sizes score, judged by its halves (fresh real text scores somewhat more where the encoder was
-        fitted to `real`, as the floor of a comparison shows); `extrapolated`, the value in the limit of many sentences,
+        of `real` of these sizes score, judged by its halves; `extrapolated`, the value in the limit of many sentences,
         twice the value less that of halves, which may be slightly negative (both None where they would rest on no more
         sentences than the vectors have dimensions, since the excess then does not fall as 1 / n); `means` and
         `covariances`, the parts of the value.

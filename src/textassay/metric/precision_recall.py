@@ -99,8 +99,7 @@ def density(
 
     Parameters, exceptions and notes as for `precision`. At least 0; above 1 where generated sentences crowd among the
     most usual real ones: closer to that of real text is better. Details: `expected`, the 1 that two samples of one
-    distribution score on average in vectors of an encoder that was not fitted to either. One fitted to the real text
-    spreads it out, and unseen text then lies in more balls: 2.8 for 5,000 news sentences against as many others.
+    distribution score on average in vectors of an encoder that learnt from neither, or is cross-fitted as ``lsa`` is.
     """
     return measure(Density(k=k, encoder=encoder, level=level), generated, real, seed=seed)
 
@@ -111,8 +110,8 @@ def coverage(
     """Return the share of real sentences whose ball holds a generated one.
 
     Parameters and exceptions as for `precision`. Fraction in [0, 1], closer to that of real text is better. Details:
-    `expected`, what two samples of one distribution score on average at these sizes, in vectors of an encoder that was
-    not fitted to either: one fitted to the real text spreads it out, and unseen text then covers more.
+    `expected`, what two samples of one distribution score on average at these sizes, in vectors of an encoder that
+    learnt from neither, or is cross-fitted as ``lsa`` is.
 
     Notes
     -----

@@ -53,7 +53,7 @@ def zipf(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 0)
     Estimate
         Exponent, at least 0; about 1 for natural text, higher where frequencies fall faster with rank. NaN, with a
         warning, where fewer than two words occur ten times. Text is no exact power law, so it moves with the number of
-        ranks that are used, and with it with the number of sentences: compare corpora of equal size. Details: `n_ranks`,
+        ranks that are used, and so with the number of sentences: compare corpora of equal size. Details: `n_ranks`,
         the same of real text, `real_exponent` and `n_real_ranks`, and `distance`, the absolute difference (none where
         real text has no exponent).
 
