@@ -210,3 +210,34 @@ def test_a_broken_document_counts_as_absent(tmp_path: Path) -> None:
     for path in (tmp_path / "estimates").glob("*.json"):
         path.write_text('{"generator": 1}', encoding="ascii")
     assert compare(REAL, {"far": FAR}, metrics=["dd"], out=tmp_path).explanations == first.explanations
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+def test_one_length_has_the_interval_of_dd(folds: int) -> None:
+    words = np.random.default_rng(0).integers(0, 30, size=(800, 6)).astype(str)
+    texts = [" ".join(row) for row in words]
+    corpora = corpora_from_texts({"real": texts[:400], "generated": texts[400:]})
+    (only,) = explain(corpora["real"], corpora["generated"], folds=folds, halvings=1).lengths
+    interval = dd(corpora["generated"], corpora["real"], folds=folds).interval
+    assert interval is not None
+    assert (only.low, only.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
+
+
+def test_explanations_of_other_settings_are_kept_apart(tmp_path: Path) -> None:
+    corpora = corpora_from_texts({"real": REAL, "far": FAR})
+    store = EstimateStore(tmp_path)
+
+    def high(level: float, halvings: int) -> tuple[float | None, int]:
+        (found,), _ = explain_generators(
+            corpora["real"],
+            {"far": corpora["far"]},
+            folds=5,
+            level=level,
+            seed=0,
+            halvings=halvings,
+            store=store,
+            version="1",
+        )
+        return found.curve[-1].high, len(found.curve)
+
+    assert len({high(0.95, 1), high(0.8, 1), high(0.95, 2)}) == 3

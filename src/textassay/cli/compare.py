@@ -16,7 +16,7 @@ from textassay.cli.texts import read_sources
 from textassay.comparison.columns import SideColumns
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
 from textassay.comparison.run import compare, metric_settings
-from textassay.corpus.columns import read_features, read_side_columns
+from textassay.corpus.number_files import read_features, read_side_columns
 from textassay.corpus.reader import TextFile
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError, unknown_name

@@ -95,19 +95,22 @@ class _Recent(Generic[Value]):
         """Return the value of `key`, from `make` where there is none; threads wait for one that makes it already."""
         with self._lock:
             making = self._making.setdefault(key, Lock())
-        with making:
+        try:
+            with making:
+                with self._lock:
+                    if key in self._values:
+                        self._values.move_to_end(key)
+                        return self._values[key]
+                value = make()
+                with self._lock:
+                    if self._size(value) <= self._capacity:
+                        self._values[key] = value
+                    while sum(map(self._size, self._values.values())) > self._capacity:
+                        self._values.popitem(last=False)
+            return value
+        finally:
             with self._lock:
-                if key in self._values:
-                    self._values.move_to_end(key)
-                    return self._values[key]
-            value = make()
-            with self._lock:
-                if self._size(value) <= self._capacity:
-                    self._values[key] = value
-                while sum(map(self._size, self._values.values())) > self._capacity:
-                    self._values.popitem(last=False)
                 self._making.pop(key, None)
-        return value
 
 
 def _read_only(vectors: FloatArray) -> FloatArray:

@@ -133,7 +133,7 @@ def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, *
     """Return the signature of one estimate: the metric's own `settings` in the order given, then what all share."""
     return Signature(
         {
-            "metric": metric,
+            "metric": metric.replace("|", "/"),
             **{key: str(value).replace("|", "/") for key, value in settings.items()},
             "tok": real.tokenizer.replace("|", "/"),
             "n": f"{len(generated)}+{len(real)}",
