@@ -87,7 +87,8 @@ def recall(
     """Return the share of real sentences that lie among generated ones: `precision` with the sides swapped.
 
     Parameters, exceptions and notes as for `precision`. Fraction in [0, 1], closer to that of real text is better:
-    generated sentences that lie far from one another have wide balls, and raise it above real text's.
+    generated sentences that lie far from one another have wide balls, and raise it above real text's; a few that are far
+    from everything (empty ones, with the default encoder) hold nearly all in their balls.
     """
     return measure(Recall(k=k, encoder=encoder, level=level), generated, real, seed=seed)
 
