@@ -49,8 +49,9 @@ def directly(generated: Array, real: Array, k: int, *, left: npt.NDArray[np.bool
     centres = real if left is None else real[left]
     real_radii = np.sort(distances(centres, centres), axis=1)[:, k]
     generated_radii = np.sort(distances(generated, generated), axis=1)[:, k]
-    inside = distances(generated, centres) <= real_radii
-    reached = distances(real, generated) <= generated_radii
+    to_real, to_generated = distances(generated, centres), distances(real, generated)
+    inside = (to_real < real_radii) | (to_real == 0)
+    reached = (to_generated < generated_radii) | (to_generated == 0)
     return [
         float(inside.any(axis=1).mean()),
         float(reached.any(axis=1).mean()),
@@ -95,14 +96,29 @@ def test_a_hand_worked_line() -> None:
     assert values(generated, real, k=1) == pytest.approx([1 / 3, 1, 2 / 3, 2 / 3])
 
 
-def test_copies_lie_at_distance_zero_and_neighbours_on_the_rim_inside() -> None:
-    """A copy of the real text lies in its own ball and in those of which it is a neighbour: k + 1 of them on average.
+def test_copies_lie_at_distance_zero_and_neighbours_on_the_rim_outside() -> None:
+    """A copy of the real text lies in its own ball and in those inside whose rim it is: k of them on average.
 
     Far from the origin and at many scales, so that distances suffer from rounding.
     """
     for scale, offset, dimensions in ((1.0, 0.0, 1000), (1e-3, 5.0, 40), (1e3, 1e4, 40)):
         real = made(400, 3, dimensions=dimensions) * scale + offset
-        assert values(real.copy(), real) == pytest.approx([1, 1, 6 / 5, 1])
+        assert values(real.copy(), real) == pytest.approx([1, 1, 1, 1])
+
+
+def test_a_sentence_equally_far_from_all_others_holds_none_of_them() -> None:
+    """Vectors of length 1 in three dimensions, and one or two along a fourth: at distance sqrt(2) from all."""
+    real, generated = (np.pad(made(200, seed, dimensions=3), ((0, 0), (0, 1))) for seed in (1, 2))
+    real, generated = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (real, generated))
+    real, generated = real[real[:, 0] > 0], generated[generated[:, 1] > 0]
+    apart = np.eye(4)[[3, 3]]
+    plain = values(generated, real)
+    assert values(np.concatenate([generated, apart]), real)[1] == plain[1] < 1
+    n = len(real) + len(apart)
+    with_real = values(generated, np.concatenate([real, apart]))
+    assert with_real[0] == plain[0]
+    assert with_real[2] == pytest.approx(plain[2])
+    assert with_real[3] == pytest.approx(plain[3] * len(real) / n)
 
 
 def test_repeated_sentences() -> None:

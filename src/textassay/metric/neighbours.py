@@ -1,8 +1,9 @@
 """Balls around sentence vectors that reach to the k-th nearest neighbour, and who lies in them; exact, in blocks.
 
 Distances are matrix products in float32 of vectors less a common mean; memory holds one block of them a thread. Two
-squared distances that agree to the rounding of such a product count as equal, so that copies are at distance 0 and a
-neighbour lies in the ball that ends at it.
+squared distances that agree to the rounding of such a product count as equal, so that copies are at distance 0. What
+lies on the rim of a ball lies outside, as in the authors' code, but for copies of its centre, which are always inside:
+else a sentence that is equally far from all others would hold all of them in its ball.
 """
 
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class Members:
         Balls that hold each query; in column 1 + g, those there are without group g of the centres; shape (Q, 1 + G).
     nearest
         Squared distance of each query to the nearest centre, and to the nearest of another group than that centre's
-        (infinite where there is none), less what rounding may have added, shape (Q, 2).
+        (infinite where there is none), with what rounding may have taken off; 0 for copies; shape (Q, 2).
     nearest_group
         Group of the nearest centre, shape (Q,).
     """
@@ -205,7 +206,11 @@ def _count(
     for query in range(products.shape[0]):
         for centre in range(products.shape[1]):
             squares = query_squares[query] + centre_squares[centre]
-            distance = squares - 2 * products[query, centre] - _ROUNDING * squares
+            distance = squares - 2 * products[query, centre]
+            if distance > _ROUNDING * squares:
+                distance += _ROUNDING * squares
+            else:
+                distance = np.float32(0)
             if distance <= widest[centre]:
                 for column in range(radii.shape[1]):
                     n_balls[query, column] += distance <= radii[centre, column]

@@ -73,7 +73,7 @@ def precision(
 
     Notes
     -----
-    A copy lies at distance 0 and in the balls of all sentences that its original is a neighbour of. In the interval,
+    A ball holds what lies nearer than its rim, and copies of its centre. In the interval,
     generated sentences are independent given the balls; each of 50 groups of real sentences is left out, and balls grow
     to what is then the k-th neighbour. The encoder is fixed. The jackknife takes a ball that holds a sentence alone for
     one that a new sample would lose: on samples of Gaussians, the standard error was 1.0 to 1.9 times the true one.
@@ -87,8 +87,7 @@ def recall(
     """Return the share of real sentences that lie among generated ones: `precision` with the sides swapped.
 
     Parameters, exceptions and notes as for `precision`. Fraction in [0, 1], closer to that of real text is better:
-    generated sentences that lie far from one another have wide balls, and raise it above real text's; a few that are far
-    from everything (empty ones, with the default encoder) hold nearly all in their balls.
+    generated sentences that lie far from one another have wide balls, and raise it above real text's.
     """
     return measure(Recall(k=k, encoder=encoder, level=level), generated, real, seed=seed)
 
