@@ -7,7 +7,7 @@ import pytest
 
 from made_up_comparisons import make_comparison, make_findings
 from textassay.comparison.comparison import Comparison, Rank
-from textassay.estimate import Estimate, Interval
+from textassay.estimate import Better, Estimate, Interval
 from textassay.report.answer import answer, command_line, scope
 from textassay.report.digest import Digest, printable, shorten
 from textassay.report.kinds import family_of, variant_of
@@ -167,6 +167,32 @@ def test_the_command_repeats_how_text_was_prepared() -> None:
         result["signature"] = result["signature"].replace("tok:whitespace", "tok:13a+lower+normalize+max-tokens=20")
     command = command_line(Digest(Comparison.from_dict(document)))
     assert "--tokenizer 13a --lowercase --normalize --max-tokens 20 --level" in command
+
+
+def test_the_command_names_all_that_was_given() -> None:
+    metrics: dict[str, Better] = {
+        "dd": "lower",
+        "fed(encoder=tiny:ce11)": "lower",
+        "precision(k=3,encoder=tiny:ce11)": "closer",
+        "huse": "higher",
+        "mmd": "lower",
+    }
+    document = make_comparison(("a", "b"), metrics=metrics, heldout=True).to_dict()
+    for result in document["results"]:
+        result["signature"] += "|train:28b8" if result["metric"] == "dd" else ""
+        if result["metric"] == "mmd" or (result["metric"], result["generator"]) == ("huse", "b"):
+            result.update(signature=None, matched=None, value=None, error="too many sentences")
+    command = command_line(Digest(Comparison.from_dict(document)))
+    assert (
+        "--real real.txt --real-heldout FILE --train FILE a=FILE b=FILE --log-probs a=FILE --ratings a=FILE" in command
+    )
+    assert "--metrics 'dd,fed,precision(k=3),huse' --encoder MODEL --tokenizer" in command
+
+
+def test_the_command_asks_for_features_that_were_given() -> None:
+    comparison = make_comparison(("a",), metrics={"dd": "lower", "fed(encoder=given)": "lower"})
+    command = command_line(Digest(comparison))
+    assert "a=FILE --features real=FILE --features a=FILE --metrics 'dd,fed(encoder=given)' --tokenizer" in command
 
 
 def test_held_out_real_text_is_part_of_the_answer() -> None:

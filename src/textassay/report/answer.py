@@ -1,5 +1,6 @@
 """The answer of a comparison in a few plain sentences, and the sentences that say what was compared."""
 
+import re
 import shlex
 
 from textassay.comparison.comparison import FLOOR, HELDOUT
@@ -15,6 +16,8 @@ _DIRECTIONS = {
     "closer": "closer to what real text scores is better",
     "neither": "neither high nor low is better",
 }
+_MODEL = re.compile(r",?encoder=(?!given\b)[^,)]*")  # in a metric's name: the content of the model, not where it is
+_COLUMNS = {"log-probs": ("huse", "lm-score(model=self)"), "ratings": ("huse",)}  # option: metrics that read it
 _MOST_NAMED = 4
 _MOST_FIRST = 8
 _MOST_DISAGREEMENTS = 2
@@ -65,17 +68,41 @@ def answer(digest: Digest) -> tuple[str, ...]:
 
 
 def command_line(digest: Digest) -> str:
-    """Return the command that repeats the comparison; the files of the generators are left for the reader to name."""
+    """Return the command that repeats the comparison; the reader puts files for FILE and the encoder's model for MODEL.
+
+    Metrics that have no value at all are left out: named, they would be computed after all, or be an error.
+    """
     comparison = digest.comparison
     signed = digest.setting("tok") or ""
     tokenizer, *steps = signed.split("+")
+    known = {result.metric for result in comparison.results if result.estimate is not None}
+    metrics = [metric for metric in comparison.metrics if metric in known or not known]
+    encoders = {_encoder(metric) for metric in metrics} - {None, "given"}
+    one_model = len(encoders) == 1 and not (digest.setting("encoder") or "").startswith("lsa(")
+    if one_model:
+        metrics = [_MODEL.sub("", metric).replace("()", "") for metric in metrics]
     parts = ["textassay compare", f"--real {shlex.quote(comparison.real.name)}"]
+    parts += ["--real-heldout FILE"] * (HELDOUT in digest.floors)
+    parts += ["--train FILE"] * (digest.setting("train") is not None)
     parts += [shlex.quote(f"{generator}=FILE") for generator in digest.generators]
-    parts.append(f"--metrics {shlex.quote(','.join(comparison.metrics))}")
+    if any(_encoder(metric) == "given" for metric in metrics):
+        rows = ["real", *["real-heldout"] * (HELDOUT in digest.floors), *digest.generators]
+        parts += [f"--features {shlex.quote(f'{name}=FILE')}" for name in rows]
+    for option, users in _COLUMNS.items():
+        judged = [name for name in digest.generators if any(digest.estimate(name, user) is not None for user in users)]
+        parts += [f"--{option} {shlex.quote(f'{name}=FILE')}" for name in judged]
+    parts.append(f"--metrics {shlex.quote(','.join(metrics))}")
+    parts += ["--encoder MODEL"] * one_model
     if tokenizer:
         parts.append(f"--tokenizer {shlex.quote(tokenizer)}")
     parts += ["--lowercase" if step == "lower" else f"--{step.replace('=', ' ')}" for step in steps]
     return " ".join([*parts, f"--level {comparison.level:g}", f"--seed {comparison.seed}"])
+
+
+def _encoder(metric: str) -> str | None:
+    """Return the encoder in a metric's name; none where it is the usual one, or has none."""
+    found = re.search(r"[(,]encoder=([^,)]*)", metric)
+    return found[1] if found else None
 
 
 def _closest(digest: Digest, metric: str) -> str:
