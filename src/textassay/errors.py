@@ -70,4 +70,4 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:
     names = sorted(allowed)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return OptionError(f"unknown {kind} '{name}': {hint}Valid: {', '.join(names)}")
+    return OptionError(f"unknown {kind} '{name}': {hint}Valid: {', '.join(names) or 'none'}")

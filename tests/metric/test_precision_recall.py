@@ -268,3 +268,11 @@ def test_sentences_of_one_document_stay_together() -> None:
         for terms in (evidence.real_terms, evidence.generated_terms):
             assert terms is not None
             assert len(terms) == 3
+
+
+def test_the_side_with_too_few_sentences_is_named() -> None:
+    corpora = corpora_from_texts({"few": ["a b"] * 5, "many": ["a b"] * 50})
+    with pytest.raises(TooFewSentencesError, match="the real corpus has 5"):
+        precision(corpora["many"], corpora["few"])
+    with pytest.raises(TooFewSentencesError, match="the generated corpus has 5"):
+        precision(corpora["few"], corpora["many"])

@@ -27,3 +27,7 @@ def test_adjusted_values_stop_at_one() -> None:
 def test_a_p_value_outside_its_range_is_an_error() -> None:
     with pytest.raises(OptionError, match="between 0 and 1"):
         holm(np.array([0.5, 1.5]))
+
+
+def test_one_test_stays_as_it_is() -> None:
+    assert holm(np.array([np.nan, 0.03])) == pytest.approx([np.nan, 0.03], nan_ok=True)

@@ -13,7 +13,7 @@ __all__ = ["answer", "command_line", "direction", "scope"]
 _DIRECTIONS = {
     "lower": "lower is better",
     "higher": "higher is better",
-    "closer": "closer to what real text scores is better",
+    "closer": "closer to what real text scores at the same size is better",
     "neither": "neither high nor low is better",
 }
 _MODEL = re.compile(r",?encoder=(?!given\b)[^,)]*")  # in a metric's name: the content of the model, not where it is

@@ -30,7 +30,7 @@ def holm(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     made = ~np.isnan(p_values)
     if np.any((p_values[made] < 0) | (p_values[made] > 1)):
         raise OptionError(f"p-values must be between 0 and 1, got {p_values[made].min()} to {p_values[made].max()}")
-    adjusted = np.full(p_values.shape, np.nan)
-    if made.any():
+    adjusted = np.where(made, p_values, np.nan)
+    if made.sum() > 1:  # one test needs no adjustment; the library collects garbage each time
         adjusted[made] = multipletests(p_values[made], method="holm")[1]
     return adjusted
