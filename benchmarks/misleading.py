@@ -51,7 +51,6 @@ TABLES = {
     "matched_value": "At the floor's size",
     "floor_value": "Real text at the same size",
 }
-NEIGHBOURS = ("precision", "recall", "density", "coverage")
 READERS = {"20 raters": 20, "1 rater": 1}
 LIKED = {"real": 4.0, "trigram": 2.5, "cold": 3.5}  # what readers think of a sentence, on average, of 1 to 5
 
@@ -150,14 +149,6 @@ def print_details(comparison: Comparison) -> None:
             print(f"{metric}, {key}: {'; '.join(values)}")
 
 
-def print_without_empty(real: Sequence[str], trigram: Sequence[str]) -> None:
-    """Print what the trigram model's few empty sentences do to the metrics of neighbours."""
-    kept = [text for text in trigram if text]
-    found = textassay.compare(real, {"trigram": kept}, metrics=NEIGHBOURS, seed=SEED, explain=False)
-    values = [f"{metric} {float(found.result('trigram', metric).estimate or np.nan):.4f}" for metric in NEIGHBOURS]
-    print(f"\ntrigram without its {len(trigram) - len(kept)} empty sentences: {', '.join(values)}")
-
-
 def draw(comparison: Comparison, folder: Path) -> None:
     """Write the forest plots, on white, so that they can be read on a dark page too."""
     digest = Digest(comparison)
@@ -190,7 +181,6 @@ def main() -> None:
     for found in (comparison, rated):
         print_details(found)
         draw(found, folder)
-    print_without_empty(parts["real"], generated["trigram"])
 
 
 if __name__ == "__main__":
