@@ -82,6 +82,8 @@ def test_no_page_mentions_an_unknown_option() -> None:
         for parameter in command.params:
             known |= {*parameter.opts, *parameter.secondary_opts}
     known |= {"--constraint", "--upgrade", "--no-build-isolation"}  # of pip
+    for script in (REPOSITORY / "benchmarks").glob("*.py"):
+        known |= set(re.findall(r'add_argument\("(--[a-z-]+)"', script.read_text(encoding="utf-8")))
     for page in PAGES:
         used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
         assert used <= known, f"{_name(page)}: {sorted(used - known)}"

@@ -231,3 +231,23 @@ def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.Monkey
     assert sizes.count((600, 600)) == 1
     assert explained.results == plain.results
     assert explained.explanations[0].value == float(explained.result("far", "dd").estimate or math.nan)
+
+
+def test_an_undefined_value_has_its_reason() -> None:
+    comparison = compare(["a", "b", "c"] * 20, {"one": ["a", "b"] * 30}, metrics=["distinct-n(order=2)"])
+    document = comparison.to_dict()["results"]
+    assert [result["value"] for result in document] == [None, None]
+    assert all("no generated sentence has 2 tokens" in result["error"] for result in document)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"paper": True, "folds": 3}, "paper has one split"),
+        ({"encoder": "lsa", "features": {"real": [[1.0]], "one": [[1.0]]}}, "cannot go together"),
+        ({"effort": "slow"}, "unknown effort"),
+    ],
+)
+def test_settings_that_exclude_each_other(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        compare(["a"], {"one": ["b"]}, metrics=["length"], **settings)

@@ -7,7 +7,9 @@ import pytest
 
 from made_up_comparisons import make_comparison, make_findings
 from textassay.comparison.comparison import Comparison, Rank
+from textassay.comparison.run import compare
 from textassay.estimate import Better, Estimate, Interval
+from textassay.metric.base import Effort
 from textassay.report.answer import answer, command_line, scope
 from textassay.report.digest import Digest, printable, shorten
 from textassay.report.kinds import family_of, variant_of
@@ -259,3 +261,12 @@ def test_shorten_keeps_both_ends() -> None:
     assert len(shown) <= 40
     assert shown.startswith("begin")
     assert shown.endswith("end")
+
+
+@pytest.mark.parametrize("effort", ["quick", "default", "max"])
+def test_the_command_names_an_effort_that_is_not_the_default_one(effort: Effort) -> None:
+    texts = {name: [f"{word} {n % 7}" for n in range(60)] for name, word in (("real", "a"), ("far", "b"))}
+    comparison = compare(texts["real"], {"far": texts["far"]}, metrics=["mauve"], effort=effort)
+    line = command_line(Digest(comparison))
+    assert (f"--effort {effort}" in line) == (effort != "default")
+    assert ("--effort" in line) == (effort != "default")

@@ -42,7 +42,7 @@ class Result:
     floor
         What real text scores at the size of `matched`: the ``(real)`` row's estimate, or that of fewer sentences.
     error
-        Why there is no estimate.
+        Why there is no estimate, or why its value is undefined.
     """
 
     generator: str

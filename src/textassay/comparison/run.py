@@ -5,6 +5,7 @@ against the other half, which is what text that cannot be told from real text sc
 of sentences, so each generator is also measured at that size and against that same half.
 """
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -220,7 +221,7 @@ def metric_settings(
     Raises
     ------
     OptionError
-        If `effort` or the name of the encoder is unknown, or `folds` is set beside `paper`.
+        If `effort` or the name of the encoder is unknown, `folds` is set beside `paper`, or an encoder beside features.
     """
     if paper and folds != FOLDS:
         raise OptionError(f"paper has one split: leave folds out, got {folds}")
@@ -228,6 +229,8 @@ def metric_settings(
         raise unknown_name("effort", str(effort), get_args(Effort))
     if encoder is not None:
         resolve_encoder(encoder)
+        if has_features and encoder != "given":
+            raise OptionError("features and an encoder cannot go together: leave one of them out")
     chosen = encoder or ("given" if has_features else "lsa")
     of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
     return {"effort": effort, "encoder": chosen, "level": level, **(of_paper if paper else {"folds": folds})}
@@ -324,8 +327,11 @@ def _result(
     metric: Metric, name: str, cells: Mapping[tuple[str, str], Cell], matched_sizes: Mapping[str, int]
 ) -> Result:
     cell = cells[name, metric.name]
+    error = cell.error
+    if cell.estimate is not None and math.isnan(cell.estimate.value):
+        error = "; ".join(cell.warnings) or f"{metric.name} is undefined for this text"
     if name == FLOOR:
-        return Result(name, metric.name, metric.better, cell.estimate, error=cell.error)
+        return Result(name, metric.name, metric.better, cell.estimate, error=error)
     floor = cells.get((_floor_of(matched_sizes[name]), metric.name), cells[FLOOR, metric.name])
     return Result(
         generator=name,
@@ -334,7 +340,7 @@ def _result(
         estimate=cell.estimate,
         matched=cells[name + _MATCHED, metric.name].estimate,
         floor=floor.estimate,
-        error=cell.error,
+        error=error,
     )
 
 

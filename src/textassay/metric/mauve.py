@@ -28,7 +28,7 @@ from textassay.metric.clustering import k_means, principal_components, row_hashe
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
 
-__all__ = ["Mauve", "mauve"]
+__all__ = ["N_CLUSTERINGS", "Mauve", "mauve"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ _VARIANCE = 0.9  # share of the variance kept in principal components, section 4
 _PER_CLUSTER = 10  # sentences of the smallest corpus for each cluster
 _SCALE = 5.0  # c of the paper
 _WEIGHTS = np.linspace(1e-6, 1 - 1e-6, 25)  # of real text in the mixtures along the frontier
-_N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
+N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
 
 
 def mauve(
@@ -117,7 +117,7 @@ class Mauve:
     @property
     def shares(self) -> Hashable:
         """Nothing but itself with equal settings."""
-        return ("mauve", resolve_encoder(self.encoder).name, _N_CLUSTERINGS[self.effort])
+        return ("mauve", resolve_encoder(self.encoder).name, N_CLUSTERINGS[self.effort])
 
     @property
     def reads_columns(self) -> bool:
@@ -134,7 +134,7 @@ class Mauve:
         large = [corpus for corpus in generated if len(corpus) >= 2]
         if len(real) < 2 or not large:
             return _State(real, fitted, {})
-        clusters = _cluster([real, *large], fitted, _N_CLUSTERINGS[self.effort], seed)
+        clusters = _cluster([real, *large], fitted, N_CLUSTERINGS[self.effort], seed)
         return _State(real, fitted, {_key(corpus): clusters for corpus in large})
 
     def statistics(self, state: "_State", generated: Corpus, *, seed: int) -> "_Statistics":
@@ -143,7 +143,7 @@ class Mauve:
         check_corpora(generated, real, metric="mauve", at_least=2)
         clusters = state.clusters.get(_key(generated))
         if clusters is None:
-            clusters = _cluster([real, generated], state.fitted, _N_CLUSTERINGS[self.effort], seed)
+            clusters = _cluster([real, generated], state.fitted, N_CLUSTERINGS[self.effort], seed)
         groups = [
             assign_groups(len(corpus), stream(seed, "groups", side), units=corpus.groups)
             for side, corpus in (("real", real), ("generated", generated))

@@ -4,6 +4,7 @@ import re
 import shlex
 
 from textassay.comparison.comparison import FLOOR, HELDOUT
+from textassay.metric.mauve import N_CLUSTERINGS
 from textassay.report.digest import Digest, Verdict, join_words
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
@@ -78,7 +79,7 @@ def command_line(digest: Digest) -> str:
     known = {result.metric for result in comparison.results if result.estimate is not None}
     metrics = [metric for metric in comparison.metrics if metric in known or not known]
     encoders = {_encoder(metric) for metric in metrics} - {None, "given"}
-    one_model = len(encoders) == 1 and not (digest.setting("encoder") or "").startswith("lsa(")
+    one_model = len(encoders) == 1 and not (digest.setting("encoder") or "").startswith("lsa")
     if one_model:
         metrics = [_MODEL.sub("", metric).replace("()", "") for metric in metrics]
     parts = ["textassay compare", f"--real {shlex.quote(comparison.real.name)}"]
@@ -93,10 +94,16 @@ def command_line(digest: Digest) -> str:
         parts += [f"--{option} {shlex.quote(f'{name}=FILE')}" for name in judged]
     parts.append(f"--metrics {shlex.quote(','.join(metrics))}")
     parts += ["--encoder MODEL"] * one_model
+    effort = _EFFORTS.get(digest.setting("clusterings") or "")
+    parts += [f"--effort {effort}"] * (effort is not None)
     if tokenizer:
         parts.append(f"--tokenizer {shlex.quote(tokenizer)}")
     parts += ["--lowercase" if step == "lower" else f"--{step.replace('=', ' ')}" for step in steps]
     return " ".join([*parts, f"--level {comparison.level:g}", f"--seed {comparison.seed}"])
+
+
+# Of mauve, by which the effort can be told.
+_EFFORTS = {str(n): effort for effort, n in N_CLUSTERINGS.items() if effort != "default"}
 
 
 def _encoder(metric: str) -> str | None:
