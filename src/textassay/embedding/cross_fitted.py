@@ -1,9 +1,10 @@
 """Encoders that never meet a sentence they learnt from: real and generated text are then seen with the same eyes.
 
 An encoder that was fitted to real text places those very sentences differently from new ones: two samples of one
-distribution, one of them fitted to, look different (with 5,000 news sentences a side and 256 dimensions, density is 2.9
-where 1 is expected, and recall 0.62). So sentences are dealt into folds by their content, an encoder is fitted for each
-fold on the real sentences of the others, and encodes the sentences of that fold, real and generated alike.
+distribution, one of them fitted to, look different (with 5,000 news sentences a side and 256 dimensions, density is 2.8
+where 1 is expected, and recall 0.62: `benchmarks/encoder.py`). So sentences are dealt into folds by their content, an
+encoder is fitted for each fold on the real sentences of the others, and encodes the sentences of that fold, real and
+generated alike.
 
 Each fold has directions of its own: sentences of different folds are all equally far from one another. (Turned onto one
 another, the spaces would let real sentences know each other across folds: each learnt from the other's words.) What is

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import halves
 from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder, resolve_encoder
+from textassay.embedding.store import features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
+from textassay.metric.encoded import OfVectors
 from textassay.metric.gaussian import Moments, Root, frechet, influence, moments, root
 from textassay.resampling.jackknife import cluster_terms, terms_interval
 from textassay.seeding import stream
@@ -112,7 +113,7 @@ class _Statistics:
 
 
 @dataclass(frozen=True)
-class FrechetDistance:
+class FrechetDistance(OfVectors):
     """The metric `fed`; parameters as there."""
 
     encoder: str | Encoder = "lsa"
@@ -124,8 +125,7 @@ class FrechetDistance:
     @property
     def name(self) -> str:
         """``fed``, with the encoder where it is not the default one."""
-        encoder = resolve_encoder(self.encoder).name
-        return "fed" if encoder == "lsa" else f"fed(encoder={encoder})"
+        return self.named("fed")
 
     @property
     def better(self) -> Better:
@@ -135,12 +135,7 @@ class FrechetDistance:
     @property
     def shares(self) -> Hashable:
         """Metrics that differ in their level alone share everything else."""
-        return ("fed", resolve_encoder(self.encoder).name)
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether the encoder does."""
-        return resolve_encoder(self.encoder).reads_columns
+        return ("fed", self.encoder_name)
 
     def prepare(self, real: Corpus) -> _Real:
         """Return the Gaussian of the real text, as the encoder fitted to it sees it."""

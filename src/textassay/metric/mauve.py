@@ -20,11 +20,12 @@ from scipy.special import rel_entr
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder, resolve_encoder
+from textassay.embedding.store import features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import one_blas_thread, parallel_map
 from textassay.metric.base import Effort, check_corpora, check_level, make_signature, measure
 from textassay.metric.clustering import k_means, principal_components, row_hashes, unit_rows
+from textassay.metric.encoded import OfVectors
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
 
@@ -93,7 +94,7 @@ def mauve(
 
 
 @dataclass(frozen=True)
-class Mauve:
+class Mauve(OfVectors):
     """MAUVE as a `Metric`; a comparison clusters all its generators together."""
 
     encoder: str | Encoder = "lsa"
@@ -106,8 +107,7 @@ class Mauve:
     @property
     def name(self) -> str:
         """The metric, with its encoder where that is not the usual one."""
-        encoder = resolve_encoder(self.encoder).name
-        return "mauve" if encoder == "lsa" else f"mauve(encoder={encoder})"
+        return self.named("mauve")
 
     @property
     def better(self) -> Better:
@@ -117,12 +117,7 @@ class Mauve:
     @property
     def shares(self) -> Hashable:
         """Nothing but itself with equal settings."""
-        return ("mauve", resolve_encoder(self.encoder).name, N_CLUSTERINGS[self.effort])
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether the vectors were made elsewhere."""
-        return resolve_encoder(self.encoder).reads_columns
+        return ("mauve", self.encoder_name, N_CLUSTERINGS[self.effort])
 
     def prepare(self, real: Corpus) -> "_State":
         """Return the real text with the encoder fitted to it."""

@@ -21,10 +21,11 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder, resolve_encoder
+from textassay.embedding.store import features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import one_blas_thread
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
+from textassay.metric.encoded import OfVectors
 from textassay.metric.kernel_sums import KernelSums, cross_sums, own_sums
 from textassay.resampling.exchange import Blocks, deal_labels, exchange_blocks
 from textassay.resampling.jackknife import cluster_terms, terms_interval
@@ -122,7 +123,7 @@ class _Statistics:
 
 
 @dataclass(frozen=True)
-class MaximumMeanDiscrepancy:
+class MaximumMeanDiscrepancy(OfVectors):
     """The metric `mmd`; parameters as there."""
 
     encoder: str | Encoder = "lsa"
@@ -134,8 +135,7 @@ class MaximumMeanDiscrepancy:
     @property
     def name(self) -> str:
         """``mmd``, with the encoder where it is not the default one."""
-        encoder = resolve_encoder(self.encoder).name
-        return "mmd" if encoder == "lsa" else f"mmd(encoder={encoder})"
+        return self.named("mmd")
 
     @property
     def better(self) -> Better:
@@ -145,12 +145,7 @@ class MaximumMeanDiscrepancy:
     @property
     def shares(self) -> Hashable:
         """Metrics that differ in their level alone share everything else."""
-        return ("mmd", resolve_encoder(self.encoder).name)
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether the encoder does."""
-        return resolve_encoder(self.encoder).reads_columns
+        return ("mmd", self.encoder_name)
 
     def prepare(self, real: Corpus) -> _Real:
         """Return the vectors of real text by the encoder that is fitted to it."""

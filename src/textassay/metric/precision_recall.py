@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder, resolve_encoder
+from textassay.embedding.store import features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, check_range, make_signature, measure
+from textassay.metric.encoded import OfVectors
 from textassay.metric.neighbours import (
     Members,
     Neighbours,
@@ -123,7 +124,7 @@ def coverage(
 
 
 @dataclass(frozen=True)
-class _Neighbourhood:
+class _Neighbourhood(OfVectors):
     """What the four metrics share; they differ in `kind`."""
 
     k: int = _K
@@ -139,9 +140,7 @@ class _Neighbourhood:
     @property
     def name(self) -> str:
         """The metric, with settings that are not the usual ones."""
-        encoder = resolve_encoder(self.encoder).name
-        settings = [f"k={self.k}"] * (self.k != _K) + [f"encoder={encoder}"] * (encoder != "lsa")
-        return f"{self.kind}({','.join(settings)})" if settings else self.kind
+        return self.named(self.kind, *([f"k={self.k}"] if self.k != _K else []))
 
     @property
     def better(self) -> Better:
@@ -151,12 +150,7 @@ class _Neighbourhood:
     @property
     def shares(self) -> Hashable:
         """All four share everything."""
-        return ("neighbours", self.k, resolve_encoder(self.encoder).name)
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether the vectors were made elsewhere."""
-        return resolve_encoder(self.encoder).reads_columns
+        return ("neighbours", self.k, self.encoder_name)
 
     def prepare(self, real: Corpus) -> "_Real":
         """Return the neighbours of real sentences among one another."""
