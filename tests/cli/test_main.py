@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from textassay.cli import main as main_module
+from textassay.cli.messages import tell
 from textassay.errors import OptionError
 
 COMMAND = [sys.executable, "-m", "textassay"]
@@ -169,3 +170,15 @@ def test_a_disk_that_fills_up_is_one_line_and_leaves_no_half_report(folder: Path
     assert done.stderr.count("\n") == 1
     left = [path for path in (folder / "r").rglob("*") if path.is_file()]
     assert {path.suffix for path in left} <= {".npz", ".json"}, "only whole estimates and explanations may stay"
+
+
+def test_an_interruption_that_compiled_code_wrapped_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    wrapped = SystemError("returned a result with an exception set")
+    wrapped.__cause__ = KeyboardInterrupt()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        assert tell(wrapped) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().err.startswith("textassay: interrupted")
+    assert tell(SystemError("another")) == 1

@@ -15,7 +15,7 @@ __all__ = ["print_line", "show_warning", "tell"]
 
 def tell(error: BaseException) -> int:
     """Say in one line on standard error what `error` means to the user, and return the exit status."""
-    if isinstance(error, KeyboardInterrupt):
+    if _interrupted(error):
         with contextlib.suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         print_line("interrupted; run the same command again (with --out it resumes where it stopped)")
@@ -39,6 +39,13 @@ def tell(error: BaseException) -> int:
         return 2
     print_line(f"error: {type(error).__name__}: {error}; this is a bug, please report it (--debug shows where)")
     return 1
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Return whether `error` is an interruption, or came of one: compiled code wraps it in an error of its own."""
+    return error is not None and (
+        isinstance(error, KeyboardInterrupt) or _interrupted(error.__cause__) or _interrupted(error.__context__)
+    )
 
 
 def _usage_message(error: Any) -> str:
