@@ -1,0 +1,142 @@
+"""Word language models of long short-term memory (LSTM).
+
+Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9, 1997; Zaremba, Sutskever, Vinyals,
+"Recurrent Neural Network Regularization", 2014 (dropout between layers, none along time).
+"""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from textassay.errors import OptionError
+from textassay.generator.network import NetworkLanguageModel
+from textassay.training.loop import Recipe
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["SMALL", "LstmModel"]
+
+SMALL = Recipe(max_epochs=6, learning_rate=4e-3, schedule="linear", max_norm=5.0)
+
+_FORGET_BIAS = 1.0  # memory is kept to begin with
+
+
+class LstmModel(NetworkLanguageModel):
+    """LSTM language model; a `LanguageModel`. Needs the extra ``neural``.
+
+    Parameters
+    ----------
+    width
+        Numbers in a word vector and in the state of a layer, at least 1.
+    layers
+        Layers of LSTM, at least 1.
+    dropout
+        Share of word vectors' and layers' outputs that is left out in training, at least 0 and below 1.
+    recipe, batch_size, max_length, seed
+        See `NetworkLanguageModel`.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyTorch is not installed.
+    OptionError
+        If a setting is out of range.
+    """
+
+    kind: ClassVar[str] = "lstm"
+
+    def __init__(
+        self,
+        width: int = 128,
+        *,
+        layers: int = 1,
+        dropout: float = 0.1,
+        recipe: Recipe = SMALL,
+        batch_size: int = 128,
+        max_length: int = 200,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
+        for setting, value in (("width", width), ("layers", layers)):
+            if value < 1:
+                raise OptionError(f"{setting} must be at least 1, got {value}")
+        if not 0 <= dropout < 1:
+            raise OptionError(f"dropout must be at least 0 and below 1, got {dropout}")
+        self.width = width
+        self.layers = layers
+        self.dropout = dropout
+
+    @property
+    def name(self) -> str:
+        """Such as ``lstm(width=128)``."""
+        layers = "" if self.layers == 1 else f", layers={self.layers}"
+        return f"lstm(width={self.width}{layers})"
+
+    def new_weights(self, n_types: int, rng: "torch.Generator") -> "dict[str, Tensor]":
+        """Return the weights as they begin."""
+        import torch
+
+        def uniform(*shape: int, scale: float) -> "Tensor":
+            return torch.nn.init.uniform_(torch.empty(shape), -scale, scale, generator=rng)
+
+        scale = 1 / math.sqrt(self.width)
+        weights = {"words": uniform(n_types, self.width, scale=math.sqrt(3) * scale)}
+        for layer in range(self.layers):
+            for part in ("input", "state"):
+                weights[f"layer {layer} {part}"] = uniform(4 * self.width, self.width, scale=scale)
+            bias = torch.zeros(4 * self.width)
+            bias[self.width : 2 * self.width] = _FORGET_BIAS
+            weights[f"layer {layer} bias"] = bias
+        return {**weights, "output": uniform(n_types, self.width, scale=scale), "output bias": torch.zeros(n_types)}
+
+    def read(self, weights: "Mapping[str, Tensor]", tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
+        """Return the output of the last layer after each token, shape (B, L, width)."""
+        vectors, _ = self._run(weights, tokens, self.begin(weights, len(tokens)), rng)
+        return vectors
+
+    def begin(self, weights: "Mapping[str, Tensor]", n: int) -> "tuple[Tensor, ...]":
+        """Return zeros: output and memory of each layer, 2 x layers parts of shape (B, width)."""
+        zeros = weights["output"].new_zeros(n, self.width)
+        return (zeros,) * (2 * self.layers)
+
+    def step(
+        self, weights: "Mapping[str, Tensor]", state: "tuple[Tensor, ...]", tokens: "Tensor"
+    ) -> "tuple[Tensor, tuple[Tensor, ...]]":
+        """Return the output of the last layer, shape (B, width), and the next state."""
+        vectors, state = self._run(weights, tokens[:, None], state, None)
+        return vectors[:, 0], state
+
+    def _run(
+        self,
+        weights: "Mapping[str, Tensor]",
+        tokens: "Tensor",
+        state: "tuple[Tensor, ...]",
+        rng: "torch.Generator | None",
+    ) -> "tuple[Tensor, tuple[Tensor, ...]]":
+        import torch
+
+        vectors = self._dropped(torch.nn.functional.embedding(tokens, weights["words"]), rng)
+        after: list[Tensor] = []
+        for layer in range(self.layers):
+            before = [part[None].contiguous() for part in state[2 * layer : 2 * layer + 2]]  # (1, batch, width)
+            bias = weights[f"layer {layer} bias"]
+            parameters = [
+                weights[f"layer {layer} input"],
+                weights[f"layer {layer} state"],
+                bias,
+                torch.zeros_like(bias),
+            ]
+            vectors, output, memory = torch.lstm(vectors, before, parameters, True, 1, 0.0, False, False, True)
+            vectors = self._dropped(vectors, rng)
+            after += [output[0], memory[0]]
+        return vectors, tuple(after)
+
+    def _dropped(self, vectors: "Tensor", rng: "torch.Generator | None") -> "Tensor":
+        import torch
+
+        if rng is None or self.dropout == 0:
+            return vectors
+        kept = torch.rand(vectors.shape, generator=rng, device=vectors.device) >= self.dropout
+        return vectors * kept / (1 - self.dropout)
