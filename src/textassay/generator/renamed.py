@@ -1,0 +1,77 @@
+"""A generator under other names: every word of another one gets a suffix, so that no sentence of both is the same.
+
+Only the empty sentence has nothing to rename. What holds a word of another name has probability 0, where a language
+model would take it for ``<unk>``.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.errors import InputError, OptionError
+from textassay.generator.base import drawn_corpus
+from textassay.generator.scored import ScoredGenerator
+
+__all__ = ["Renamed"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Renamed:
+    """Draws what another generator draws, with a suffix to every word; a `ScoredGenerator`.
+
+    Parameters
+    ----------
+    generator
+        Fitted.
+    vocabulary
+        What it draws over.
+    suffix
+        Stands after every word, ``<unk>`` too, at least one character. No word of `vocabulary` may be another with the
+        suffix.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is empty or turns a word into another.
+    """
+
+    def __init__(self, generator: ScoredGenerator, vocabulary: Vocabulary, suffix: str) -> None:
+        if not suffix or suffix != "".join(suffix.split()):
+            raise OptionError(f"suffix must have characters and no space, got '{suffix}'")
+        names = [f"{token}{suffix}" for token in vocabulary.tokens[UNK:]]
+        taken = next((name for name in names if name in vocabulary), None)
+        if taken is not None:
+            raise OptionError(f"suffix '{suffix}' makes '{taken}', which is a word already: choose another")
+        self.generator = generator
+        self.suffix = suffix
+        self._inner = vocabulary
+        self._outer = Vocabulary(names)
+
+    @property
+    def name(self) -> str:
+        """Such as ``ngram(order=3) renamed ~``."""
+        return f"{self.generator.name} renamed {self.suffix}"
+
+    def sample(self, n: int, *, seed: int) -> Corpus:
+        """Return `n` sentences over a vocabulary of new names; see `ScoredGenerator.sample`."""
+        drawn = self.generator.sample(n, seed=seed)
+        if drawn.vocabulary is not self._inner:
+            raise InputError(f"{self.generator.name} draws over another vocabulary than the one given")
+        like = Corpus(np.empty(0, np.int32), np.zeros(1, np.int64), self._outer, (), tokenizer=drawn.tokenizer)
+        return drawn_corpus(drawn.tokens + (len(SPECIAL_TOKENS) - UNK), drawn.offsets, train=like)
+
+    def log_prob(self, corpus: Corpus) -> FloatArray:
+        """Return the log-probability of each sentence, shape (N,), in nats; -inf where a word has no new name."""
+        tokens = corpus.with_vocabulary(self._outer).tokens
+        sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
+        foreign = np.zeros(len(corpus), dtype=np.bool_)
+        foreign[sentences[tokens == UNK]] = True
+        found = np.full(len(corpus), -np.inf)
+        kept = corpus.take(np.flatnonzero(~foreign))
+        back = kept.with_vocabulary(self._outer).tokens - (len(SPECIAL_TOKENS) - UNK)
+        inner = Corpus(back, kept.offsets, self._inner, kept.texts, tokenizer=kept.tokenizer)
+        if len(inner) > 0:
+            found[~foreign] = self.generator.log_prob(inner)
+        return found

@@ -1,0 +1,78 @@
+"""Generators that know the probability of what they draw, and nothing more is asked of them.
+
+A `LanguageModel` is one. A mixture, or a model whose words were renamed, knows the probability of whole sentences only.
+"""
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import OptionError
+from textassay.generator.base import LanguageModel, check_sample
+
+__all__ = ["AtTemperature", "ScoredGenerator", "check_plain"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class ScoredGenerator(Protocol):
+    """Something that draws sentences and knows how likely each is."""
+
+    @property
+    def name(self) -> str:
+        """Canonical name with the settings that matter."""
+        ...
+
+    def sample(self, n: int, *, seed: int) -> Corpus:
+        """Return `n` sentences, drawn independently; the first k of them do not depend on n.
+
+        The same seed gives the same sentences: two sides of a comparison need different seeds.
+        """
+        ...
+
+    def log_prob(self, corpus: Corpus) -> FloatArray:
+        """Return the log-probability of each sentence, its end included, in nats, float64, shape (N,).
+
+        -inf for a sentence that is never drawn. The corpus may have any vocabulary.
+        """
+        ...
+
+
+class AtTemperature:
+    """A fitted language model at one temperature; a `ScoredGenerator`.
+
+    Parameters
+    ----------
+    model
+        Fitted.
+    temperature
+        In the range of the model; below 1 likely tokens become likelier.
+    """
+
+    def __init__(self, model: LanguageModel, temperature: float) -> None:
+        if not 0 < temperature < float("inf"):
+            raise OptionError(f"temperature must be above 0, got {temperature}")
+        self.model = model
+        self.temperature = temperature
+
+    @property
+    def name(self) -> str:
+        """Such as ``ngram(order=3) at temperature 0.8``."""
+        return f"{self.model.name} at temperature {self.temperature:g}"
+
+    def sample(self, n: int, *, seed: int) -> Corpus:
+        """Return `n` sentences; see `ScoredGenerator.sample`."""
+        return self.model.sample(n, seed=seed, temperature=self.temperature)
+
+    def log_prob(self, corpus: Corpus) -> FloatArray:
+        """Return the log-probability of each sentence, shape (N,), in nats."""
+        return self.model.log_prob(corpus, temperature=self.temperature)
+
+
+def check_plain(n: int, seed: int, *, generator: str) -> None:
+    """Raise unless `n` is at least 1 and `seed` at least 0."""
+    check_sample(n, generator=generator)
+    if seed < 0:
+        raise OptionError(f"seed must be at least 0, got {seed}")

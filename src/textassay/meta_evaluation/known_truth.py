@@ -1,0 +1,181 @@
+"""The true discrepancy of two generators whose sentence probabilities are known, so that estimators can be judged.
+
+With r(x) = log p(x) - log q(x), the discrepancy (1) is each of these means, over sentences drawn from p or from q:
+
+- ratio, real side: E_p[max(0, 1 - exp(-r))]; generated side: E_q[max(0, 1 - exp(r))];
+- sign: (E_p[sign r] - E_q[sign r]) / 2, equation (6) with the best possible classifier;
+- both: (E_p[|tanh(r / 2)|] + E_q[|tanh(r / 2)|]) / 2, since |p - q| = (p + q) |tanh(r / 2)|.
+
+The last is what the sign estimator is on average once the side is forgotten that a sentence came from, so its variance
+is never larger; where p and q are close it is a quarter of that of the ratio (from both sides) and a small part of that
+of the sign. It is the value; the others, which a wrong log-probability moves differently, are checks.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equations (1), (2), (6).
+Departs from it: the ratio and the mean over both sides stand beside the sign, and all have intervals.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import EmptyCorpusError, InputError, OptionError
+from textassay.estimate import Interval
+from textassay.generator.scored import ScoredGenerator
+
+__all__ = ["KnownTruth", "log_ratios", "true_discrepancy", "truth_from_log_ratios"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KnownTruth:
+    """The discrepancy of two known generators.
+
+    Attributes
+    ----------
+    value
+        Mean of |tanh(r / 2)| over both sides, in [0, 1].
+    interval
+        Of `value`, inside [0, 1].
+    ratio
+        Mean of the ratio estimates of both sides, in [0, 1]; `ratio_real` and `ratio_generated` are those of one side.
+    sign
+        The sign estimate, in [-1, 1].
+    ratio_interval, sign_interval
+        Their intervals.
+    n_real, n_generated
+        Sentences drawn from each generator.
+    disagreement
+        The largest distance, in its own standard errors, between the two sides' ratio estimates, between sign and
+        value, and between ratio and value. Above about 4, a log-probability is not that of what was drawn.
+    """
+
+    value: float
+    interval: Interval
+    ratio: float
+    ratio_real: float
+    ratio_generated: float
+    sign: float
+    ratio_interval: Interval
+    sign_interval: Interval
+    n_real: int
+    n_generated: int
+    disagreement: float
+
+
+def true_discrepancy(
+    p: ScoredGenerator, q: ScoredGenerator, real: Corpus, generated: Corpus, *, level: float = 0.95
+) -> KnownTruth:
+    """Return the discrepancy of two generators whose sentence probabilities are exact.
+
+    Parameters
+    ----------
+    p, q
+        The generator that stands for real text, and the one that is judged.
+    real, generated
+        Sentences drawn from `p` and from `q`, independently of each other, at least two each.
+    level
+        Of the intervals, in (0, 1).
+
+    Returns
+    -------
+    KnownTruth
+        With its checks.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If a side has fewer than two sentences.
+    InputError
+        If a generator gives a sentence of its own probability 0, or NaN.
+    OptionError
+        If `level` is out of range.
+    """
+    return truth_from_log_ratios(log_ratios(p, q, real), log_ratios(p, q, generated), level=level)
+
+
+def log_ratios(p: ScoredGenerator, q: ScoredGenerator, corpus: Corpus) -> FloatArray:
+    """Return log p(x) - log q(x) of each sentence, shape (N,); infinite where one side never draws it.
+
+    Raises
+    ------
+    InputError
+        If neither draws a sentence, or a log-probability is NaN or infinitely large.
+    """
+    first, second = p.log_prob(corpus), q.log_prob(corpus)
+    for generator, scores in ((p, first), (q, second)):
+        if np.isnan(scores).any() or np.isposinf(scores).any():
+            raise InputError(f"{generator.name} gives a sentence a log-probability of NaN or infinity")
+    if np.any(np.isneginf(first) & np.isneginf(second)):
+        raise InputError(f"{p.name} and {q.name} both give a sentence probability 0: nobody can have drawn it")
+    return np.asarray(first - second, dtype=np.float64)
+
+
+def truth_from_log_ratios(real: FloatArray, generated: FloatArray, *, level: float = 0.95) -> KnownTruth:
+    """Return the discrepancy from log p(x) - log q(x) of sentences drawn from p and from q.
+
+    Parameters
+    ----------
+    real, generated
+        In nats, shapes (n_real,) and (n_generated,), at least two each. That of a real sentence may be infinite (q
+        never draws it), that of a generated one minus infinity.
+    level
+        Of the intervals, in (0, 1).
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"level must be between 0 and 1, got {level}")
+    if min(len(real), len(generated)) < 2:
+        raise EmptyCorpusError(f"the truth needs two sentences a side, got {len(real)} and {len(generated)}")
+    if np.isneginf(real).any() or np.isposinf(generated).any():
+        raise InputError("a generator gives probability 0 to a sentence that it drew")
+    ratios = (_shortfall(real), _shortfall(-generated))
+    signs = (np.sign(real), -np.sign(generated))
+    both = (np.abs(np.tanh(real / 2)), np.abs(np.tanh(generated / 2)))
+    value, ratio, sign = ((side[0].mean() + side[1].mean()) / 2 for side in (both, ratios, signs))
+    distances = (
+        _distance((ratios[0], -ratios[1])),
+        _distance((signs[0] - both[0], signs[1] - both[1])),
+        _distance((ratios[0] - both[0], ratios[1] - both[1])),
+    )
+    return KnownTruth(
+        value=float(value),
+        interval=_interval(both, level, low=0.0),
+        ratio=float(ratio),
+        ratio_real=float(ratios[0].mean()),
+        ratio_generated=float(ratios[1].mean()),
+        sign=float(sign),
+        ratio_interval=_interval(ratios, level, low=0.0),
+        sign_interval=_interval(signs, level, low=-1.0),
+        n_real=len(real),
+        n_generated=len(generated),
+        disagreement=max(distances),
+    )
+
+
+def _shortfall(log_ratio: FloatArray) -> FloatArray:
+    """Return max(0, 1 - exp(-r)), by which the other side falls short, shape (N,)."""
+    return np.asarray(-np.expm1(-np.maximum(log_ratio, 0.0)), dtype=np.float64)
+
+
+def _standard_error(sides: tuple[FloatArray, FloatArray]) -> float:
+    """Return the standard error of half the sum of the two means."""
+    return math.sqrt(sum(float(np.var(side, ddof=1)) / len(side) for side in sides)) / 2
+
+
+def _interval(sides: tuple[FloatArray, FloatArray], level: float, *, low: float) -> Interval:
+    middle = (float(sides[0].mean()) + float(sides[1].mean())) / 2
+    arm = float(stats.norm.ppf((1 + level) / 2)) * _standard_error(sides)
+    return Interval(max(low, middle - arm), min(1.0, middle + arm), level, "normal")
+
+
+def _distance(sides: tuple[FloatArray, FloatArray]) -> float:
+    """Return how many standard errors half the sum of the two means lies from 0; 0 where there is nothing but 0."""
+    middle = abs(float(sides[0].mean()) + float(sides[1].mean())) / 2
+    error = _standard_error(sides)
+    if error > 0:
+        return middle / error
+    return 0.0 if middle < 1e-12 else math.inf

@@ -1,0 +1,283 @@
+"""Worlds: pairs of generators, made from any corpus, whose sentence probabilities and so whose discrepancy are known.
+
+One of a pair, p, stands for real text; the other, q, is judged. The n-gram models are interpolated modified
+Kneser-Ney, smoothed over one vocabulary, so that every sentence has a probability under both. What q does worse than p
+is what generators do worse than people: less training text, a shorter memory, a temperature, other shares of the kinds
+of sentences, a kind left out, real text among its own, no grammar at all. Two pairs are controls: equal generators and
+generators without a common word.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.errors import OptionError, TooFewSentencesError, unknown_name
+from textassay.generator.mixture import Mixture
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.renamed import Renamed
+from textassay.generator.scored import AtTemperature, ScoredGenerator
+from textassay.meta_evaluation.known_truth import KnownTruth, true_discrepancy
+from textassay.seeding import stream
+
+__all__ = ["FIRST_TEST_SEED", "LOG_PROBS", "WORLD_NAMES", "World", "four_kinds", "worlds"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+FIRST_TEST_SEED = 100  # seeds below it are for development: what was chosen on them is not measured on them
+LOG_PROBS = "log_probs/generated"  # the column of q's log-probabilities
+N_FOR_TRUTH = 100_000  # sentences a side
+FRACTIONS = (0.2, 0.4, 0.6, 0.8)
+
+_AT_LEAST = 20  # sentences
+_MAX_LENGTH = 5000  # tokens; what reaches it would be cut, with a warning, which no n-gram model of sentences does
+_LOWEST = -1e4  # nats, where a log-probability is to be a feature and is minus infinity
+
+
+@dataclass(frozen=True)
+class World:
+    """Two generators whose discrepancy is known.
+
+    Attributes
+    ----------
+    name
+        Distinct within a corpus, such as ``growth-4-0.2``.
+    family
+        What its pairs have in common, such as ``growth-4``; see `grows`.
+    kind
+        What the generators are, such as ``ngram``, ``identical`` or ``lstm``.
+    p, q
+        The one that stands for real text, and the one that is judged.
+    grows
+        Whether the family is one and the same model on growing parts of the text, against p.
+    """
+
+    name: str
+    family: str
+    kind: str
+    p: ScoredGenerator
+    q: ScoredGenerator
+    grows: bool = False
+
+    def sample(self, n: int, *, seed: int, log_probs: bool = False) -> tuple[Corpus, Corpus]:
+        """Return `n` sentences of p and `n` of q, independent of each other, over one vocabulary.
+
+        Parameters
+        ----------
+        n
+            At least 1. The first k sentences do not depend on n.
+        seed
+            At least 0. Worlds with the same p have the same real sentences.
+        log_probs
+            Whether both corpora get the column `LOG_PROBS` with q's log-probabilities, in nats.
+        """
+        return self._draw(n, seed, "bench", log_probs=log_probs)
+
+    def truth(self, n: int = N_FOR_TRUTH, *, seed: int, level: float = 0.95) -> KnownTruth:
+        """Return the discrepancy from `n` sentences a side, none of which `sample` returns."""
+        real, generated = self._draw(n, seed, "truth", log_probs=False)
+        return true_discrepancy(self.p, self.q, real, generated, level=level)
+
+    def _draw(self, n: int, seed: int, purpose: str, *, log_probs: bool) -> tuple[Corpus, Corpus]:
+        seeds = (stream(seed, "world", purpose, *path) for path in (("real",), ("generated", self.name)))
+        keys = [int(rng.integers(2**63)) for rng in seeds]
+        drawn = self.p.sample(n, seed=keys[0]), self.q.sample(n, seed=keys[1])
+        first, second = (corpus.vocabulary for corpus in drawn)
+        if first is not second:
+            joint = Vocabulary((*first.tokens, *second.tokens))
+            drawn = drawn[0].with_vocabulary(joint), drawn[1].with_vocabulary(joint)
+        if not log_probs:
+            return drawn
+        real, generated = (
+            replace(corpus, columns={LOG_PROBS: np.maximum(self.q.log_prob(corpus), _LOWEST)}) for corpus in drawn
+        )
+        return real, generated
+
+
+class _Text:
+    """A corpus in random order, and the models of its parts."""
+
+    def __init__(self, corpus: Corpus, seed: int) -> None:
+        self.corpus = corpus.take(stream(seed, "worlds", "order").permutation(len(corpus)))
+        self._models: dict[tuple[int, float], NgramModel] = {}
+        self._modes: list[NgramModel] = []
+
+    def ngram(self, order: int, fraction: float = 1.0) -> NgramModel:
+        """Return the model of the first sentences: larger fractions hold the smaller ones."""
+        if (order, fraction) not in self._models:
+            part = np.arange(math.ceil(fraction * len(self.corpus)))
+            self._models[order, fraction] = NgramModel(order, max_length=_MAX_LENGTH).fit(self.corpus.take(part))
+        return self._models[order, fraction]
+
+    def modes(self) -> list[NgramModel]:
+        """Return models of four kinds of sentences: short and long ones, of common and of rare words."""
+        if not self._modes:
+            self._modes = [
+                NgramModel(3, max_length=_MAX_LENGTH).fit(self.corpus.take(rows)) for rows in four_kinds(self.corpus)
+            ]
+        return self._modes
+
+
+Pair = tuple[ScoredGenerator, ScoredGenerator]
+
+
+def _growth(text: _Text, order: int, fraction: float) -> Pair:
+    return text.ngram(order), text.ngram(order, fraction)
+
+
+def _orders(text: _Text, real: int, generated: int) -> Pair:
+    return text.ngram(real), text.ngram(generated)
+
+
+def _temperature(text: _Text, order: int, temperature: float) -> Pair:
+    return text.ngram(order), AtTemperature(text.ngram(order), temperature)
+
+
+def _shares(text: _Text, weights: Sequence[float]) -> Pair:
+    return Mixture(text.modes(), [0.25] * 4), Mixture(text.modes(), weights)
+
+
+def _dilution(text: _Text, share: float, order: int) -> Pair:
+    real = text.ngram(4)
+    return real, Mixture([real, text.ngram(order)], [share, 1 - share])
+
+
+def _position(text: _Text) -> Pair:
+    return text.ngram(4), PositionUnigram().fit(text.corpus)
+
+
+def _identical(text: _Text, order: int) -> Pair:
+    return text.ngram(order), text.ngram(order)
+
+
+def _disjoint(text: _Text) -> Pair:
+    vocabulary = text.corpus.vocabulary
+    suffixes = _free_suffixes(vocabulary)
+    real, generated = (Renamed(text.ngram(4), vocabulary, suffix) for suffix in suffixes)
+    return real, generated
+
+
+def _free_suffixes(vocabulary: Vocabulary) -> tuple[str, str]:
+    """Return two suffixes, as short as can be, that turn no word into a word; they end differently."""
+    length = 1
+    while any(f"{token}{mark * length}" in vocabulary for token in vocabulary.tokens for mark in "~^"):
+        length += 1
+    return "~" * length, "^" * length
+
+
+# name: (family, kind, whether it grows, how it is made)
+_MAKERS: Mapping[str, tuple[str, str, bool, Callable[[_Text], Pair]]] = {
+    **{
+        f"growth-{order}-{fraction:g}": (
+            f"growth-{order}",
+            "ngram",
+            True,
+            partial(_growth, order=order, fraction=fraction),
+        )
+        for order in (4, 5)
+        for fraction in FRACTIONS
+    },
+    **{
+        f"order-{generated}-of-{real}": (
+            f"order-of-{real}",
+            "ngram",
+            False,
+            partial(_orders, real=real, generated=generated),
+        )
+        for real, generated in ((5, 3), (5, 2), (4, 3), (4, 2), (3, 2), (4, 1))
+    },
+    **{
+        f"temperature-{temperature:g}-of-{order}": (
+            "temperature",
+            "ngram",
+            False,
+            partial(_temperature, order=order, temperature=temperature),
+        )
+        for order, temperature in ((3, 0.8), (3, 0.9), (3, 1.1), (3, 1.2), (5, 0.8))
+    },
+    "shares-slightly": ("shares", "mixture", False, partial(_shares, weights=(0.4, 0.2, 0.2, 0.2))),
+    "shares-strongly": ("shares", "mixture", False, partial(_shares, weights=(0.1, 0.15, 0.15, 0.6))),
+    "dropped-mode": ("dropped", "mixture", False, partial(_shares, weights=(0.0, 1 / 3, 1 / 3, 1 / 3))),
+    "two-modes-dropped": ("dropped", "mixture", False, partial(_shares, weights=(0.5, 0.5, 0.0, 0.0))),
+    "diluted-0.5": ("dilution", "mixture", False, partial(_dilution, share=0.5, order=2)),
+    "diluted-0.8": ("dilution", "mixture", False, partial(_dilution, share=0.8, order=2)),
+    "position-unigram": ("position", "position-unigram", False, _position),
+    "identical-2": ("identical", "identical", False, partial(_identical, order=2)),
+    "identical-4": ("identical", "identical", False, partial(_identical, order=4)),
+    "disjoint": ("disjoint", "disjoint", False, _disjoint),
+}
+
+WORLD_NAMES = tuple(_MAKERS)
+
+
+def worlds(
+    corpus: Corpus, seed: int, names: Sequence[str] = WORLD_NAMES, *, extra: Sequence[World] = ()
+) -> list[World]:
+    """Return worlds made from a corpus.
+
+    Parameters
+    ----------
+    corpus
+        At least 20 sentences, without tokens that models keep for themselves.
+    seed
+        At least 0: which sentences are a fraction. Below `FIRST_TEST_SEED` for development.
+    names
+        Which of `WORLD_NAMES`, in order; models they share are fitted once.
+    extra
+        Others, from generators of any kind, which follow.
+
+    Raises
+    ------
+    TooFewSentencesError
+        If the corpus is too small.
+    OptionError
+        If a name is unknown, or stands twice.
+    """
+    if len(corpus) < _AT_LEAST:
+        raise TooFewSentencesError(f"worlds need at least {_AT_LEAST} sentences, got {len(corpus)}")
+    if seed < 0:
+        raise OptionError(f"seed must be at least 0, got {seed}")
+    for name in names:
+        if name not in _MAKERS:
+            raise unknown_name("world", name, _MAKERS)
+    text = _Text(corpus, seed)
+    made = []
+    for name in names:
+        family, kind, grows, make = _MAKERS[name]
+        made.append(World(name, family, kind, *make(text), grows=grows))
+    made += extra
+    taken = [world.name for world in made]
+    if len(set(taken)) < len(taken):
+        raise OptionError(f"worlds must have distinct names, got {', '.join(taken)}")
+    return made
+
+
+def four_kinds(corpus: Corpus) -> list[IntArray]:
+    """Return the sentences of four equally large kinds: short or long, of common or rarer words.
+
+    Parameters
+    ----------
+    corpus
+        At least four sentences. Halves are taken by length, then each by the mean log frequency of a sentence's words.
+
+    Returns
+    -------
+    list
+        Sentence numbers of short common, short rare, long common and long rare ones, rising.
+    """
+    counts = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary))
+    sums = np.concatenate(([0.0], np.cumsum(np.log(np.maximum(counts, 1))[corpus.tokens])))
+    common = np.diff(sums[corpus.offsets]) / np.maximum(corpus.lengths, 1)
+    by_length = np.argsort(corpus.lengths, kind="stable")
+    kinds = []
+    for half in (by_length[: len(corpus) // 2], by_length[len(corpus) // 2 :]):
+        order = half[np.argsort(-common[half], kind="stable")]
+        kinds += [np.sort(order[: len(half) // 2]), np.sort(order[len(half) // 2 :])]
+    return kinds
