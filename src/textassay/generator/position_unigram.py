@@ -135,4 +135,5 @@ def _positions(offsets: IntArray) -> IntArray:
 def _invert(probabilities: FloatArray, draws: FloatArray) -> IntArray:
     """Return the outcome that each draw in [0, 1) stands for."""
     bounds = np.cumsum(probabilities)
-    return np.minimum(np.searchsorted(bounds, draws * bounds[-1], side="right"), len(bounds) - 1)
+    found = np.searchsorted(bounds, draws * bounds[-1], side="right")
+    return np.asarray(np.minimum(found, len(bounds) - 1), dtype=np.int64)

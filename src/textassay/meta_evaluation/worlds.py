@@ -26,14 +26,14 @@ from textassay.generator.scored import AtTemperature, ScoredGenerator
 from textassay.meta_evaluation.known_truth import KnownTruth, true_discrepancy
 from textassay.seeding import stream
 
-__all__ = ["FIRST_TEST_SEED", "LOG_PROBS", "WORLD_NAMES", "World", "four_kinds", "worlds"]
+__all__ = ["FIRST_TEST_SEED", "LOG_PROBS", "N_FOR_TRUTH", "WORLD_NAMES", "World", "four_kinds", "worlds"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 FIRST_TEST_SEED = 100  # seeds below it are for development: what was chosen on them is not measured on them
 LOG_PROBS = "log_probs/generated"  # the column of q's log-probabilities
-N_FOR_TRUTH = 100_000  # sentences a side
+N_FOR_TRUTH = 50_000  # sentences a side
 FRACTIONS = (0.2, 0.4, 0.6, 0.8)
 
 _AT_LEAST = 20  # sentences
@@ -66,7 +66,7 @@ class World:
     q: ScoredGenerator
     grows: bool = False
 
-    def sample(self, n: int, *, seed: int, log_probs: bool = False) -> tuple[Corpus, Corpus]:
+    def sample(self, n: int, *, seed: int) -> tuple[Corpus, Corpus]:
         """Return `n` sentences of p and `n` of q, independent of each other, over one vocabulary.
 
         Parameters
@@ -75,30 +75,30 @@ class World:
             At least 1. The first k sentences do not depend on n.
         seed
             At least 0. Worlds with the same p have the same real sentences.
-        log_probs
-            Whether both corpora get the column `LOG_PROBS` with q's log-probabilities, in nats.
         """
-        return self._draw(n, seed, "bench", log_probs=log_probs)
+        return self._draw(n, seed, "bench")
+
+    def with_log_probs(self, real: Corpus, generated: Corpus) -> tuple[Corpus, Corpus]:
+        """Return both corpora with the column `LOG_PROBS`: q's log-probabilities in nats, at least -10,000."""
+        first, second = (
+            replace(corpus, columns={**corpus.columns, LOG_PROBS: np.maximum(self.q.log_prob(corpus), _LOWEST)})
+            for corpus in (real, generated)
+        )
+        return first, second
 
     def truth(self, n: int = N_FOR_TRUTH, *, seed: int, level: float = 0.95) -> KnownTruth:
         """Return the discrepancy from `n` sentences a side, none of which `sample` returns."""
-        real, generated = self._draw(n, seed, "truth", log_probs=False)
+        real, generated = self._draw(n, seed, "truth")
         return true_discrepancy(self.p, self.q, real, generated, level=level)
 
-    def _draw(self, n: int, seed: int, purpose: str, *, log_probs: bool) -> tuple[Corpus, Corpus]:
+    def _draw(self, n: int, seed: int, purpose: str) -> tuple[Corpus, Corpus]:
         seeds = (stream(seed, "world", purpose, *path) for path in (("real",), ("generated", self.name)))
         keys = [int(rng.integers(2**63)) for rng in seeds]
-        drawn = self.p.sample(n, seed=keys[0]), self.q.sample(n, seed=keys[1])
-        first, second = (corpus.vocabulary for corpus in drawn)
-        if first is not second:
-            joint = Vocabulary((*first.tokens, *second.tokens))
-            drawn = drawn[0].with_vocabulary(joint), drawn[1].with_vocabulary(joint)
-        if not log_probs:
-            return drawn
-        real, generated = (
-            replace(corpus, columns={LOG_PROBS: np.maximum(self.q.log_prob(corpus), _LOWEST)}) for corpus in drawn
-        )
-        return real, generated
+        real, generated = self.p.sample(n, seed=keys[0]), self.q.sample(n, seed=keys[1])
+        if real.vocabulary is generated.vocabulary:
+            return real, generated
+        joint = Vocabulary((*real.vocabulary.tokens, *generated.vocabulary.tokens))
+        return real.with_vocabulary(joint), generated.with_vocabulary(joint)
 
 
 class _Text:

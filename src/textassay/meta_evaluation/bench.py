@@ -1,0 +1,335 @@
+"""The bench: estimators of the discrepancy, and other metrics, on worlds whose discrepancy is known.
+
+A cell is one estimator on one draw from one world: its value, interval and certified bound beside the truth, and how
+long it took. Cells are kept by the content they were computed from, so that a run goes on where it stopped; an
+interruption costs the running cell. Times are those of the first computation: read them only where the machine had
+nothing else to do.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from textassay.comparison.store import EstimateStore, estimate_key
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.catalog import DISCRIMINATORS
+from textassay.discriminator.plain import PlainLogistic
+from textassay.errors import InputError, OptionError
+from textassay.meta_evaluation.worlds import N_FOR_TRUTH, WORLD_NAMES, World, worlds
+from textassay.metric.base import Metric, check_range, measure
+from textassay.metric.catalog import parse_metric
+from textassay.metric.discrepancy import DistributionalDiscrepancy
+
+__all__ = ["EFFORTS", "Bench", "Cell", "Estimator", "parse_estimator", "run_bench"]
+
+EFFORTS = ("quick", "default", "max")
+WITH_LOG_PROBS = "+log-probs"
+_NETWORK_OF_THE_PAPER = "cnn-paper"
+_BENCH = "bench 1"  # changes where what a cell holds does
+_N_TO_NAME = 100  # sentences a side that tell a world from others
+_MOST_DISAGREEMENT = 6.0  # standard errors
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """What is measured with.
+
+    Attributes
+    ----------
+    name
+        As it was asked for.
+    metric
+        It does the work.
+    log_probs
+        Whether it is given the generator's log-probabilities.
+    """
+
+    name: str
+    metric: Metric
+    log_probs: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One estimator on one draw from one world.
+
+    Attributes
+    ----------
+    estimator, corpus, world, family, kind, grows
+        What was measured with, and where; see `World`.
+    seed
+        Of the world, the draw and the estimator.
+    n
+        Sentences a side.
+    value, low, high
+        Of the estimate; none where it has none.
+    level
+        Of its interval; none where there is none.
+    bound
+        The certified bound of the discrepancy; none where there is none.
+    better
+        Direction of the estimator: "lower", "higher", "closer" or "neither".
+    truth, truth_low, truth_high
+        The discrepancy, and its interval.
+    seconds, cpu_seconds
+        Taken by the estimator, by the clock and by all threads of the process.
+    chosen
+        What the estimator says it chose, JSON-ready.
+    """
+
+    estimator: str
+    corpus: str
+    world: str
+    family: str
+    kind: str
+    grows: bool
+    seed: int
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float | None
+    bound: float | None
+    better: str
+    truth: float
+    truth_low: float
+    truth_high: float
+    seconds: float
+    cpu_seconds: float
+    chosen: Any = None
+
+    @property
+    def share(self) -> float | None:
+        """The share of the truth that was found; none without a value, or where the truth is 0."""
+        return None if self.value is None or self.truth <= 0 else self.value / self.truth
+
+
+@dataclass(frozen=True)
+class Bench:
+    """All cells of a run, in the order corpus, seed, world, size, estimator.
+
+    Attributes
+    ----------
+    cells
+        What was measured.
+    estimators, sizes, seeds
+        As asked for.
+    corpora
+        Name to number of sentences the generators were fitted to.
+    """
+
+    cells: tuple[Cell, ...]
+    estimators: tuple[str, ...]
+    sizes: tuple[int, ...]
+    seeds: tuple[int, ...]
+    corpora: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {
+            "version": version("textassay"),
+            "corpora": dict(self.corpora),
+            "estimators": list(self.estimators),
+            "sizes": list(self.sizes),
+            "seeds": list(self.seeds),
+            "cells": [asdict(cell) for cell in self.cells],
+        }
+
+
+def parse_estimator(text: str, *, level: float = 0.95) -> Estimator:
+    """Return the estimator that `text` names.
+
+    Parameters
+    ----------
+    text
+        ``plain`` (the yardstick), an effort of dd (``quick``, ``default``, ``max``), a discriminator of dd such as
+        ``logistic``, ``cnn`` or ``cnn-paper`` (one split, threshold one half, as in the paper), or any metric, such as
+        ``mauve`` or ``bleu(order=4)``. With ``+log-probs`` at its end, it is given the generator's log-probabilities.
+    level
+        Of intervals.
+
+    Raises
+    ------
+    OptionError
+        If no estimator has this name.
+    """
+    name = text.strip()
+    base = name.removesuffix(WITH_LOG_PROBS)
+    metric: Metric
+    if base == "plain":
+        metric = DistributionalDiscrepancy(PlainLogistic(), level=level)
+    elif base in EFFORTS:
+        metric = parse_metric("dd", effort=base, level=level)
+    elif base == _NETWORK_OF_THE_PAPER:
+        metric = parse_metric("dd(discriminator=cnn-paper, folds=1, threshold=half)", level=level)
+    elif base in DISCRIMINATORS:
+        metric = parse_metric(f"dd(discriminator={base})", level=level)
+    else:
+        metric = parse_metric(base, level=level, effort="default")
+    return Estimator(name, metric, log_probs=name != base)
+
+
+def run_bench(
+    corpora: Mapping[str, Corpus],
+    estimators: Sequence[Estimator],
+    *,
+    world_names: Sequence[str] = WORLD_NAMES,
+    extra: Callable[[Corpus, int], Sequence[World]] | None = None,
+    sizes: Sequence[int] = (20_000,),
+    n_truth: int = N_FOR_TRUTH,
+    seeds: Sequence[int],
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Bench:
+    """Return what all estimators say of all worlds.
+
+    Parameters
+    ----------
+    corpora
+        Name to the text that generators are fitted to.
+    estimators
+        With distinct names.
+    world_names
+        Which of `WORLD_NAMES`.
+    extra
+        From a corpus and a seed to further worlds, such as those of networks.
+    sizes
+        Sentences a side.
+    n_truth
+        Sentences a side for the truth, at least 2.
+    seeds
+        One draw each. Below `FIRST_TEST_SEED` they are for development: report nothing of them.
+    folder
+        Where cells are kept; in memory without one.
+    progress
+        Called with what is done next, the cells done and all cells.
+
+    Raises
+    ------
+    OptionError
+        If a list is empty, names repeat, or a number is out of range.
+    """
+    for kind, names in (
+        ("corpus", list(corpora)),
+        ("estimator", [estimator.name for estimator in estimators]),
+        ("size", list(sizes)),
+        ("seed", list(seeds)),
+    ):
+        if not names or len(set(names)) < len(names):
+            raise OptionError(f"the bench needs each {kind} once, and at least one, got {names}")
+    for n in sizes:
+        check_range("sentences", n, 1)
+    for seed in seeds:
+        check_range("seed", seed, 0)
+    check_range("n_truth", n_truth, 2)
+    store = EstimateStore(folder)
+    cells: list[Cell] = []
+    for name, corpus in corpora.items():
+        for seed in seeds:
+            made = worlds(corpus, seed, world_names, extra=() if extra is None else extra(corpus, seed))
+            total = len(corpora) * len(seeds) * len(made) * len(sizes) * len(estimators)
+            for world in made:
+                of_world = _OfWorld(store, name, world, seed, n_truth)
+                for n in sizes:
+                    for estimator in estimators:
+                        if progress is not None:
+                            progress(f"{estimator.name} on {world.name} of {name}", len(cells), total)
+                        cells.append(of_world.cell(estimator, n))
+    return Bench(
+        tuple(cells),
+        tuple(estimator.name for estimator in estimators),
+        tuple(sizes),
+        tuple(seeds),
+        {name: len(corpus) for name, corpus in corpora.items()},
+    )
+
+
+class _OfWorld:
+    """The cells of one world and seed; what they share is drawn once."""
+
+    def __init__(self, store: EstimateStore, corpus: str, world: World, seed: int, n_truth: int) -> None:
+        self._store = store
+        self._corpus = corpus
+        self._world = world
+        self._seed = seed
+        self._n_truth = n_truth
+        self._drawn: tuple[int, Corpus, Corpus] | None = None
+
+    def cell(self, estimator: Estimator, n: int) -> Cell:
+        """Return one cell, measured now or kept."""
+        real, generated = self._draw(n)
+        if estimator.log_probs:
+            real, generated = self._world.with_log_probs(real, generated)
+        key = estimate_key(
+            _BENCH,
+            version("textassay"),
+            estimator.name,
+            estimator.metric.name,
+            estimator.metric.level,
+            real.fingerprint,
+            generated.fingerprint,
+            real.columns_fingerprint,
+            self._seed,
+        )
+        found = self._store.load_document(key)
+        if found is None:
+            found = _measure(estimator, real, generated, self._seed)
+            self._store.save_document(key, found)
+        world = self._world
+        return Cell(
+            estimator=estimator.name,
+            corpus=self._corpus,
+            world=world.name,
+            family=world.family,
+            kind=world.kind,
+            grows=world.grows,
+            seed=self._seed,
+            n=n,
+            **found,
+            **self._truth,
+        )
+
+    def _draw(self, n: int) -> tuple[Corpus, Corpus]:
+        if self._drawn is None or self._drawn[0] != n:
+            self._drawn = (n, *self._world.sample(n, seed=self._seed))
+        return self._drawn[1:]
+
+    @cached_property
+    def _truth(self) -> dict[str, float]:
+        real, generated = self._world.sample(_N_TO_NAME, seed=self._seed)
+        key = estimate_key(
+            _BENCH, "truth", self._world.name, self._seed, self._n_truth, real.fingerprint, generated.fingerprint
+        )
+        found: dict[str, float] | None = self._store.load_document(key)
+        if found is None:
+            truth = self._world.truth(self._n_truth, seed=self._seed)
+            if truth.disagreement > _MOST_DISAGREEMENT:
+                raise InputError(
+                    f"the log-probabilities of {self._world.name} are not those of its sentences: two estimates of "
+                    f"its discrepancy lie {truth.disagreement:.1f} standard errors apart"
+                )
+            found = {"truth": truth.value, "truth_low": truth.interval.low, "truth_high": truth.interval.high}
+            self._store.save_document(key, found)
+        return found
+
+
+def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -> dict[str, Any]:
+    """Return what an estimator says of one draw and how long it took, JSON-ready."""
+    begun = time.perf_counter(), time.process_time()
+    estimate = measure(estimator.metric, generated, real, seed=seed)
+    seconds, cpu_seconds = time.perf_counter() - begun[0], time.process_time() - begun[1]
+    told = estimate.to_dict()
+    bound = told["details"].get("certified_bound")
+    return {
+        **{name: told[name] for name in ("value", "low", "high", "level", "better")},
+        "bound": bound.get("value") if isinstance(bound, Mapping) else None,
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "chosen": told["details"].get("chosen"),
+    }
