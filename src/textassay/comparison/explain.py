@@ -1,7 +1,9 @@
 """What gives a generator away: words, lengths, positions, sentences, and whether more text would show more.
 
-All judgements come from the default dd: cross-fitted logistic regressions over n-grams, so that every sentence is
-explained by a classifier that did not see it. What they find is what this classifier detects, not all there is.
+All judgements come from dd at the effort asked for: cross-fitted classifiers, so that every sentence is explained by
+one that did not see it. What they find is what these classifiers detect, not all there is. Where in a sentence the
+decision falls is told by the logistic regression over n-grams alone, on the same folds: its evidence adds up over
+tokens.
 """
 
 import warnings
@@ -17,10 +19,12 @@ from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, lear
 from textassay.comparison.measure import Progress, cell_key
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
+from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
-from textassay.metric.base import check_level, check_range
-from textassay.metric.discrepancy import VARIANCE_FACTORS, DistributionalDiscrepancy
+from textassay.metric.base import Effort, check_level, check_range
+from textassay.metric.discrepancy import DistributionalDiscrepancy
+from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.proportion import newcombe_interval
 
 __all__ = ["TOP", "explain", "explain_generators"]
@@ -40,10 +44,11 @@ def explain(
     *,
     name: str = "generated",
     top: int = TOP,
+    effort: Effort = "default",
     folds: int = 5,
     level: float = 0.95,
     seed: int = 0,
-    halvings: int = HALVINGS,
+    halvings: int | None = None,
     full: Judgement | None = None,
 ) -> Explanation:
     """Return what gives the generator of `generated` away.
@@ -56,6 +61,8 @@ def explain(
         Of the generator.
     top
         How many n-grams are listed each way, at most.
+    effort
+        Of dd, in value and learning curve.
     folds
         Cross-fitting folds; 1 judges a tenth of the text once.
     level
@@ -63,7 +70,7 @@ def explain(
     seed
         Decides partitions and the subsets of the learning curve; `value` is that of ``dd`` with the same settings.
     halvings
-        How often the learning curve halves the sample, at least 1.
+        How often the learning curve halves the sample, at least 1; by default as `HALVINGS` has it for the effort.
     full
         What `judge` returned for the same arguments, where that is known.
 
@@ -75,12 +82,15 @@ def explain(
         If a setting is out of range or the vocabularies differ.
     """
     check_range("top", top, 0)
+    halvings = HALVINGS[effort] if halvings is None else halvings
     check_range("halvings", halvings, 1)
     check_level(level)
     if full is None:
-        full = judge(real, generated, folds=folds, level=level, seed=seed)
+        full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
     found = find_giveaways(real, generated, level=level, top=top)
-    curve = learning_curve(real, generated, folds=folds, level=level, seed=seed, halvings=halvings, full=full)
+    curve = learning_curve(
+        real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full
+    )
     rise = curve.rise
     real_scores, generated_scores = full.fit.real_scores, full.fit.generated_scores
     mistaken = np.where(full.fit.correct()[0] == 0, real_scores, np.nan)
@@ -92,7 +102,7 @@ def explain(
         n_tested=found.n_tested,
         level=level,
         lengths=_lengths(real, generated, full, level),
-        positions=_positions(real, generated, full),
+        positions=_positions(real, generated, _linear(real, generated, full, folds, seed)),
         most_generated=_examples(generated, generated_scores, lowest=True),
         most_lifelike=_examples(generated, generated_scores, lowest=False),
         mistaken=_examples(real, mistaken, lowest=True),
@@ -110,10 +120,11 @@ def explain_generators(
     generated: Mapping[str, Corpus],
     *,
     top: int = TOP,
+    effort: Effort = "default",
     folds: int,
     level: float,
     seed: int,
-    halvings: int = HALVINGS,
+    halvings: int | None = None,
     store: EstimateStore,
     version: str,
     progress: Progress | None = None,
@@ -122,7 +133,7 @@ def explain_generators(
 
     Parameters
     ----------
-    real, generated, top, folds, level, seed, halvings
+    real, generated, top, effort, folds, level, seed, halvings
         As in `explain`, the corpora by the names of their generators.
     store
         Where explanations are looked up and kept, by content; what they find of ``dd`` is kept there, too.
@@ -135,13 +146,22 @@ def explain_generators(
     for number, (name, corpus) in enumerate(generated.items()):
         if progress is not None:
             progress(f"explanation of {name}", number, len(generated))
-        settings = (top, folds, level, seed, halvings, version)
-        key = estimate_key("explanation", *settings, corpus.fingerprint, real.fingerprint)
+        key = _key(real, corpus, top, effort, folds, level, seed, halvings, version)
         kept = _kept(store, key)
         if kept is None:
             try:
-                full = _judge(real, corpus, folds, level, seed, store, version)
-                kept = explain(real, corpus, top=top, folds=folds, level=level, seed=seed, halvings=halvings, full=full)
+                full = _judge(real, corpus, effort, folds, level, seed, store, version)
+                kept = explain(
+                    real,
+                    corpus,
+                    top=top,
+                    effort=effort,
+                    folds=folds,
+                    level=level,
+                    seed=seed,
+                    halvings=halvings,
+                    full=full,
+                )
             except (EmptyCorpusError, TooFewSentencesError) as error:
                 reasons.append(f"{name}: no explanation of what gives it away: {error}")
                 continue
@@ -152,14 +172,28 @@ def explain_generators(
     return tuple(explanations), tuple(reasons)
 
 
+def _key(real: Corpus, generated: Corpus, top: int, effort: Effort, folds: int, level: float, *others: object) -> str:
+    """Return what an explanation is kept under: all that can change it, dd's own settings among it."""
+    metric = DistributionalDiscrepancy(folds=folds, level=level, effort=effort)
+    content = [part for corpus in (generated, real) for part in (corpus.fingerprint, corpus.columns_fingerprint)]
+    return estimate_key("explanation", top, repr(metric.shares), folds, level, *others, *content)
+
+
 def _judge(
-    real: Corpus, generated: Corpus, folds: int, level: float, seed: int, store: EstimateStore, version: str
+    real: Corpus,
+    generated: Corpus,
+    effort: Effort,
+    folds: int,
+    level: float,
+    seed: int,
+    store: EstimateStore,
+    version: str,
 ) -> Judgement:
     """Return dd, and keep it for a comparison that asks for it next."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        full = judge(real, generated, folds=folds, level=level, seed=seed)
-    metric = DistributionalDiscrepancy(folds=folds, level=level)
+        full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
+    metric = DistributionalDiscrepancy(folds=folds, level=level, effort=effort)
     key = cell_key(metric, generated, real, seed=seed, version=version)
     if store.load(key) is None:
         store.save(key, full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught)))
@@ -191,7 +225,7 @@ def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -
     highest = int(together.max())
     ends = np.unique([*np.quantile(together, shares, method="inverted_cdf").tolist(), highest]).astype(np.int64)
     correct = judged.fit.correct()
-    factor = VARIANCE_FACTORS["one split" if len(judged.fit.folds) == 1 else "one partition"]
+    factor = variance_factor(len(judged.fit.folds))
     bins = []
     shortest = int(together.min())
     for end in ends.tolist():
@@ -213,15 +247,23 @@ def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -
     return tuple(bins)
 
 
-def _positions(real: Corpus, generated: Corpus, judged: Judgement) -> tuple[PositionBin, ...]:
+def _linear(real: Corpus, generated: Corpus, judged: Judgement, folds: int, seed: int) -> CrossFit:
+    """Return the cross-fit of a linear classifier on the folds of dd: the one that dd has, or a new one."""
+    for fit in (judged.fit, *judged.fit.alone.values()):
+        if all(fold.evidence is not None for fold in fit.folds):
+            return fit
+    return cross_fit(LogisticDiscriminator(), real, generated, folds=folds, seed=seed)
+
+
+def _positions(real: Corpus, generated: Corpus, linear: CrossFit) -> tuple[PositionBin, ...]:
     """Return the mean evidence of each tenth of a sentence, its end being its last token."""
     means = []
-    for corpus, numbers in ((real, judged.fit.real_folds), (generated, judged.fit.generated_folds)):
+    for corpus, numbers in ((real, linear.real_folds), (generated, linear.generated_folds)):
         total = np.zeros(_N_POSITIONS)
-        for number, fold in enumerate(judged.fit.folds):
-            if isinstance(fold.fitted, LogisticDiscriminator):
-                tested = corpus.take(np.flatnonzero(numbers == number))
-                total += _by_position(fold.fitted.token_evidence(tested), tested.lengths)
+        for number, fold in enumerate(linear.folds):
+            assert fold.evidence is not None
+            tested = corpus.take(np.flatnonzero(numbers == number))
+            total += _by_position(fold.evidence.token_evidence(tested), tested.lengths)
         means.append(total / np.count_nonzero(numbers >= 0))
     return tuple(
         PositionBin(bin_ / _N_POSITIONS, (bin_ + 1) / _N_POSITIONS, float(means[0][bin_]), float(means[1][bin_]))

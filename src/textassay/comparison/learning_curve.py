@@ -11,6 +11,7 @@ t/n - 2u/n where it is in both, t/n where not. Nothing is said about sizes beyon
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,9 @@ from textassay.corpus.corpus import Corpus
 from textassay.discriminator.cross_fitting import CrossFit
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.metric.discrepancy import VARIANCE_FACTORS, DistributionalDiscrepancy
+from textassay.metric.base import Effort
+from textassay.metric.discrepancy import DistributionalDiscrepancy
+from textassay.metric.discrepancy_interval import variance_factor
 from textassay.seeding import stream
 
 __all__ = ["FLAT", "HALVINGS", "Judgement", "LearningCurve", "Rise", "judge", "learning_curve"]
@@ -31,7 +34,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
 
-HALVINGS = 4  # the smallest point has a sixteenth of the sentences
+# By effort, how often the sample is halved: 4 times, and the smallest point has a sixteenth of the sentences.
+HALVINGS: Mapping[Effort, int] = {"quick": 1, "default": 4, "max": 1}
 FLAT = 0.02  # a doubling that adds less has levelled off
 _FAR = 1 << 40  # numbers of groups never meet those of single sentences
 
@@ -66,9 +70,11 @@ class LearningCurve:
     rise: Rise | None
 
 
-def judge(real: Corpus, generated: Corpus, *, folds: int, level: float, seed: int) -> Judgement:
-    """Return dd with its default classifier, as `textassay.metric.discrepancy.dd` has it, and its cross-fit."""
-    metric = DistributionalDiscrepancy(folds=folds, level=level)
+def judge(
+    real: Corpus, generated: Corpus, *, effort: Effort = "default", folds: int, level: float, seed: int
+) -> Judgement:
+    """Return dd at an effort, as `textassay.metric.discrepancy.dd` has it, and its cross-fit."""
+    metric = DistributionalDiscrepancy(folds=folds, level=level, effort=effort)
     statistics = metric.statistics(metric.prepare(real), generated, seed=seed)
     return Judgement(metric.estimate(statistics), statistics.fits[0])
 
@@ -77,10 +83,11 @@ def learning_curve(
     real: Corpus,
     generated: Corpus,
     *,
+    effort: Effort = "default",
     folds: int = 5,
     level: float = 0.95,
     seed: int = 0,
-    halvings: int = HALVINGS,
+    halvings: int | None = None,
     full: Judgement | None = None,
 ) -> LearningCurve:
     """Return dd with all of the sentences of both sides, a half, a quarter, and so on, the fewest first.
@@ -90,6 +97,8 @@ def learning_curve(
     real, generated
         At least 10 sentences a fold (50 for one split). Smaller parts than that are left out. Sentences of one group
         (`Corpus.groups`) stay together, and so do groups of equal number on both sides.
+    effort
+        Of dd, at every point.
     folds
         Cross-fitting folds.
     level
@@ -97,7 +106,7 @@ def learning_curve(
     seed
         Decides partitions and subsets.
     halvings
-        How often the sample is halved, at least 1.
+        How often the sample is halved, at least 1; by default as `HALVINGS` has it for the effort.
     full
         What `judge` returned for the same arguments, where it is known.
 
@@ -106,15 +115,15 @@ def learning_curve(
     TooFewSentencesError
         If there are too few sentences for dd itself.
     """
-    judged = full or judge(real, generated, folds=folds, level=level, seed=seed)
+    judged = full or judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
     order = _ranks(real, generated, seed)
     points = [_point(judged, len(real), len(generated))]
     rise = None
-    for halving in range(1, halvings + 1):
+    for halving in range(1, (HALVINGS[effort] if halvings is None else halvings) + 1):
         chosen = [rank < 0.5**halving for rank in order]
         parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), chosen, strict=True)]
         try:
-            part = judge(parts[0], parts[1], folds=folds, level=level, seed=seed)
+            part = judge(parts[0], parts[1], effort=effort, folds=folds, level=level, seed=seed)
         except TooFewSentencesError:
             break
         points.append(_point(part, len(parts[0]), len(parts[1])))
@@ -164,8 +173,7 @@ def _rise(
         n_units += len(rows)
     _, members = np.unique(np.concatenate(units), return_inverse=True)
     sums = np.bincount(members, weights=np.concatenate(residuals))
-    factor = VARIANCE_FACTORS["one split" if len(full.fit.folds) == 1 else "one partition"]
-    variance = factor * float(sums @ sums) * len(sums) / (len(sums) - 1)
+    variance = variance_factor(len(full.fit.folds)) * float(sums @ sums) * len(sums) / (len(sums) - 1)
     value = full.estimate.value - half.estimate.value
     margin = float(student.ppf((1 + level) / 2, max(1, len(sums) - 2))) * math.sqrt(variance)
     return Rise(value, value - margin, value + margin)

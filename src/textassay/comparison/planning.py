@@ -24,7 +24,8 @@ from textassay.comparison.measure import Progress
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
 from textassay.metric.base import check_level, check_range
-from textassay.metric.discrepancy import SENTENCES_PER_FOLD, VARIANCE_FACTORS
+from textassay.metric.discrepancy import SENTENCES_PER_FOLD
+from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
 
 __all__ = [
@@ -170,7 +171,7 @@ def plan(
         raise OptionError(f"dd must be at least 0 and below 1, got {dd}")
     if not (margins or detectable or separable):
         margins, detectable, separable = MARGINS, DETECTABLE, SEPARABLE
-    factor = VARIANCE_FACTORS["one split" if folds == 1 else "one partition"]
+    factor = variance_factor(folds)
     closest = None if pilot is None else min(pilot.generators, key=lambda found: abs(found.value))
     shares, assumed, told = _shares(dd, closest)
     correlation = 0.0 if pilot is None or pilot.correlation is None else pilot.correlation

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from textassay.comparison.columns import SideColumns, attach_columns
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, RealText, Result
 from textassay.comparison.explain import explain_generators
-from textassay.comparison.learning_curve import HALVINGS
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.store import EstimateStore
@@ -170,10 +169,10 @@ def compare(
         explanations, unexplained = explain_generators(
             real_corpus,
             rows if explain and any(metric.name.split("(")[0] == "dd" for metric in chosen) else {},
+            effort=effort,
             folds=folds,
             level=level,
             seed=seed,
-            halvings=1 if effort == "quick" else HALVINGS,
             store=store,
             version=version,
             progress=progress,

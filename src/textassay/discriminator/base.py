@@ -18,11 +18,24 @@ from sklearn.pipeline import Pipeline
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 
-__all__ = ["Discriminator", "Pair", "SklearnDiscriminator", "balanced_accuracy", "balanced_cross_entropy"]
+__all__ = [
+    "CrossValidated",
+    "Discriminator",
+    "Pair",
+    "SklearnDiscriminator",
+    "TokenEvidence",
+    "balanced_accuracy",
+    "balanced_cross_entropy",
+    "log_probs_column",
+    "reads_columns",
+    "reads_log_probs",
+    "validation_scores",
+]
 
 FloatArray = npt.NDArray[np.float64]
 Pair = tuple[Corpus, Corpus]  # (real, generated)
 
+_LOG_PROBS = "log_probs/"  # columns of log-probabilities under a generator begin so
 _SMALLEST = 1e-15  # probabilities are kept this far from 0 and 1 before the logarithm
 
 
@@ -58,6 +71,51 @@ class Discriminator(Protocol):
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,), if both classes were equally frequent."""
         ...
+
+
+@runtime_checkable
+class CrossValidated(Protocol):
+    """A fitted discriminator that learnt from its validation text, too, and judged it out of fold."""
+
+    @property
+    def valid_scores(self) -> tuple[FloatArray, FloatArray]:
+        """Scores of the validation sentences, real and generated, each by a model that did not see the sentence."""
+        ...
+
+
+@runtime_checkable
+class TokenEvidence(Protocol):
+    """A discriminator that says what each token adds to its judgement, such as a linear one."""
+
+    def token_evidence(self, corpus: Corpus) -> FloatArray:
+        """Return what each token adds, in nats; see `textassay.discriminator.logistic`."""
+        ...
+
+
+def validation_scores(fitted: Discriminator, valid: Pair) -> tuple[FloatArray, FloatArray]:
+    """Return the scores of the validation text, real and generated, on which choices may rest."""
+    if isinstance(fitted, CrossValidated):
+        return fitted.valid_scores
+    return fitted.prob_real(valid[0]), fitted.prob_real(valid[1])
+
+
+def log_probs_column(real: Corpus, generated: Corpus) -> str | None:
+    """Return the column ``log_probs/NAME`` that both corpora have; None where they share none, or several."""
+    shared = [name for name in generated.columns if name.startswith(_LOG_PROBS) and name in real.columns]
+    return shared[0] if len(shared) == 1 else None
+
+
+def reads_log_probs(discriminator: Discriminator) -> bool:
+    """Return whether a discriminator uses log-probabilities where real and generated text come with them.
+
+    It says so by an attribute `reads_log_probs` that is true; it then looks for the column `log_probs_column`.
+    """
+    return bool(getattr(discriminator, "reads_log_probs", False))
+
+
+def reads_columns(discriminator: Discriminator) -> bool:
+    """Return whether a discriminator looks at other columns of the text, by its attribute `reads_columns`."""
+    return bool(getattr(discriminator, "reads_columns", False))
 
 
 def balanced_cross_entropy(real_scores: FloatArray, generated_scores: FloatArray) -> float:

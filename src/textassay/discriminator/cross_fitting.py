@@ -10,6 +10,7 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 """
 
 import copy
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -19,7 +20,8 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import fold_numbers
-from textassay.discriminator.base import Discriminator, balanced_accuracy
+from textassay.discriminator.base import Discriminator, Pair, TokenEvidence, balanced_accuracy, validation_scores
+from textassay.discriminator.family import FamilyDiscriminator
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
 from textassay.execution import parallel_map
@@ -33,13 +35,29 @@ ThresholdRule = Literal["validation", "half"]
 
 _N_PARTS_OF_ONE_SPLIT = 10  # one split: a tenth is tested, a tenth validates
 _VALIDATION_SHARE = 8  # of the rest, one part in so many validates
+_WINNER = ""  # no discriminator's name
 
 
 @dataclass(frozen=True)
 class FoldFit:
-    """One discriminator: its threshold, what it chose, its balanced accuracy on validation text, sizes, and itself.
+    """One discriminator of a cross-fit.
 
-    Sizes are (real, generated).
+    Attributes
+    ----------
+    threshold
+        Above which a score says real.
+    chosen
+        What fitting chose.
+    valid_accuracy
+        Balanced accuracy on validation text.
+    n_train, n_valid, n_test
+        Sizes (real, generated).
+    valid_scores
+        Probabilities of being real of the validation text, real and generated, by models that did not see it.
+    evidence
+        The fitted discriminator itself where it can say what each token adds; else None, to save memory.
+    seconds
+        Wall time of fitting.
     """
 
     threshold: float
@@ -48,7 +66,9 @@ class FoldFit:
     n_train: tuple[int, int]
     n_valid: tuple[int, int]
     n_test: tuple[int, int]
-    fitted: Discriminator = field(repr=False, compare=False)
+    valid_scores: tuple[FloatArray, FloatArray] = field(repr=False, compare=False)
+    evidence: TokenEvidence | None = field(repr=False, compare=False)
+    seconds: float = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -63,6 +83,8 @@ class CrossFit:
         Probability of being real by the discriminator of that fold, same shapes; NaN where untested.
     folds
         The discriminators, one a fold.
+    alone
+        Of a family: what each of its candidates would have given alone, on the same folds; else empty.
     """
 
     real_folds: IntArray
@@ -70,6 +92,7 @@ class CrossFit:
     real_scores: FloatArray
     generated_scores: FloatArray
     folds: tuple[FoldFit, ...]
+    alone: Mapping[str, "CrossFit"] = field(default_factory=dict)
 
     def correct(self) -> tuple[FloatArray, FloatArray]:
         """Return 1 where a sentence was judged rightly, 0 where wrongly, NaN where untested, for real and generated.
@@ -122,7 +145,7 @@ def cross_fit(
     everything = np.arange(len(real)), np.arange(len(generated))
     numbers = _deal((real, generated), everything, n_parts, seed, "test", repeat)
 
-    def fit(fold: int) -> tuple[FoldFit, FloatArray, FloatArray]:
+    def fit(fold: int) -> dict[str, _Judged]:
         rest = tuple(np.flatnonzero(side != fold) for side in numbers)
         parts = _deal((real, generated), rest, n_valid_parts, seed, "valid", repeat, fold)
         test, valid, train = (
@@ -135,21 +158,60 @@ def cross_fit(
         )
         if not all(len(corpus) for pair in (test, valid, train) for corpus in pair):
             raise TooFewSentencesError("the groups are too few or too unequal to fill every fold: ask for fewer folds")
-        fitted = copy.deepcopy(discriminator).fit(train, valid)
-        valid_scores = [fitted.prob_real(corpus) for corpus in valid]
-        limit = choose_threshold(*valid_scores) if threshold == "validation" else 0.5
-        n_train, n_valid, n_test = ((len(pair[0]), len(pair[1])) for pair in (train, valid, test))
-        accuracy = balanced_accuracy(valid_scores[0], valid_scores[1], limit)
-        fold_fit = FoldFit(limit, fitted.chosen, accuracy, n_train, n_valid, n_test, fitted)
-        return fold_fit, fitted.prob_real(test[0]), fitted.prob_real(test[1])
+        return _judged(discriminator, train, valid, test, threshold)
 
     fits = parallel_map(fit, range(folds))
-    scores = [np.full(len(side), np.nan) for side in numbers]
-    for fold, (_, *judged) in enumerate(fits):
-        for side, number, of_fold in zip(scores, numbers, judged, strict=True):
-            side[number == fold] = of_fold
     tested = [np.where(side < folds, side, -1) for side in numbers]
-    return CrossFit(tested[0], tested[1], scores[0], scores[1], tuple(fold for fold, *_ in fits))
+
+    def gathered(name: str, alone: Mapping[str, CrossFit]) -> CrossFit:
+        scores = [np.full(len(side), np.nan) for side in numbers]
+        for fold, of_fold in enumerate(fits):
+            for side, number, judged in zip(scores, numbers, of_fold[name].test_scores, strict=True):
+                side[number == fold] = judged
+        return CrossFit(tested[0], tested[1], scores[0], scores[1], tuple(of_fold[name].fit for of_fold in fits), alone)
+
+    return gathered(_WINNER, {name: gathered(name, {}) for name in fits[0] if name != _WINNER})
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A fitted discriminator of one fold, and what it says of the test text, real and generated."""
+
+    fit: FoldFit
+    test_scores: tuple[FloatArray, FloatArray]
+
+
+def _judged(
+    discriminator: Discriminator, train: Pair, valid: Pair, test: Pair, rule: ThresholdRule
+) -> dict[str, _Judged]:  # fmt: skip
+    """Return what was fitted under `_WINNER` and, of a family, every candidate under its name."""
+    begin = time.perf_counter()
+    fitted = copy.deepcopy(discriminator).fit(train, valid)
+    took = time.perf_counter() - begin
+    n_train, n_valid, n_test = ((len(pair[0]), len(pair[1])) for pair in (train, valid, test))
+
+    def of(
+        judge: Discriminator | None, chosen: Mapping[str, Any], scores: tuple[FloatArray, FloatArray], seconds: float
+    ) -> FoldFit:
+        limit = choose_threshold(*scores) if rule == "validation" else 0.5
+        evidence = judge if isinstance(judge, TokenEvidence) else None
+        accuracy = balanced_accuracy(*scores, limit)
+        return FoldFit(limit, chosen, accuracy, n_train, n_valid, n_test, scores, evidence, seconds)
+
+    if not isinstance(fitted, FamilyDiscriminator):
+        fit = of(fitted, fitted.chosen, validation_scores(fitted, valid), took)
+        return {_WINNER: _Judged(fit, (fitted.prob_real(test[0]), fitted.prob_real(test[1])))}
+    alone = [fitted.alone(corpus) for corpus in test]
+    found = {
+        name: _Judged(
+            of(candidate.member, candidate.chosen, candidate.valid_scores, candidate.seconds),
+            (alone[0][name], alone[1][name]),
+        )
+        for name, candidate in fitted.candidates.items()
+    }
+    winner = fitted.candidates[fitted.won]
+    fit = of(winner.member, fitted.chosen, winner.valid_scores, took)
+    return {**found, _WINNER: _Judged(fit, found[fitted.won].test_scores)}
 
 
 def _deal(

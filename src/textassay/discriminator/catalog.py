@@ -1,0 +1,73 @@
+"""All discriminators by name, and the families among which dd chooses at each effort."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from textassay.discriminator.base import Discriminator
+from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
+from textassay.discriminator.cnn import PAPER, CnnDiscriminator
+from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator
+from textassay.discriminator.family import FamilyDiscriminator
+from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator
+from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.discriminator.nb_logistic import NbLogisticDiscriminator
+from textassay.errors import MissingExtraError, unknown_name
+
+__all__ = ["AUTO", "DISCRIMINATORS", "FAMILIES", "make_discriminator", "make_family", "missing_members"]
+
+AUTO = "auto"  # the family of the effort
+
+DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
+    "boosted-trees": BoostedTreesDiscriminator,
+    "cnn": CnnDiscriminator,
+    "cnn-paper": partial(CnnDiscriminator, PAPER),
+    "embedding-logistic": EmbeddingLogisticDiscriminator,
+    "likelihood-ratio": LikelihoodRatioDiscriminator,
+    "logistic": LogisticDiscriminator,
+    "nb-logistic": NbLogisticDiscriminator,
+}
+
+# Effort to the members of its family, those before are preferred. Where the extra of a member is not installed the
+# family does without it, and its name and signature say so.
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "quick": ("logistic",),
+    "default": ("logistic",),
+    "max": ("logistic", "cnn"),
+}
+
+
+def make_discriminator(name: str) -> Discriminator:
+    """Return the discriminator called `name`.
+
+    Raises
+    ------
+    MissingExtraError
+        If it needs an extra that is not installed.
+    OptionError
+        If there is none of that name.
+    """
+    if name not in DISCRIMINATORS:
+        raise unknown_name("discriminator", name, [AUTO, *DISCRIMINATORS])
+    return DISCRIMINATORS[name]()
+
+
+def make_family(effort: str) -> Discriminator:
+    """Return what judges at an effort (``quick``, ``default`` or ``max``): a family, or its only member.
+
+    Members whose extra is not installed are left out; see `missing_members`.
+    """
+    members = [make_discriminator(name) for name in FAMILIES[effort] if name not in missing_members(effort)]
+    if len(members) == 1:
+        return members[0]
+    return FamilyDiscriminator("best of " + ", ".join(member.name for member in members), members)
+
+
+def missing_members(effort: str) -> dict[str, str]:
+    """Return the members of an effort's family whose extra is not installed, and for each how to install it."""
+    missing = {}
+    for name in FAMILIES[effort]:
+        try:
+            make_discriminator(name)
+        except MissingExtraError as error:
+            missing[name] = str(error)
+    return missing

@@ -1,0 +1,222 @@
+"""A family of discriminators: all are fitted, and validation text alone decides which of them judges.
+
+Members stand in order of preference. Another than the first is taken only where its balanced accuracy on validation
+text is clearly better, by a paired standard error: two judges differ in the few sentences that they judge differently,
+and the best of several on some hundred sentences is mostly luck. One more candidate is the blend of all members
+(`textassay.discriminator.blend`), judged out of fold.
+
+Source: Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the blend).
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.base import (
+    Discriminator,
+    Pair,
+    balanced_accuracy,
+    reads_columns,
+    reads_log_probs,
+    validation_scores,
+)
+from textassay.discriminator.blend import Blend, blended_out_of_fold, fit_blend, log_odds
+from textassay.discriminator.threshold import choose_threshold
+from textassay.errors import OptionError
+from textassay.resampling.permutation import joint_groups
+
+__all__ = ["BLEND", "Candidate", "FamilyDiscriminator"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+BLEND = "blend"
+_STANDARD_ERRORS = 2.0  # how clear the gain over what is preferred must be
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What could judge: a member, or the blend of all.
+
+    Attributes
+    ----------
+    valid_scores
+        Probabilities of being real of validation sentences, real and generated, by a model that did not see them.
+    threshold
+        Chosen on those.
+    chosen
+        What fitting chose.
+    member
+        The fitted member; None for the blend.
+    seconds
+        Wall time of fitting; of the blend's alone.
+    """
+
+    valid_scores: tuple[FloatArray, FloatArray]
+    threshold: float
+    chosen: Mapping[str, Any]
+    member: Discriminator | None
+    seconds: float = field(compare=False)
+
+    @property
+    def valid_accuracy(self) -> float:
+        """Balanced accuracy on validation text."""
+        return balanced_accuracy(*self.valid_scores, self.threshold)
+
+
+class FamilyDiscriminator:
+    """Several discriminators of which validation text chooses one, or their blend.
+
+    Parameters
+    ----------
+    name
+        Of the family.
+    members
+        At least two, with different names, none called ``blend``; those before are preferred.
+    prefer
+        The candidate that stays unless another is clearly better: a member's name, or ``blend``; the first member
+        where None.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer, two have one name, or the preferred one is none of them.
+    """
+
+    def __init__(self, name: str, members: Sequence[Discriminator], *, prefer: str | None = None) -> None:
+        self.name = name
+        self.members = tuple(members)
+        names = [member.name for member in self.members]
+        if len(names) < 2:
+            raise OptionError(f"a family must have at least 2 members, got {len(names)}")
+        if len({*names, BLEND}) != len(names) + 1:
+            raise OptionError(f"members must have different names, none '{BLEND}', got {', '.join(names)}")
+        self.prefer = names[0] if prefer is None else prefer
+        if self.prefer not in (*names, BLEND):
+            raise OptionError(f"the preferred one must be among {', '.join([*names, BLEND])}, got '{self.prefer}'")
+        self.won = ""
+        self.candidates: Mapping[str, Candidate] = {}
+        self._blend: Blend | None = None
+
+    @property
+    def features(self) -> str:
+        """The rule of choice, and what each member looks at."""
+        members = "; ".join(f"{member.name}: {member.features}" for member in self.members)
+        return f"{self.prefer} unless another or the blend is better by {_STANDARD_ERRORS:g} standard errors; {members}"
+
+    @property
+    def chosen(self) -> Mapping[str, Any]:
+        """Which candidate won, the validation accuracies of all, what members chose, the weights of the blend."""
+        if self._blend is None:
+            return {}
+        names = [member.name for member in self.members]
+        return {
+            "won": self.won,
+            "valid_accuracies": {name: found.valid_accuracy for name, found in self.candidates.items()},
+            "members": {name: dict(self.candidates[name].chosen) for name in names},
+            "blend": dict(self.candidates[BLEND].chosen),
+        }
+
+    @property
+    def reads_log_probs(self) -> bool:
+        """Whether a member uses log-probabilities where there are any."""
+        return any(map(reads_log_probs, self.members))
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether a member looks at other columns of the text."""
+        return any(map(reads_columns, self.members))
+
+    def fit(self, train: Pair, valid: Pair) -> Self:
+        """Return the fitted family; this one stays as it is."""
+        fitted = type(self)(self.name, self.members, prefer=self.prefer)
+        found = {}
+        for member in self.members:
+            begin = time.perf_counter()
+            judge = member.fit(train, valid)
+            scores = validation_scores(judge, valid)
+            found[member.name] = _candidate(scores, judge.chosen, judge, begin)
+        begin = time.perf_counter()
+        odds = [
+            np.column_stack([log_odds(candidate.valid_scores[side]) for candidate in found.values()]) for side in (0, 1)
+        ]
+        fitted._blend = fit_blend(odds[0], odds[1])
+        scores = blended_out_of_fold(odds[0], odds[1], (valid[0].groups, valid[1].groups))
+        told = {
+            "weights": dict(zip(found, fitted._blend.weights.tolist(), strict=True)),
+            "intercept": fitted._blend.intercept,
+        }
+        found[BLEND] = _candidate(scores, told, None, begin)
+        fitted.candidates = found
+        fitted.won = _best(found, self.prefer, valid)
+        return fitted
+
+    @property
+    def valid_scores(self) -> tuple[FloatArray, FloatArray]:
+        """Scores of the validation text by what won, each by a model that did not see the sentence."""
+        self._check_fitted()
+        return self.candidates[self.won].valid_scores
+
+    def alone(self, corpus: Corpus) -> dict[str, FloatArray]:
+        """Return the probability that each sentence is real by every candidate, each shape (N,).
+
+        Raises
+        ------
+        OptionError
+            If the family was not fitted.
+        """
+        blend = self._check_fitted()
+        scores = {name: found.member.prob_real(corpus) for name, found in self.candidates.items() if found.member}
+        odds = np.column_stack([log_odds(of_member) for of_member in scores.values()])
+        return {**scores, BLEND: blend.prob_real(odds)}
+
+    def prob_real(self, corpus: Corpus) -> FloatArray:
+        """Return the probability that each sentence is real by what won, shape (N,).
+
+        Raises
+        ------
+        OptionError
+            If the family was not fitted.
+        """
+        self._check_fitted()
+        member = self.candidates[self.won].member
+        return self.alone(corpus)[BLEND] if member is None else member.prob_real(corpus)
+
+    def _check_fitted(self) -> Blend:
+        if self._blend is None:
+            raise OptionError("a family must be fitted before it judges")
+        return self._blend
+
+
+def _candidate(
+    scores: tuple[FloatArray, FloatArray], chosen: Mapping[str, Any], member: Discriminator | None, begin: float
+) -> Candidate:
+    return Candidate(scores, choose_threshold(*scores), dict(chosen), member, time.perf_counter() - begin)
+
+
+def _best(candidates: Mapping[str, Candidate], prefer: str, valid: Pair) -> str:
+    """Return the candidate whose gain over the preferred one is largest, of those whose gain is clear."""
+    sizes = [len(corpus) for corpus in valid]
+    groups = joint_groups(valid[0].groups, valid[1].groups, sizes[0], sizes[1])
+    shares = np.repeat([1 / (2 * size) for size in sizes], sizes)
+    usual = _right(candidates[prefer])
+    won, most = prefer, 0.0
+    for name, candidate in candidates.items():
+        gains = shares * (_right(candidate) - usual)
+        error = float(np.sqrt(np.sum(np.bincount(groups, weights=gains) ** 2)))
+        gain = float(gains.sum())
+        if gain > most and gain > _STANDARD_ERRORS * error:
+            won, most = name, gain
+    return won
+
+
+def _right(candidate: Candidate) -> FloatArray:
+    """Return 1 for every validation sentence that is judged rightly, 0 for the others; real ones first."""
+    real, generated = candidate.valid_scores
+    right = np.concatenate([real > candidate.threshold, generated <= candidate.threshold])
+    return right.astype(np.float64)

@@ -1,0 +1,147 @@
+"""What else is told beside a discrepancy: scores, thresholds, the certified bound, who won, what each gives alone."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.cross_fitting import CrossFit
+from textassay.discriminator.fold_scores import FoldScore, roc_points, score_folds, spread_between_classifiers
+from textassay.metric.discrepancy_interval import Answers
+from textassay.resampling.permutation import permutation_p_value
+from textassay.resampling.proportion import certified_lower_bound
+from textassay.seeding import stream
+
+__all__ = ["CERTIFYING_FOLD", "details_of", "mean_scores", "p_value_of"]
+
+FloatArray = npt.NDArray[np.float64]
+Sides = tuple[Corpus, Corpus]  # (real, generated)
+
+CERTIFYING_FOLD = 0  # named before anything is measured: bound and p-value rest on it alone
+N_PERMUTATIONS = 999
+N_BINS = 40
+
+
+def mean_scores(fits: Sequence[CrossFit]) -> tuple[FloatArray, FloatArray]:
+    """Return each sentence's mean probability of being real over cross-fits, real and generated; NaN where untested."""
+    return (
+        np.mean([fit.real_scores for fit in fits], axis=0),
+        np.mean([fit.generated_scores for fit in fits], axis=0),
+    )
+
+
+def p_value_of(fit: CrossFit, sides: Sides, seed: int) -> float:
+    """Return the p-value of the permutation test of the scores of the certifying fold."""
+    rows = (fit.real_folds == CERTIFYING_FOLD, fit.generated_folds == CERTIFYING_FOLD)
+    groups = [None if corpus.groups is None else corpus.groups[row] for corpus, row in zip(sides, rows, strict=True)]
+    return permutation_p_value(
+        fit.real_scores[rows[0]],
+        fit.generated_scores[rows[1]],
+        rng=stream(seed, "dd", "permutation"),
+        n_resamples=N_PERMUTATIONS,
+        real_groups=groups[0],
+        generated_groups=groups[1],
+    )
+
+
+def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, level: float) -> dict[str, Any]:
+    """Return all details but the p-value; those of `won` and `alone` are None where one discriminator judged.
+
+    Parameters
+    ----------
+    fits
+        One cross-fit a repeat.
+    sides
+        Real and generated text.
+    answers
+        Of the fits.
+    level
+        Of intervals and of the certified bound.
+    """
+    scored = [score_folds(fit) for fit in fits]
+    folds = [fold for fit in scored for fold in fit]
+    models = [model for fit in fits for model in fit.folds]
+    judged = [side[~np.isnan(side)] for side in mean_scores(fits)]
+    tested = (fits[0].real_folds >= 0, fits[0].generated_folds >= 0)
+    edges = np.linspace(0, 1, N_BINS + 1)
+    partitions = [np.mean([np.nanmean(side) for side in fit.correct()]) * 2 - 1 for fit in fits]
+    distinct = [_mean_over_distinct(*side) for side in zip(sides, answers.terms, tested, strict=True)]
+    error = answers.standard_error
+    spread = spread_between_classifiers(scored)
+    sd_seeds = float(np.std(partitions, ddof=1)) if len(fits) > 1 else None
+    extra = (spread or 0.0) ** 2 / len(fits[0].folds) if sd_seeds is None else sd_seeds**2 / len(fits)
+    return {
+        "accuracy_real": float(answers.terms[0].mean()),
+        "accuracy_generated": float(answers.terms[1].mean()),
+        "won": _won(fits),
+        "alone": _alone(fits, sides, level),
+        "fold_values": [fold.value for fold in folds],
+        "thresholds": [model.threshold for model in models],
+        "chosen": [dict(model.chosen) for model in models],
+        "dd_validation": float(np.mean([2 * model.valid_accuracy - 1 for model in models])),
+        "certified_bound": _certified_bound(scored[0][CERTIFYING_FOLD], sides, level),
+        "n_permutations": N_PERMUTATIONS,
+        "dd_distinct_texts": sum(distinct) - 1,
+        "sd_classifiers": spread,
+        "sd_seeds": sd_seeds,
+        "mean_score_real": float(judged[0].mean()),
+        "mean_score_generated": float(judged[1].mean()),
+        "auc": float(np.mean([fold.auc for fold in folds])),
+        "cross_entropy": float(np.mean([fold.cross_entropy for fold in folds])),
+        "roc": roc_points(*judged),
+        "score_histogram": {
+            "edges": edges.tolist(),
+            "real": np.histogram(judged[0], edges)[0].tolist(),
+            "generated": np.histogram(judged[1], edges)[0].tolist(),
+        },
+        **{
+            key: dict(zip(("real", "generated"), getattr(models[0], key), strict=True))
+            for key in ("n_train", "n_valid", "n_test")
+        },
+        "se_sampling": error,
+        "se_total": float(np.hypot(error, np.sqrt(extra))),
+    }
+
+
+def _won(fits: Sequence[CrossFit]) -> dict[str, Any] | None:
+    """Return the winner of each fold, and the one that won most of them; of several, the first in the family."""
+    if not fits[0].alone:
+        return None
+    folds = [str(model.chosen["won"]) for fit in fits for model in fit.folds]
+    counts = Counter(folds)
+    return {"most": max(fits[0].alone, key=lambda name: counts[name]), "folds": folds}
+
+
+def _alone(fits: Sequence[CrossFit], sides: Sides, level: float) -> dict[str, dict[str, float | None]] | None:
+    """Return what each candidate of a family would have given as the only one, on the same partitions."""
+    if not fits[0].alone:
+        return None
+    found = {}
+    for name in fits[0].alone:
+        answers = Answers.of([fit.alone[name] for fit in fits], *sides)
+        interval = answers.interval(level)
+        found[name] = {
+            "value": answers.value,
+            "low": None if interval is None else interval.low,
+            "high": None if interval is None else interval.high,
+            "se_sampling": answers.standard_error,
+        }
+    return found
+
+
+def _certified_bound(fold: FoldScore, sides: Sides, level: float) -> Mapping[str, Any]:
+    bound: dict[str, Any] = {"value": None, "level": level, "fold": CERTIFYING_FOLD}
+    if any(corpus.groups is not None for corpus in sides):
+        return {**bound, "reason": "sentences of one group are not independent draws"}
+    counts = (fold.n_real_correct, fold.n_real, fold.n_generated_wrong, fold.n_generated)
+    return {**bound, "value": certified_lower_bound(*counts, alpha=1 - level)}
+
+
+def _mean_over_distinct(corpus: Corpus, terms: FloatArray, tested: npt.NDArray[np.bool_]) -> float:
+    """Return the mean of `terms` over distinct texts; copies of a text share its weight."""
+    numbers: dict[str, int] = {}
+    members = np.array([numbers.setdefault(corpus.texts[row], len(numbers)) for row in np.flatnonzero(tested).tolist()])
+    return float(np.mean(np.bincount(members, weights=terms) / np.bincount(members)))
