@@ -49,10 +49,12 @@ def test_clopper_pearson_at_the_ends() -> None:
     assert clopper_pearson(3, 10, alpha=0.7, side="lower") > 0.3  # a bound that may be wrong more often than not
 
 
-def test_certified_bound_spends_half_of_alpha_a_side_and_never_goes_below_zero() -> None:
-    expected = clopper_pearson(90, 100, alpha=0.025, side="lower") - clopper_pearson(10, 100, alpha=0.025, side="upper")
-    assert certified_lower_bound(90, 100, 10, 100, alpha=0.05) == pytest.approx(expected)
+def test_certified_bound_is_above_that_of_two_limits_and_never_below_zero() -> None:
+    two = clopper_pearson(90, 100, alpha=0.025, side="lower") - clopper_pearson(10, 100, alpha=0.025, side="upper")
+    assert two + 0.03 < certified_lower_bound(90, 100, 10, 100, alpha=0.05) < 0.8 - 1.64 * np.sqrt(2 * 0.09 / 100)
     assert certified_lower_bound(50, 100, 50, 100, alpha=0.05) == 0
+    with pytest.raises(OptionError, match="between 0 and its total"):
+        certified_lower_bound(3, 2, 0, 2, alpha=0.05)
 
 
 def test_effective_size_is_the_count_for_whole_answers_and_more_for_shares() -> None:

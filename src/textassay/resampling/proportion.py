@@ -19,6 +19,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval
+from textassay.resampling.two_proportions import sum_lower_bound
 
 __all__ = ["certified_lower_bound", "clopper_pearson", "effective_size", "newcombe_interval"]
 
@@ -94,16 +95,17 @@ def certified_lower_bound(
     k_generated_wrong, n_generated
         The same for generated sentences.
     alpha
-        Probability of error, in (0, 1); half of it is spent on each side.
+        Probability of error, in (0, 1), of both sides together.
 
     Returns
     -------
     float
-        In [0, 1]: lower bound of the first share less upper bound of the second, or 0 where that is negative.
+        In [0, 1): exact at any sample size, see `textassay.resampling.two_proportions`.
     """
-    share_real = clopper_pearson(k_real_correct, n_real, alpha=alpha / 2, side="lower")
-    share_generated = clopper_pearson(k_generated_wrong, n_generated, alpha=alpha / 2, side="upper")
-    return max(0.0, share_real - share_generated)
+    _check_level("alpha", alpha)
+    _check_counts(k_real_correct, n_real)
+    _check_counts(k_generated_wrong, n_generated)
+    return sum_lower_bound(k_real_correct, n_real, n_generated - k_generated_wrong, n_generated, alpha=alpha) - 1
 
 
 def effective_size(terms: npt.NDArray[np.float64]) -> float:
