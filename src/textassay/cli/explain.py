@@ -22,7 +22,7 @@ from textassay.comparison.store import EstimateStore
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OutputError, TooFewSentencesError
 from textassay.execution import default_workers, workers
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_effort, check_level, check_range
 from textassay.report.explanation_text import render_explanation
 
 __all__ = ["ExplainOptions", "run_explain"]
@@ -37,6 +37,7 @@ class ExplainOptions:
     real: str
     generators: Mapping[str, str]
     top: int = 10
+    effort: str = "default"
     tokenizer: str = "whitespace"
     lowercase: bool = False
     normalize: bool = False
@@ -74,6 +75,7 @@ def run_explain(options: ExplainOptions) -> int:
             real,
             corpora,
             top=max(TOP, options.top),
+            effort=check_effort(options.effort),
             folds=options.folds,
             level=options.level,
             seed=options.seed,
@@ -89,6 +91,7 @@ def run_explain(options: ExplainOptions) -> int:
         "level": options.level,
         "seed": options.seed,
         "folds": options.folds,
+        "effort": options.effort,
         "explanations": [explanation.to_dict() for explanation in explanations],
     }
     if options.out is not None:
@@ -111,6 +114,7 @@ def _check(options: ExplainOptions) -> None:
     check_range("--seed", options.seed, 0)
     check_range("--max-tokens", 1 if options.max_tokens is None else options.max_tokens, 1)
     check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_effort(options.effort)
     check_level(options.level)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
     check_sources(options.real, options.generators, {})

@@ -16,6 +16,7 @@ from typing import Annotated
 
 import typer
 
+from textassay.cli.bench_command import bench_command
 from textassay.cli.declarations import (
     Column,
     Config,
@@ -56,6 +57,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command(name="bench")(bench_command)
 
 
 @app.callback(invoke_without_command=True)
@@ -183,6 +185,7 @@ def _explain_command(
     generators: Generators = None,
     real: Real,
     top: Annotated[int, typer.Option(metavar="N", help="How many n-grams to show each way.")] = 10,
+    effort: Effort = "default",
     tokenizer: Tokenizer = "whitespace",
     lowercase: Lowercase = False,
     normalize: Normalize = False,
@@ -208,6 +211,7 @@ def _explain_command(
         real=real,
         generators=named,
         top=top,
+        effort=effort,
         tokenizer=tokenizer,
         lowercase=lowercase,
         normalize=normalize,
@@ -245,6 +249,7 @@ def _plan_command(
     dd: Annotated[
         float | None, typer.Option("--dd", metavar="X", help="What dd is about; the worst case by default.")
     ] = None,
+    effort: Effort = "default",
     tokenizer: Tokenizer = "whitespace",
     lowercase: Lowercase = False,
     normalize: Normalize = False,
@@ -275,6 +280,7 @@ def _plan_command(
         pilot=pilot,
         real=real,
         generators=named,
+        effort=effort,
         tokenizer=tokenizer,
         lowercase=lowercase,
         normalize=normalize,

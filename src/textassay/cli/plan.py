@@ -17,7 +17,7 @@ from textassay.comparison.run import make_corpora
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError
 from textassay.execution import default_workers, workers
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_effort, check_level, check_range
 from textassay.report.document import read_comparison
 from textassay.report.plan_text import render_plan
 
@@ -37,6 +37,7 @@ class PlanOptions:
     pilot: Path | None = None
     real: str | None = None
     generators: Mapping[str, str] = field(default_factory=dict)
+    effort: str = "default"
     tokenizer: str = "whitespace"
     lowercase: bool = False
     normalize: bool = False
@@ -77,6 +78,7 @@ def _check(options: PlanOptions) -> None:
     check_range("--seed", options.seed, 0)
     check_range("--max-tokens", 1 if options.max_tokens is None else options.max_tokens, 1)
     check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_effort(options.effort)
     check_level(options.level)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
     if options.pilot is not None and (options.real is not None or options.generators):
@@ -114,4 +116,12 @@ def _pilot(options: PlanOptions) -> Pilot | None:
             max_tokens=options.max_tokens,
         )
         real = corpora.pop(FLOOR)
-        return run_pilot(real, corpora, folds=options.folds, level=options.level, seed=options.seed, progress=progress)
+        return run_pilot(
+            real,
+            corpora,
+            effort=check_effort(options.effort),
+            folds=options.folds,
+            level=options.level,
+            seed=options.seed,
+            progress=progress,
+        )

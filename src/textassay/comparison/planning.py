@@ -23,7 +23,7 @@ from textassay.comparison.learning_curve import judge, learning_curve
 from textassay.comparison.measure import Progress
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import Effort, check_level, check_range
 from textassay.metric.discrepancy import SENTENCES_PER_FOLD
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
@@ -211,6 +211,7 @@ def run_pilot(
     real: Corpus,
     generated: Mapping[str, Corpus],
     *,
+    effort: Effort = "default",
     folds: int = 5,
     level: float = 0.95,
     seed: int = 0,
@@ -222,7 +223,7 @@ def run_pilot(
     ----------
     real, generated
         At least 10 sentences a fold (50 for one split) each, sharing a vocabulary.
-    folds, level, seed
+    effort, folds, level, seed
         As in ``dd``.
     progress
         Called with a label, the number of steps done and their total.
@@ -231,8 +232,8 @@ def run_pilot(
     for number, (name, corpus) in enumerate(generated.items()):
         if progress is not None:
             progress(f"pilot with {name}", number, len(generated))
-        judged = judge(real, corpus, folds=folds, level=level, seed=seed)
-        curve = learning_curve(real, corpus, folds=folds, level=level, seed=seed, full=judged)
+        judged = judge(real, corpus, effort=effort, folds=folds, level=level, seed=seed)
+        curve = learning_curve(real, corpus, effort=effort, folds=folds, level=level, seed=seed, full=judged)
         rise = curve.rise
         kept = PilotCurve(
             curve.points,
@@ -348,6 +349,7 @@ def _assumptions(factor: float, folds: int, pilot: Pilot | None, correlation: fl
         )
     told.append("two generators are one pair; the p-values of more pairs are adjusted and take more sentences")
     told.append(
-        "what is planned for is dd at the planned size: it grows with the sample while its learning curve rises"
+        "what is planned for is dd at the planned size and the same effort: it grows with the sample while its "
+        "learning curve rises"
     )
     return tuple(told)

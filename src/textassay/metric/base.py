@@ -3,10 +3,10 @@
 from collections.abc import Hashable, Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, cast, get_args, runtime_checkable
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, unknown_name
 from textassay.estimate import Better, Estimate, Signature
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "JointMetric",
     "Metric",
     "check_corpora",
+    "check_effort",
     "check_level",
     "check_range",
     "make_signature",
@@ -123,6 +124,13 @@ def check_range(name: str, value: float, low: float, high: float | None = None) 
     if not (low <= value and (high is None or value <= high)):
         allowed = f"at least {low}" if high is None else f"between {low} and {high}"
         raise OptionError(f"{name} must be {allowed}, got {value}")
+
+
+def check_effort(effort: str) -> Effort:
+    """Return `effort`; raise unless it is one."""
+    if effort not in get_args(Effort):
+        raise unknown_name("effort", str(effort), get_args(Effort))
+    return cast(Effort, effort)
 
 
 def check_level(level: float) -> None:

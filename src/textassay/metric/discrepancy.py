@@ -28,7 +28,7 @@ from textassay.discriminator.catalog import AUTO, make_discriminator, make_famil
 from textassay.discriminator.cross_fitting import CrossFit, ThresholdRule, cross_fit
 from textassay.errors import OptionError, unknown_name
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import Effort, check_corpora, check_level, check_range, make_signature, measure
+from textassay.metric.base import Effort, check_corpora, check_effort, check_level, check_range, make_signature, measure
 from textassay.metric.discrepancy_details import details_of, mean_scores, p_value_of
 from textassay.metric.discrepancy_interval import Answers
 
@@ -165,8 +165,7 @@ class DistributionalDiscrepancy:
         check_level(self.level)
         if self.threshold not in get_args(ThresholdRule):
             raise unknown_name("threshold", str(self.threshold), get_args(ThresholdRule))
-        if self.effort not in get_args(Effort):
-            raise unknown_name("effort", str(self.effort), get_args(Effort))
+        check_effort(self.effort)
         self._judge()
 
     @property
@@ -188,8 +187,8 @@ class DistributionalDiscrepancy:
 
     @property
     def shares(self) -> Hashable:
-        """Metrics that differ in their level alone share everything else; the family decides, not its name."""
-        judge = (self._judge().name, self._judge().features) if self._is_auto else self.discriminator
+        """Metrics that differ in their level alone share everything else; members that are missing are not shared."""
+        judge = (AUTO, self.effort, self._judge().name, self._judge().features) if self._is_auto else self.discriminator
         return ("dd", judge, self.folds, self.repeats, self.threshold)
 
     @property

@@ -94,15 +94,15 @@ def command_line(digest: Digest) -> str:
         parts += [f"--{option} {shlex.quote(f'{name}=FILE')}" for name in judged]
     parts.append(f"--metrics {shlex.quote(','.join(metrics))}")
     parts += ["--encoder MODEL"] * one_model
-    effort = _EFFORTS.get(digest.setting("clusterings") or "")
-    parts += [f"--effort {effort}"] * (effort is not None)
+    effort = digest.setting("effort") or _EFFORTS.get(digest.setting("clusterings") or "")
+    parts += [f"--effort {effort}"] * (effort not in (None, "default"))
     if tokenizer:
         parts.append(f"--tokenizer {shlex.quote(tokenizer)}")
     parts += ["--lowercase" if step == "lower" else f"--{step.replace('=', ' ')}" for step in steps]
     return " ".join([*parts, f"--level {comparison.level:g}", f"--seed {comparison.seed}"])
 
 
-# Of mauve, by which the effort can be told.
+# Of mauve, by which the effort can be told where dd is not among the metrics.
 _EFFORTS = {str(n): effort for effort, n in N_CLUSTERINGS.items() if effort != "default"}
 
 

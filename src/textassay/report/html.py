@@ -14,6 +14,7 @@ from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.digest import Digest, join_words, printable, shorten
 from textassay.report.drawing import Drawing
+from textassay.report.judges import judge_statements
 from textassay.report.number import (
     MISSING,
     count,
@@ -81,6 +82,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         head_reasons=()
         if digest.headline is None
         else (*missing_reasons(digest, (digest.headline,)), *digest.bound_reasons(digest.headline)),
+        head_judges=() if digest.headline is None else judge_statements(digest, digest.headline),
         head_details=_details(digest),
         kinds=kind_sections(digest, figures),
         frontier=next((figure for (kind, _), figure in figures.items() if kind == "frontier"), None),

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from textassay.comparison.explanation import Explanation, Giveaway
 from textassay.report.digest import Digest
 from textassay.report.explanation_text import curve_statement
+from textassay.report.judges import judged_alone
 from textassay.report.number import count, level, number
 from textassay.report.sentences import Examples
 
@@ -82,11 +83,17 @@ def generator_cards(
                 giveaways=() if found is None else _giveaways(found),
                 tested="" if found is None else _tested(found),
                 charts=() if found is None else _charts(found, figures),
-                notes=() if found is None else found.notes,
+                notes=_notes(digest, name, found),
                 sentences=_sentences(found, examples.get(name)),
             )
         )
     return cards
+
+
+def _notes(digest: Digest, name: str, found: Explanation | None) -> tuple[str, ...]:
+    """Return what a reader has to know of one generator: who judged it, and the notes of its explanation."""
+    told = [judged_alone(digest, name, metric) for metric in digest.metrics]
+    return (*filter(None, told), *(() if found is None else found.notes))
 
 
 def _charts(found: Explanation, figures: Mapping[tuple[str, str], Markup]) -> tuple[tuple[str, Markup, str], ...]:

@@ -16,6 +16,7 @@ from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, direction, scope
 from textassay.report.console import heading, label_grid, safe
 from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
+from textassay.report.judges import judge_statements
 from textassay.report.number import MISSING, interval, level, number, p_value, span
 from textassay.report.text_tables import COLUMN_GAP, TablePrinter
 
@@ -134,6 +135,8 @@ class _Printer(TablePrinter):
             self.say(f"{_BOUND}: the total variation is at least this, certified at {share}.")
             for reason in digest.bound_reasons(metric):
                 self.say(f"{MISSING}: {reason}.")
+        for statement in judge_statements(digest, metric):
+            self.say(statement)
         if FLOOR in digest.floors:
             self.say(f"{FLOOR}: one half of the real text against the other, what indistinguishable text scores.")
 

@@ -1,0 +1,201 @@
+"""A family: validation text alone chooses, what is preferred stays unless another is clearly better, all are told."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import catalog
+from textassay.discriminator.base import Discriminator, Pair, balanced_accuracy
+from textassay.discriminator.catalog import DISCRIMINATORS, FAMILIES, make_discriminator, make_family, missing_members
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.family import BLEND, FamilyDiscriminator
+from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.errors import MissingExtraError, OptionError
+from textassay.execution import workers
+
+
+class Oracle:
+    """Knows the truth (the first letter of a sentence) with some error of its own, fixed for every sentence."""
+
+    def __init__(self, name: str, error: float, seed: int = 0) -> None:
+        self.name, self.features, self.error, self.seed = name, f"error {error}", error, seed
+        self.chosen: Mapping[str, Any] = {}
+
+    def fit(self, train: Pair, valid: Pair) -> Self:
+        return self
+
+    def prob_real(self, corpus: Corpus) -> np.ndarray:
+        draws = np.array([np.random.default_rng([self.seed, int(text[1:])]).random() for text in corpus.texts])
+        is_real = np.array([text[0] == "r" for text in corpus.texts])
+        return np.where(is_real == (draws >= self.error), 0.8, 0.2)
+
+
+class Misjudging(Oracle):
+    """Learnt from validation text too: right on it by heart, and says out of fold that it is worth nothing."""
+
+    def fit(self, train: Pair, valid: Pair) -> Self:
+        self.valid = {text for corpus in valid for text in corpus.texts}
+        self.valid_scores = tuple(np.full(len(corpus), 0.5) for corpus in valid)
+        return self
+
+    def prob_real(self, corpus: Corpus) -> np.ndarray:
+        known = np.array([0.9 if text[0] == "r" else 0.1 for text in corpus.texts])
+        return np.where([text in self.valid for text in corpus.texts], known, 0.4)
+
+
+def made(n: int, first: int = 0) -> Pair:
+    corpora = corpora_from_texts(
+        {
+            "r": [f"r{i}" for i in range(first, first + n)],
+            "g": [f"g{i}" for i in range(first + 10**6, first + n + 10**6)],
+        }
+    )
+    return corpora["r"], corpora["g"]
+
+
+def fitted(*members: Discriminator, n_valid: int = 500, **settings: Any) -> FamilyDiscriminator:
+    return FamilyDiscriminator("family", members, **settings).fit(made(10), made(n_valid, 1000))
+
+
+def test_what_is_clearly_better_wins_and_what_is_hardly_better_does_not() -> None:
+    assert fitted(Oracle("poor", 0.4), Oracle("good", 0.2, 1)).won == "good"
+    assert fitted(Oracle("first", 0.3), Oracle("second", 0.295, 1)).won == "first"
+    assert fitted(Oracle("poor", 0.4), Oracle("good", 0.2, 1), n_valid=3).won == "poor"  # six sentences prove nothing
+    assert fitted(Oracle("first", 0.3), Oracle("second", 0.3, 1), prefer="second").won == "second"
+
+
+def test_judges_that_err_independently_are_best_together() -> None:
+    family = fitted(*(Oracle(f"judge {seed}", 0.3, seed) for seed in range(5)), n_valid=1000)
+    assert family.won == BLEND
+    test = made(1000, 5000)
+    alone = [family.alone(corpus) for corpus in test]
+    values = {name: balanced_accuracy(alone[0][name], alone[1][name]) for name in alone[0]}
+    assert values[BLEND] > max(value for name, value in values.items() if name != BLEND) + 0.08
+    for side, corpus in enumerate(test):
+        assert np.array_equal(family.prob_real(corpus), alone[side][BLEND])
+
+
+def test_equal_members_leave_the_preferred_one_where_there_is_nothing_to_find() -> None:
+    """Of 40 choices among five that only guess, few may leave the first: the rule asks for two standard errors."""
+    left = sum(
+        fitted(*(Oracle(f"judge {seed}", 0.5, 10 * run + seed) for seed in range(5)), n_valid=200).won != "judge 0"
+        for run in range(40)
+    )
+    assert left <= 12
+
+
+def test_the_choice_rests_on_out_of_fold_scores() -> None:
+    family = fitted(Oracle("honest", 0.4), Misjudging("by heart", 0.0))
+    assert family.won == "honest"
+    assert family.candidates["by heart"].valid_accuracy == 0.5
+    assert np.array_equal(family.valid_scores[0], family.candidates["honest"].valid_scores[0])
+    swapped = fitted(Misjudging("by heart", 0.0), Oracle("honest", 0.4))
+    assert swapped.won == "honest"
+
+
+@pytest.mark.parametrize("n_valid", [1, 2, 5])
+def test_few_validation_sentences_are_enough(n_valid: int) -> None:
+    family = fitted(Oracle("a", 0.3), Oracle("b", 0.3, 1), n_valid=n_valid)
+    assert family.won in ("a", "b", BLEND)
+    assert set(family.chosen["blend"]["weights"]) == {"a", "b"}
+    assert family.chosen["won"] == family.won
+    assert all(0 <= accuracy <= 1 for accuracy in family.chosen["valid_accuracies"].values())
+
+
+def test_groups_count_once() -> None:
+    """A hundred copies of one sentence that only the second judge gets right prove as little as the sentence."""
+    corpora = corpora_from_texts(
+        {"r": ["r1"] * 100 + [f"r{i}" for i in range(2, 50)], "g": [f"g{i}" for i in range(50)]}
+    )
+    groups = {"r": np.repeat(np.arange(49), [100, *[1] * 48]), "g": np.arange(100, 150)}
+
+    class Knows(Oracle):
+        def prob_real(self, corpus: Corpus) -> np.ndarray:
+            scores = super().prob_real(corpus)
+            is_first = np.array([text == "r1" for text in corpus.texts])
+            return np.where(is_first, 0.8 if self.name == "knows" else 0.2, scores)
+
+    members = (Knows("plain", 0.3), Knows("knows", 0.3))
+    plain = FamilyDiscriminator("family", members).fit(made(10), (corpora["r"], corpora["g"]))
+    assert plain.won == "knows"
+    by_group = corpora_from_texts({name: corpora[name].texts for name in ("r", "g")}, groups=groups)
+    assert FamilyDiscriminator("family", members).fit(made(10), (by_group["r"], by_group["g"])).won == "plain"
+
+
+@pytest.mark.parametrize(
+    ("names", "prefer", "message"),
+    [
+        (["a"], None, "at least 2 members, got 1"),
+        (["a", "a"], None, "different names"),
+        (["a", BLEND], None, "different names"),
+        (["a", "b"], "c", "among a, b, blend, got 'c'"),
+    ],
+)
+def test_bad_families_are_errors(names: list[str], prefer: str | None, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        FamilyDiscriminator("family", [Oracle(name, 0.1) for name in names], prefer=prefer)
+
+
+def test_it_must_be_fitted_and_fitting_leaves_it_as_it_is() -> None:
+    family = FamilyDiscriminator("family", [Oracle("a", 0.3), Oracle("b", 0.3, 1)])
+    for ask in (family.prob_real, family.alone):
+        with pytest.raises(OptionError, match="must be fitted"):
+            ask(made(2)[0])
+    family.fit(made(10), made(10, 100))
+    assert family.won == ""
+    assert family.chosen == {}
+
+
+def test_cross_fitting_tells_what_each_alone_would_have_given() -> None:
+    real, generated = made(300)
+    members = (Oracle("poor", 0.4), Oracle("good", 0.2, 1))
+    fit = cross_fit(FamilyDiscriminator("family", members), real, generated, folds=5, seed=0)
+    assert set(fit.alone) == {"poor", "good", BLEND}
+    for member in members:
+        single = cross_fit(member, real, generated, folds=5, seed=0)
+        alone = fit.alone[member.name]
+        assert np.array_equal(alone.real_scores, single.real_scores)
+        assert np.array_equal(alone.generated_folds, single.generated_folds)
+        assert [fold.threshold for fold in alone.folds] == [fold.threshold for fold in single.folds]
+    for number, fold in enumerate(fit.folds):
+        rows = fit.real_folds == number
+        winner = fit.alone[fold.chosen["won"]]
+        assert np.array_equal(fit.real_scores[rows], winner.real_scores[rows])
+        assert fold.threshold == winner.folds[number].threshold
+        assert fold.valid_accuracy == winner.folds[number].valid_accuracy
+    with workers(2):
+        again = cross_fit(FamilyDiscriminator("family", members), real, generated, folds=5, seed=0)
+    assert np.array_equal(again.real_scores, fit.real_scores)
+    assert again.folds == fit.folds
+
+
+def test_thresholds_come_from_out_of_fold_scores() -> None:
+    real, generated = made(200)
+    fit = cross_fit(Misjudging("by heart", 0.0), real, generated, folds=5, seed=0)
+    assert [fold.valid_accuracy for fold in fit.folds] == [0.5] * 5
+    assert all(np.all(side == 0.5) for fold in fit.folds for side in fold.valid_scores)
+
+
+def test_efforts_name_registered_discriminators() -> None:
+    assert set(FAMILIES) == {"quick", "default", "max"}
+    for members in FAMILIES.values():
+        assert set(members) <= set(DISCRIMINATORS)
+    with pytest.raises(OptionError, match="did you mean logistic"):
+        make_discriminator("logistik")
+
+
+def test_a_member_whose_extra_is_missing_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> Discriminator:
+        raise MissingExtraError("the net", "neural")
+
+    registry: dict[str, Callable[[], Discriminator]] = {"logistic": LogisticDiscriminator, "net": missing}
+    monkeypatch.setattr(catalog, "DISCRIMINATORS", registry)
+    monkeypatch.setattr(catalog, "FAMILIES", {"max": ("logistic", "net")})
+    assert make_family("max").name == "logistic"
+    assert list(missing_members("max")) == ["net"]
+    assert "textassay[neural]" in missing_members("max")["net"]
+    registry["net"] = lambda: Oracle("net", 0.1)
+    assert make_family("max").name == "best of logistic, net"
