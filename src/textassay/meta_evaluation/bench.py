@@ -67,6 +67,8 @@ class Cell:
         Of the world, the draw and the estimator.
     n
         Sentences a side.
+    metric
+        Name of the estimator's metric without its parameters: ``dd`` for estimators of the discrepancy.
     value, low, high
         Of the estimate; none where it has none.
     level
@@ -91,6 +93,7 @@ class Cell:
     grows: bool
     seed: int
     n: int
+    metric: str
     value: float | None
     low: float | None
     high: float | None
@@ -301,12 +304,12 @@ class _OfWorld:
         return self._drawn[1:]
 
     @cached_property
-    def _truth(self) -> dict[str, float]:
+    def _truth(self) -> dict[str, Any]:
         real, generated = self._world.sample(_N_TO_NAME, seed=self._seed)
         key = estimate_key(
             _BENCH, "truth", self._world.name, self._seed, self._n_truth, real.fingerprint, generated.fingerprint
         )
-        found: dict[str, float] | None = self._store.load_document(key)
+        found: dict[str, Any] | None = self._store.load_document(key)
         if found is None:
             truth = self._world.truth(self._n_truth, seed=self._seed)
             if truth.disagreement > _MOST_DISAGREEMENT:
@@ -328,6 +331,7 @@ def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -
     bound = told["details"].get("certified_bound")
     return {
         **{name: told[name] for name in ("value", "low", "high", "level", "better")},
+        "metric": estimate.metric.split("(")[0],
         "bound": bound.get("value") if isinstance(bound, Mapping) else None,
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,

@@ -1,0 +1,134 @@
+"""``textassay bench``: say how much of a known discrepancy dd and other metrics find, and whether they are honest."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from textassay.cli.messages import print_line
+from textassay.cli.options import check_writable
+from textassay.cli.progress import show_progress
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.corpus.reader import read_texts
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.errors import OptionError, unknown_name
+from textassay.execution import default_workers, device, workers
+from textassay.meta_evaluation.bench import parse_estimator, run_bench
+from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD_NAMES
+from textassay.metric.base import check_level, check_range
+from textassay.metric.catalog import split_names
+from textassay.report.bench_files import bench_document, write_bench
+from textassay.report.bench_text import render_bench, seeds_told
+
+__all__ = ["BenchOptions", "parse_seeds", "run_bench_command"]
+
+DOCSTRINGS = "docstrings"
+CELLS = "cells"  # the folder under --out
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """What the command line asked for; the fields are the options of ``textassay bench``."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    sentences: Sequence[int] = (20_000,)
+    truth: int = N_FOR_TRUTH
+    seeds: str = str(FIRST_TEST_SEED)
+    estimators: str = "plain,quick,default"
+    worlds: str | None = None
+    tokenizer: str = "whitespace"
+    lowercase: bool = False
+    column: str | None = None
+    level: float = 0.95
+    workers: int | None = None
+    device: str = "auto"
+    out: Path | None = None
+    json: bool = False
+    quiet: bool = False
+
+
+def run_bench_command(options: BenchOptions) -> int:
+    """Run the bench, print what it found, write it where asked, and return 0."""
+    for name, number, least in (("--truth", options.truth, 2), *(("--sentences", n, 50) for n in options.sentences)):
+        check_range(name, number, least)
+    n_workers = default_workers() if options.workers is None else options.workers
+    check_range("--workers", n_workers, 1)
+    check_level(options.level)
+    resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
+    seeds = parse_seeds(options.seeds)
+    estimators = [parse_estimator(name, level=options.level) for name in split_names(options.estimators)]
+    names = _world_names(options.worlds)
+    if options.out is not None:
+        check_writable(options.out)
+    corpora = _read(options)
+    if not options.quiet:
+        print_line(seeds_told(seeds))
+    with show_progress(quiet=options.quiet) as progress, workers(n_workers), device(options.device):
+        bench = run_bench(
+            corpora,
+            estimators,
+            world_names=names,
+            sizes=sorted(set(options.sentences)),
+            n_truth=options.truth,
+            seeds=seeds,
+            folder=None if options.out is None else options.out / CELLS,
+            progress=progress,
+        )
+    if options.json:
+        json.dump(bench_document(bench), sys.stdout, indent=1, allow_nan=False)
+        print()
+    else:
+        render_bench(bench, Console())
+    if options.out is not None:
+        written = write_bench(bench, options.out)
+        if not options.quiet:
+            print_line(f"wrote {', '.join(map(str, written))}")
+    return 0
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Return the seeds that `text` lists, such as ``100`` or ``100-104,200``, each once, in order.
+
+    Raises
+    ------
+    OptionError
+        If it is no such list.
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise OptionError(f"cannot read --seeds '{text}': write numbers and ranges, such as 100-104,200")
+        end = int(last) if dash else int(first)
+        if end < int(first):
+            raise OptionError(f"--seeds: the range {part.strip()} ends before it begins")
+        seeds += range(int(first), end + 1)
+    return list(dict.fromkeys(seeds))
+
+
+def _world_names(text: str | None) -> list[str]:
+    """Return the worlds that a comma-separated list names, whole families too; all for none."""
+    if text is None:
+        return list(WORLD_NAMES)
+    found: list[str] = []
+    for name in split_names(text):
+        chosen = [world for world in WORLD_NAMES if world == name or world.startswith(f"{name}-")]
+        if not chosen:
+            raise unknown_name("world", name, WORLD_NAMES)
+        found += chosen
+    return list(dict.fromkeys(found))
+
+
+def _read(options: BenchOptions) -> dict[str, Corpus]:
+    if not options.files:
+        texts = {DOCSTRINGS: docstring_sentences()}
+    else:
+        texts = {name: list(read_texts(source, column=options.column).texts) for name, source in options.files.items()}
+    return {
+        name: Corpus.from_texts(sentences, tokenizer=options.tokenizer, lowercase=options.lowercase)
+        for name, sentences in texts.items()
+    }

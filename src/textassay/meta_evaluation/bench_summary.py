@@ -1,0 +1,231 @@
+"""What a bench says of each estimator: the share of the truth it finds, its ranks, its bounds, its nulls, its time.
+
+Shares are means over worlds whose truth is above 0 and that not everything finds: pairs that are equal, or without a
+common word, are controls and counted apart. A ratio of two estimators is that of their mean shares on the same cells,
+so that worlds in which little is found do not decide it; the smallest ratio on any world is of means over seeds.
+
+Kendall's tau looks at pairs of worlds of one corpus, seed and size whose truths are more than `APART` apart: those an
+estimator puts in the order of the truth, less those it puts in the other order, out of all; equal values count as
+neither. An estimator for which more is better is turned round, one for which closer is better is left out.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby
+from statistics import NormalDist, fmean
+
+from textassay.meta_evaluation.bench import Bench, Cell
+
+__all__ = ["ALL", "APART", "CONTROLS", "Null", "Row", "nulls", "summarize", "tau_with_truth"]
+
+APART = 0.05
+CONTROLS = ("disjoint", "identical")  # kinds of worlds
+ALL = "all"
+DD = "dd"
+YARDSTICK = "plain"
+PAPER = "cnn-paper"
+_SEEDS_FOR_A_MEAN = 5  # at least so many draws of a world, to ask whether intervals cover their mean
+
+
+@dataclass(frozen=True)
+class Row:
+    """One estimator at one size on the worlds of one kind, or on all but the controls.
+
+    What cannot be told from the cells there are is None.
+
+    Attributes
+    ----------
+    estimator, n, kind
+        Of the cells; `kind` is `ALL` for all kinds but the controls.
+    n_cells
+        How many cells have a value.
+    share
+        Mean share of the truth that was found.
+    ratio_to_plain
+        Mean share over that of the yardstick on the same cells.
+    smallest_ratio_to_paper
+        Over the network of the paper, on the world where that is smallest; both means over seeds.
+    tau, tau_growing
+        Kendall's tau with the truth, over worlds, and within families of the same model on growing parts of the text.
+    bounds_hold, n_bounds
+        Share of certified bounds that do not exceed the upper end of the truth's interval, and how many there are.
+    above_truth
+        Share of values whose interval lies above that of the truth: of a fixed classifier's, about 1 in 40 at most.
+    covers_mean, n_covered
+        Share of intervals that hold the mean over seeds of their world, where there are at least 5, and how many.
+    seconds, cpu_seconds
+        Mean a cell, by the clock and by processor.
+    """
+
+    estimator: str
+    n: int
+    kind: str
+    n_cells: int
+    share: float | None
+    ratio_to_plain: float | None
+    smallest_ratio_to_paper: float | None
+    tau: float | None
+    tau_growing: float | None
+    bounds_hold: float | None
+    n_bounds: int
+    above_truth: float | None
+    covers_mean: float | None
+    n_covered: int
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class Null:
+    """What one estimator says of equal generators at one size.
+
+    Attributes
+    ----------
+    estimator, n
+        Of the cells.
+    z
+        Value over standard error (half the interval over the normal quantile), one a cell.
+    within_two
+        Share of `z` in [-2, 2].
+    """
+
+    estimator: str
+    n: int
+    z: tuple[float, ...]
+
+    @property
+    def within_two(self) -> float:
+        """Share of `z` in [-2, 2]."""
+        return fmean(abs(z) <= 2 for z in self.z)
+
+
+def summarize(bench: Bench) -> list[Row]:
+    """Return one row an estimator, size and kind of worlds; all kinds first."""
+    kinds = [ALL, *dict.fromkeys(cell.kind for cell in bench.cells if cell.kind not in CONTROLS)]
+    rows = []
+    for kind in kinds:
+        cells = [c for c in bench.cells if (c.kind not in CONTROLS if kind == ALL else c.kind == kind)]
+        for n in bench.sizes:
+            of_size = [cell for cell in cells if cell.n == n]
+            rows += [row for name in bench.estimators if (row := _row(of_size, name, n, kind)) is not None]
+    return rows
+
+
+def nulls(bench: Bench) -> list[Null]:
+    """Return what each estimator with intervals says of equal generators, for each size."""
+    found = []
+    for name in bench.estimators:
+        for n in bench.sizes:
+            cells = [c for c in bench.cells if (c.estimator, c.n, c.kind) == (name, n, "identical")]
+            z = tuple(score for cell in cells if (score := _z(cell)) is not None)
+            if z:
+                found.append(Null(name, n, z))
+    return found
+
+
+def tau_with_truth(cells: Iterable[Cell]) -> float | None:
+    """Return Kendall's tau of values and truths over pairs of `cells` whose truths are more than `APART` apart.
+
+    None where there is no such pair, no value, or no direction.
+    """
+    points = [
+        (cell.truth, cell.value if cell.better == "lower" else -cell.value)
+        for cell in cells
+        if cell.value is not None and cell.better in ("lower", "higher")
+    ]
+    signs = [
+        math.copysign(1, a[0] - b[0]) * _sign(a[1] - b[1])
+        for a, b in combinations(points, 2)
+        if abs(a[0] - b[0]) > APART
+    ]
+    return fmean(signs) if signs else None
+
+
+def _row(cells: Sequence[Cell], name: str, n: int, kind: str) -> Row | None:
+    own = [cell for cell in cells if cell.estimator == name and cell.value is not None]
+    if not own:
+        return None
+    is_dd = own[0].metric == DD
+    bounded = [cell for cell in own if cell.bound is not None]
+    covered = list(_covered(own)) if is_dd else []
+    return Row(
+        estimator=name,
+        n=n,
+        kind=kind,
+        n_cells=len(own),
+        share=_mean(cell.share for cell in own) if is_dd else None,
+        ratio_to_plain=_ratio(cells, name) if is_dd else None,
+        smallest_ratio_to_paper=_smallest_ratio(cells, name) if is_dd else None,
+        tau=_mean(map(tau_with_truth, _groups(own, lambda c: (c.corpus, c.seed)))),
+        tau_growing=_mean(
+            map(tau_with_truth, _groups((c for c in own if c.grows), lambda c: (c.corpus, c.seed, c.family)))
+        ),
+        bounds_hold=_mean(float((c.bound or 0.0) <= c.truth_high) for c in bounded),
+        n_bounds=len(bounded),
+        above_truth=_mean(float(c.low > c.truth_high) for c in own if c.low is not None) if is_dd else None,
+        covers_mean=_mean(map(float, covered)),
+        n_covered=len(covered),
+        seconds=fmean(cell.seconds for cell in own),
+        cpu_seconds=fmean(cell.cpu_seconds for cell in own),
+    )
+
+
+def _place(cell: Cell) -> tuple[str, str]:
+    return cell.corpus, cell.world
+
+
+def _groups(cells: Iterable[Cell], key: Callable[[Cell], tuple[str | int, ...]]) -> Iterator[list[Cell]]:
+    for _, group in groupby(sorted(cells, key=key), key=key):
+        yield list(group)
+
+
+def _paired(cells: Sequence[Cell], name: str, other: str) -> list[tuple[Cell, Cell]]:
+    """Return the cells of both estimators on the same draws, where both have a share."""
+    others = {(*_place(c), c.seed): c for c in cells if c.estimator == other and c.share is not None}
+    own = (c for c in cells if c.estimator == name and c.share is not None)
+    return [(c, others[(*_place(c), c.seed)]) for c in own if (*_place(c), c.seed) in others]
+
+
+def _ratio(cells: Sequence[Cell], name: str) -> float | None:
+    pairs = _paired(cells, name, YARDSTICK)
+    below = _mean(other.share for _, other in pairs)
+    above = _mean(cell.share for cell, _ in pairs)
+    return None if above is None or below is None or below <= 0 else above / below
+
+
+def _smallest_ratio(cells: Sequence[Cell], name: str) -> float | None:
+    pairs = _paired(cells, name, PAPER)
+    ratios = []
+    for place in {_place(cell) for cell, _ in pairs}:
+        here = [pair for pair in pairs if _place(pair[0]) == place]
+        below = fmean(other.value or 0.0 for _, other in here)
+        if below > 0:
+            ratios.append(fmean(cell.value or 0.0 for cell, _ in here) / below)
+    return min(ratios, default=None)
+
+
+def _covered(cells: Iterable[Cell]) -> Iterator[bool]:
+    """Yield whether each interval holds the mean of its world over seeds."""
+    for group in _groups((c for c in cells if c.low is not None and c.high is not None), _place):
+        if len(group) >= _SEEDS_FOR_A_MEAN:
+            middle = fmean(cell.value or 0.0 for cell in group)
+            yield from ((cell.low or 0.0) <= middle <= (cell.high or 0.0) for cell in group)
+
+
+def _z(cell: Cell) -> float | None:
+    if cell.value is None or cell.low is None or cell.high is None or cell.level is None:
+        return None
+    if cell.metric != DD or cell.high <= cell.low:  # 0 is not what other metrics give to equal generators
+        return None
+    error = (cell.high - cell.low) / 2 / NormalDist().inv_cdf((1 + cell.level) / 2)
+    return cell.value / error
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
