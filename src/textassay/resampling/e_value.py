@@ -1,0 +1,173 @@
+"""E-values: evidence against equal distributions that may be read at any time, while sentences arrive.
+
+A gambler who bets on which sentence of a handful is the real one cannot expect to gain where real and generated
+sentences have one distribution, whatever the odds offered, since all orders are then equally likely. What the stake has
+grown to is the e-value: with probability at least 1 - 1/c it never reaches c, however long one watches and whenever one
+stops. So 20 is what a p-value of 0.05 claims, and 1 / (the largest e so far) is a p-value at any time.
+
+The handful is one sentence of the side that has fewer and one or more of the other, so that no sentence is left out.
+With L the odds of a sentence's being real by the classifier, the payoff for a real sentence among k generated ones is
+``(k + 1) L^s / sum of L^s`` (1/L for a generated one among real ones), whose mean over all orders is 1; the share b of
+the stake is bet on it. It is the likelihood ratio where L is the true one and s and b are 1. Since a classifier may be
+too sure of itself, a grid of s and b starts with equal stakes, and their mean is what counts.
+
+Sources: Pandeva, Bakker, Naesseth, Forre, "E-Valuating Classifier Two-Sample Tests", TMLR 2024, arXiv 2210.13027
+(betting batch by batch on a classifier's held-out answers); Ramdas, Grunwald, Vovk, Shafer, "Game-Theoretic Statistics
+and Safe Anytime-Valid Inference", Statistical Science 38, 2023 (mixtures, optional stopping).
+Departs from them: payoffs compare real with generated sentences instead of taking a classifier's probabilities as they
+are, so that they stay fair for one that is partial to a side, and sides may be unequal.
+
+In dd, ``e_value(real_scores, generated_scores, rng=stream(seed, "dd", "e-value"))`` of the test scores of one fold, named
+beforehand, belongs beside the p-value and the bound, under the same condition (no groups). The folds' e-values must not
+be multiplied, since what is bet on in one fold was learnt from the sentences of another; their mean would be an e-value
+again, but it is the mean of five short tests.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from textassay.errors import EmptyCorpusError, InputError, OptionError
+
+__all__ = ["EProcess", "e_value"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_SCALES = (0.125, 0.5, 1.0, 2.0, 4.0)  # s: how much of the classifier's confidence is believed
+_SHARES = (0.5, 0.99)  # b: of the stake
+_LARGEST = math.log(1e300)  # e is said to be no more; less than it is would still be honest
+_SMALLEST = 1e-12  # probabilities are kept this far from 0 and 1
+_PAIRINGS = 16
+
+
+class EProcess:
+    """Evidence against equal distributions, one batch after another.
+
+    Sentences must be independent draws, and the classifier must not have seen those of a batch when it scores them; it
+    may learn from them afterwards. The size of a batch must be settled before its scores are known.
+
+    Examples
+    --------
+    >>> process = EProcess()
+    >>> round(process.update([0.9, 0.8, 0.7], [0.2, 0.4]), 2)
+    3.01
+    """
+
+    def __init__(self) -> None:
+        self._log_stakes = np.zeros((len(_SCALES), len(_SHARES)))
+        self._largest = 0.0
+        self.n_real = 0
+        self.n_generated = 0
+
+    def update(self, real_scores: npt.ArrayLike, generated_scores: npt.ArrayLike) -> float:
+        """Return the e-value after one more batch.
+
+        Parameters
+        ----------
+        real_scores, generated_scores
+            Probabilities of being real in the order in which the sentences came, shapes (n_real,) and (n_generated,),
+            at least one each. Each sentence of the smaller side meets the next ones of the larger, as evenly as whole
+            numbers allow.
+
+        Returns
+        -------
+        float
+            In [0, 1e300], 1 before the first batch; see `e`.
+
+        Raises
+        ------
+        EmptyCorpusError
+            If a side has no score: bet on a larger batch. Sentences of two batches are never compared, since the
+            classifier may have changed.
+        InputError
+            If a score is no probability.
+        """
+        real, generated = _log_odds("real", real_scores), _log_odds("generated", generated_scores)
+        self._log_stakes += _log_growth(real, generated)
+        self._largest = max(self._largest, self.log_e)
+        self.n_real += len(real)
+        self.n_generated += len(generated)
+        return self.e
+
+    @property
+    def log_e(self) -> float:
+        """Natural logarithm of the e-value; it has no upper limit."""
+        return float(logsumexp(self._log_stakes) - math.log(self._log_stakes.size))
+
+    @property
+    def e(self) -> float:
+        """The e-value now: how many times the stake has grown; at most 1e300.
+
+        If both distributions are equal, the probability that it ever reaches c is at most 1/c.
+        """
+        return math.exp(min(self.log_e, _LARGEST))
+
+    @property
+    def p_value(self) -> float:
+        """One over the largest e-value so far, in (0, 1]: a p-value that may be read at any time."""
+        return math.exp(-min(self._largest, _LARGEST))
+
+
+def e_value(
+    real_scores: npt.ArrayLike,
+    generated_scores: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    n_pairings: int = _PAIRINGS,
+) -> float:
+    """Return the e-value of a finished test: the mean over random ways to bring sentences together.
+
+    Parameters
+    ----------
+    real_scores, generated_scores
+        Probabilities of being real of independent sentences that the classifier did not see, shapes (n_real,) and
+        (n_generated,), at least one each.
+    rng
+        The random stream.
+    n_pairings
+        How many ways, at least 1.
+
+    Returns
+    -------
+    float
+        In [0, 1e300]; the probability that it reaches c is at most 1/c if both distributions are equal. Unlike that of
+        `EProcess` it is read once: the sizes must not depend on it.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If a side has no score.
+    InputError
+        If a score is no probability.
+    OptionError
+        If `n_pairings` is below 1.
+    """
+    if n_pairings < 1:
+        raise OptionError(f"n_pairings must be at least 1, got {n_pairings}")
+    real, generated = _log_odds("real", real_scores), _log_odds("generated", generated_scores)
+    grown = [_log_growth(rng.permutation(real), rng.permutation(generated)) for _ in range(n_pairings)]
+    log_e = float(logsumexp(grown) - math.log(np.size(grown)))
+    return math.exp(min(log_e, _LARGEST))
+
+
+def _log_odds(side: str, scores: npt.ArrayLike) -> FloatArray:
+    probabilities = np.asarray(scores, dtype=np.float64)
+    if probabilities.ndim != 1 or probabilities.size == 0:
+        raise EmptyCorpusError(f"an e-value needs a list of at least one {side} score, got shape {probabilities.shape}")
+    if not (np.all(probabilities >= 0) and np.all(probabilities <= 1)):
+        raise InputError(f"{side} scores must be probabilities between 0 and 1")
+    clipped = np.clip(probabilities, _SMALLEST, 1 - _SMALLEST)
+    return np.asarray(np.log(clipped) - np.log1p(-clipped), dtype=np.float64)
+
+
+def _log_growth(real: FloatArray, generated: FloatArray) -> FloatArray:
+    """Return the logarithm of what each stake of the grid grows by, shape (n_scales, n_shares)."""
+    one, several = (real, generated) if len(real) <= len(generated) else (-generated, -real)
+    starts = np.arange(len(one)) * len(several) // len(one)
+    sizes = np.diff(np.append(starts, len(several)))
+    members = np.repeat(np.arange(len(one)), sizes)
+    others = np.exp(np.multiply.outer(_SCALES, several - one[members]))  # (n_scales, n_several)
+    gains = (sizes + 1) / (1 + np.add.reduceat(others, starts, axis=1)) - 1
+    return np.asarray(np.log1p(np.multiply.outer(gains, _SHARES)).sum(axis=1), dtype=np.float64)
