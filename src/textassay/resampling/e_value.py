@@ -17,10 +17,10 @@ and Safe Anytime-Valid Inference", Statistical Science 38, 2023 (mixtures, optio
 Departs from them: payoffs compare real with generated sentences instead of taking a classifier's probabilities as they
 are, so that they stay fair for one that is partial to a side, and sides may be unequal.
 
-In dd, ``e_value(real_scores, generated_scores, rng=stream(seed, "dd", "e-value"))`` of the test scores of one fold, named
-beforehand, belongs beside the p-value and the bound, under the same condition (no groups). The folds' e-values must not
-be multiplied, since what is bet on in one fold was learnt from the sentences of another; their mean would be an e-value
-again, but it is the mean of five short tests.
+In dd, ``e_value(real_scores, generated_scores, rng=stream(seed, "dd", "e-value"))`` of the test scores of one fold that
+was named beforehand belongs beside the p-value and the bound, under the same condition (no groups). The folds' e-values
+must not be multiplied, since what is bet on in one fold was learnt from the sentences of another; their mean is an
+e-value again, but that of five short tests.
 """
 
 import math
