@@ -38,8 +38,8 @@ def render_bench(bench: Bench, console: Console) -> None:
     _note(
         console,
         "bounds hold: certified bounds not above the truth. above truth: intervals above that of the truth. cover "
-        "mean: intervals that hold the mean of a world over at least 5 seeds. null: value over standard error where both "
-        "generators are the same.",
+        "mean: intervals that hold the mean of a world over at least 5 seeds. null: value over standard error where "
+        "both generators are the same.",
     )
     if len(bench.sizes) > 1:
         heading(console, "Mean share by sentences a side")
