@@ -104,7 +104,8 @@ class BoostedTreesDiscriminator:
                 for number, corpus in enumerate(train):
                     chosen = np.flatnonzero(parts[number] == left_out)
                     places = chosen + number * sizes[0]
-                    rows[places, : numbers.n_ratios] = _ratios(sides, corpus.take(chosen))
+                    unseen = _ratios(sides, corpus.take(chosen))
+                    rows[places, : unseen.shape[1]] = unseen
         trees = HistGradientBoostingClassifier(
             learning_rate=_LEARNING_RATE,
             max_iter=self.max_trees,
@@ -113,12 +114,13 @@ class BoostedTreesDiscriminator:
             early_stopping=False,
             random_state=0,
         )
+        prior = float(np.log(sizes[0] / sizes[1]))  # taken off instead of weighting sentences: a tenth of the time
         with _one_thread():
-            trees.fit(rows, 1 - side, sample_weight=np.array([sum(sizes) / (2 * size) for size in sizes])[side])
+            trees.fit(rows, 1 - side)
             stages = zip(*(trees.staged_decision_function(numbers.of(corpus)) for corpus in valid), strict=True)
-            losses = [balanced_cross_entropy(*(expit(judged) for judged in stage)) for stage in stages]
+            losses = [balanced_cross_entropy(*(expit(judged - prior) for judged in stage)) for stage in stages]
         n_trees = int(np.argmin(losses)) + 1
-        fitted._fitted = _Boosted(numbers, trees, n_trees)
+        fitted._fitted = _Boosted(numbers, trees, n_trees, prior)
         fitted.chosen = {"n_trees": n_trees, "n_features": rows.shape[1]}
         return fitted
 
@@ -142,11 +144,6 @@ class _Numbers:
     sides: tuple[FittedSides, ...]
     encoder: FittedLatentSemantic
 
-    @property
-    def n_ratios(self) -> int:
-        """How many of the first columns come from the models of the sides."""
-        return len(self.sides) * 2 * len(_BLURS) + 3
-
     def of(self, corpus: Corpus) -> FloatArray:
         """Return the numbers of each sentence, shape (N, n_features)."""
         with one_blas_thread():
@@ -159,13 +156,14 @@ class _Boosted:
     numbers: _Numbers
     trees: HistGradientBoostingClassifier
     n_trees: int
+    prior: float  # log-odds of the sizes of the sides
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
         if len(corpus) == 0:
             return np.empty(0)
         with _one_thread():
             stages = self.trees.staged_decision_function(self.numbers.of(corpus))
-            return np.asarray(expit(next(islice(stages, self.n_trees - 1, None))), dtype=np.float64)
+            return np.asarray(expit(next(islice(stages, self.n_trees - 1, None)) - self.prior), dtype=np.float64)
 
 
 def _one_thread() -> threadpoolctl.threadpool_limits:
