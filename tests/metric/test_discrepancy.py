@@ -17,6 +17,7 @@ from textassay.estimate import Estimate
 from textassay.execution import workers
 from textassay.metric.base import measure
 from textassay.metric.discrepancy import DistributionalDiscrepancy, dd, exact_discrepancy
+from textassay.resampling.bounds import choose_bound
 from textassay.resampling.proportion import certified_lower_bound, newcombe_interval
 
 TOY_P = {"AA": 0.25, "AB": 0.25, "BA": 0.25, "BB": 0.25}
@@ -135,16 +136,29 @@ def test_interval_bound_and_folds_agree_with_the_counts(corpora: dict[str, Corpu
     assert np.mean(estimate.details["fold_values"]) == pytest.approx(estimate.value)
     bound = estimate.details["certified_bound"]
     assert (bound["level"], bound["fold"]) == (0.95, 0)
-    # Fold 0 has 120 and 100 sentences; some pair of counts gives its value, and so its bound.
-    first = estimate.details["fold_values"][0]
-    pairs = [(k, round(100 * (k / 120 - first))) for k in range(121)]
-    possible = [
-        certified_lower_bound(k, 120, wrong, 100, alpha=0.05)
-        for k, wrong in pairs
-        if 0 <= wrong <= 100 and abs(k / 120 - wrong / 100 - first) < 1e-9
+    metric = DistributionalDiscrepancy()
+    fit = metric.statistics(corpora["real"], corpora["worse"], seed=0).fits[0]
+    called_real = [
+        int(np.sum(scores[folds == 0] > bound["threshold"]))
+        for scores, folds in ((fit.real_scores, fit.real_folds), (fit.generated_scores, fit.generated_folds))
     ]
-    assert min(abs(value - bound["value"]) for value in possible) < 1e-12
-    assert bound["value"] < first
+    assert bound["value"] == certified_lower_bound(called_real[0], 120, called_real[1], 100, alpha=0.05)
+    assert (bound["kind"], bound["exact"]) == ("threshold", True)
+    assert 0 < bound["value"] < called_real[0] / 120 - called_real[1] / 100
+
+
+def test_the_threshold_of_the_bound_is_chosen_without_the_test_text(corpora: dict[str, Corpus]) -> None:
+    metric = DistributionalDiscrepancy()
+    estimate = metric.estimate(metric.statistics(corpora["real"], corpora["worse"], seed=0))
+    fit = metric.statistics(corpora["real"], corpora["worse"], seed=0).fits[0]
+    fold = fit.folds[0]
+    rule = choose_bound(*fold.valid_scores, n_real=120, n_generated=100, alpha=0.05, usual=fold.threshold)
+    assert estimate.details["certified_bound"]["threshold"] == rule.threshold
+
+
+def test_the_e_value_is_large_where_the_p_value_is_small(corpora: dict[str, Corpus], estimate: Estimate) -> None:
+    assert estimate.details["e_value"] > 1000
+    assert dd(corpora["same"], corpora["real"]).details["e_value"] < 20
 
 
 def test_details_are_complete_and_json_ready(estimate: Estimate) -> None:
@@ -291,6 +305,7 @@ def test_groups_give_wider_intervals_group_terms_and_no_certified_bound() -> Non
     assert fair.interval.high - fair.interval.low > 1.5 * (naive.high - naive.low)
     assert fair.details["certified_bound"]["value"] is None
     assert "not independent" in fair.details["certified_bound"]["reason"]
+    assert fair.details["e_value"] is None
     assert fair.details["p_value"] > 0.001
     assert fair.signature.settings["split"] == "group"
 

@@ -82,9 +82,10 @@ def dd(
         Twice the balanced accuracy on text the classifier did not see, less one: in [-1, 1], lower is closer, 0 for
         equal distributions (slightly negative is noise), 1 for what can always be told apart. The interval is for the
         mean over the fitted classifiers; total variation is at least that mean. Details: `certified_bound` (total
-        variation is at least `value` with probability `level`; none where sentences come in groups), `p_value`
-        (permutation of the scores of fold 0), `won` (of a family: which candidate judged in each fold, and in most),
-        `alone` (what each candidate would have given), `left_out` (members that need an extra, and which),
+        variation is at least `value` with probability `level`, whatever the sizes; by a `threshold` of its own, chosen
+        on validation text), `p_value` (permutation of the scores of fold 0) and `e_value` (of the same scores; bound
+        and e-value are None where sentences come in groups), `won` (of a family: which candidate judged in each fold,
+        and in most), `alone` (what each candidate would have given), `left_out` (members that need an extra),
         `log_probs` (whose log-probabilities were used, or None), `dd_distinct_texts` (every text weighs once a side),
         `se_sampling` (which sentences were tested), `sd_classifiers` (between the classifiers of folds), `sd_seeds`
         (between repeats) and `se_total` (as if those were independent of the first, so rather too large),
@@ -249,7 +250,7 @@ class DistributionalDiscrepancy:
                 split="group" if answers.by_group else "draw",
             ),
             details={
-                **details_of(fits, (real, generated), answers, level=self.level),
+                **details_of(fits, (real, generated), answers, level=self.level, seed=statistics.seed),
                 "p_value": statistics.p_value,
                 "log_probs": statistics.log_probs,
                 "left_out": missing_members(self.effort) if self._is_auto else {},

@@ -1,7 +1,7 @@
 """What else is told beside a discrepancy: scores, thresholds, the certified bound, who won, what each gives alone."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.cross_fitting import CrossFit
-from textassay.discriminator.fold_scores import FoldScore, roc_points, score_folds, spread_between_classifiers
+from textassay.discriminator.fold_scores import roc_points, score_folds, spread_between_classifiers
 from textassay.metric.discrepancy_interval import Answers
+from textassay.resampling.bounds import choose_bound
+from textassay.resampling.e_value import e_value
 from textassay.resampling.permutation import permutation_p_value
-from textassay.resampling.proportion import certified_lower_bound
 from textassay.seeding import stream
 
 __all__ = ["CERTIFYING_FOLD", "details_of", "mean_scores", "p_value_of"]
@@ -47,7 +48,7 @@ def p_value_of(fit: CrossFit, sides: Sides, seed: int) -> float:
     )
 
 
-def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, level: float) -> dict[str, Any]:
+def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, level: float, seed: int) -> dict[str, Any]:
     """Return all details but the p-value; those of `won` and `alone` are None where one discriminator judged.
 
     Parameters
@@ -60,6 +61,8 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
         Of the fits.
     level
         Of intervals and of the certified bound.
+    seed
+        Decides how sentences are brought together for the e-value.
     """
     scored = [score_folds(fit) for fit in fits]
     folds = [fold for fit in scored for fold in fit]
@@ -82,7 +85,7 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
         "thresholds": [model.threshold for model in models],
         "chosen": [dict(model.chosen) for model in models],
         "dd_validation": float(np.mean([2 * model.valid_accuracy - 1 for model in models])),
-        "certified_bound": _certified_bound(scored[0][CERTIFYING_FOLD], sides, level),
+        **_certified(fits[0], sides, level=level, seed=seed),
         "n_permutations": N_PERMUTATIONS,
         "dd_distinct_texts": sum(distinct) - 1,
         "sd_classifiers": spread,
@@ -132,12 +135,34 @@ def _alone(fits: Sequence[CrossFit], sides: Sides, level: float) -> dict[str, di
     return found
 
 
-def _certified_bound(fold: FoldScore, sides: Sides, level: float) -> Mapping[str, Any]:
+def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[str, Any]:
+    """Return the certified bound and the e-value of the certifying fold; all of the error rate is spent on it, once."""
     bound: dict[str, Any] = {"value": None, "level": level, "fold": CERTIFYING_FOLD}
     if any(corpus.groups is not None for corpus in sides):
-        return {**bound, "reason": "sentences of one group are not independent draws"}
-    counts = (fold.n_real_correct, fold.n_real, fold.n_generated_wrong, fold.n_generated)
-    return {**bound, "value": certified_lower_bound(*counts, alpha=1 - level)}
+        return {
+            "certified_bound": {**bound, "reason": "sentences of one group are not independent draws"},
+            "e_value": None,
+        }
+    model = fit.folds[CERTIFYING_FOLD]
+    test = (
+        fit.real_scores[fit.real_folds == CERTIFYING_FOLD],
+        fit.generated_scores[fit.generated_folds == CERTIFYING_FOLD],
+    )
+    n_real, n_generated = map(len, test)
+    rule = choose_bound(
+        *model.valid_scores, n_real=n_real, n_generated=n_generated, alpha=1 - level, usual=model.threshold
+    )
+    found = rule.bound(*test, alpha=1 - level)
+    return {
+        "certified_bound": {
+            **bound,
+            "value": found.value,
+            "threshold": found.threshold,
+            "kind": found.kind,
+            "exact": found.exact,
+        },
+        "e_value": e_value(*test, rng=stream(seed, "dd", "e-value")),
+    }
 
 
 def _mean_over_distinct(corpus: Corpus, terms: FloatArray, tested: npt.NDArray[np.bool_]) -> float:
