@@ -1,0 +1,290 @@
+"""Counts of n-grams on two sides, from which the sentence that is looked at can be taken out for a moment.
+
+A training sentence is described as if it had never been counted: its n-grams are taken off its side, its numbers are
+computed, and they are put back. So its description follows the law of that of a new sentence, and no text has to be
+kept apart to learn what descriptions mean. Sentences of one group leave together.
+
+For each n-gram and each of three sides (real, generated, both pooled) four counts are kept: how often it stands there,
+how many different tokens follow it, how many stand before it, and how many pairs of tokens stand around it. That is all
+that Witten-Bell and Kneser-Ney smoothing need; one n-gram's twelve counts lie side by side in memory.
+
+Sources: Chen, Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling", Harvard TR-10-98, 1998
+(the smoothings, here with one discount a level); leave-one-out counts are those of jackknifed smoothing: Ney, Essen,
+Kneser, "On the estimation of 'small' probabilities by leaving-one-out", PAMI 17, 1995.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import EmptyCorpusError, OptionError
+from textassay.ngram.index import NgramIndex
+
+__all__ = ["STRENGTHS", "SideCounts"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+STRENGTHS = (1.0, 4.0)  # pseudo-counts that hold a ratio to that of the shorter context
+
+_N_SIDES = 3  # real, generated, pooled
+_POOLED = 2
+_COUNT, _FOLLOWERS, _BEFORE, _AROUND = 0, 3, 6, 9  # where the counts of the first side stand in a row
+_OF_AN_ORDER = 6  # numbers a sentence has for each order, beside those of `STRENGTHS`
+_FALLBACK_DISCOUNT = 0.5
+_SMALLEST_SHARE = 0.01  # no shorter context makes a side less likely than this: its counts are part of the longer one's
+
+
+@dataclass(frozen=True)
+class SideCounts:
+    """n-grams of real and generated sentences, counted by side; made by `build`.
+
+    Attributes
+    ----------
+    index
+        The n-grams of both sides.
+    counts
+        Shape (n_features + 1, 12); the last row is the empty n-gram.
+    discounts
+        What is taken off counts, shape (3, max_order).
+    """
+
+    index: NgramIndex
+    counts: npt.NDArray[np.int32]
+    discounts: FloatArray
+    _ids: npt.NDArray[np.int32]
+    _offsets: IntArray
+    _sides: IntArray
+
+    @classmethod
+    def build(cls, real: Corpus, generated: Corpus, *, max_order: int) -> "SideCounts":
+        """Return the counts of two corpora that share a vocabulary.
+
+        Parameters
+        ----------
+        real, generated
+            At least one sentence each, each sentence with a token of its own at its beginning and at its end.
+        max_order
+            Longest n-grams, in tokens, at least 1.
+
+        Raises
+        ------
+        EmptyCorpusError
+            If a side has no sentence.
+        """
+        if len(real) == 0 or len(generated) == 0:
+            raise EmptyCorpusError("counting by side needs at least one sentence on each side")
+        index = NgramIndex.build([real, generated], max_order=max_order)
+        ids = np.concatenate([index.all_ids(real), index.all_ids(generated)], axis=1)
+        offsets = np.concatenate([real.offsets, generated.offsets[1:] + real.offsets[-1]])
+        sides = np.repeat([0, 1], [len(real), len(generated)])
+        firsts = _firsts(index)
+        counts = np.zeros((index.n_features + 1, 4 * _N_SIDES), dtype=np.int32)
+        _count_all(ids, offsets, firsts, sides, counts)
+        discounts = np.array(
+            [
+                [
+                    _discount(counts[firsts[level] : firsts[level + 1], column + side])
+                    for level, column in _columns(max_order)
+                ]
+                for side in range(_N_SIDES)
+            ]
+        )
+        return cls(index, counts, discounts, ids, offsets, sides)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of `describe` are."""
+        of_an_order = ["wb_ratio", "kn_real", "kn_generated", "kn_pooled", "real_over_pooled", "generated_over_pooled"]
+        of_an_order += [f"shrunk_ratio({strength:g})" for strength in STRENGTHS]
+        return tuple(f"{name}[{order}]" for order in range(1, self.index.max_order + 1) for name in of_an_order)
+
+    def describe(self, corpus: Corpus) -> FloatArray:
+        """Return the numbers of new sentences, shape (N, n_names): sums over their tokens, in nats; see `names`.
+
+        Parameters
+        ----------
+        corpus
+            With ends as in `build`. N-grams that were never counted count 0.
+
+        Notes
+        -----
+        ``wb_ratio`` is the log of real over generated probability by Witten-Bell smoothing, ``kn_*`` a log-probability
+        by Kneser-Ney smoothing, ``*_over_pooled`` one of a side whose shorter contexts are the pooled ones, and
+        ``shrunk_ratio`` the log-ratio that c real and d generated occurrences give,
+        ``ln[(c + a s) / (d + a (1 - s))]`` less that of the contexts, where s is the share that the ratio of the
+        shorter context leads to expect.
+        """
+        ids = self.index.all_ids(corpus)
+        order = np.arange(len(corpus))
+        return self._run(ids, corpus.offsets, np.zeros(len(corpus), dtype=np.int64), order, order, take_out=False)
+
+    def describe_own(self, groups: IntArray | None = None) -> FloatArray:
+        """Return the numbers of the counted sentences, real ones first, each without the counts of its group.
+
+        Parameters
+        ----------
+        groups
+            Group of each sentence of both sides, shape (n_real + n_generated,); each its own where None.
+        """
+        n = len(self._sides)
+        if groups is not None and len(groups) != n:
+            raise OptionError(f"groups must have one number a sentence: {n}, got {len(groups)}")
+        groups = np.arange(n) if groups is None else groups
+        order = np.argsort(groups, kind="stable")
+        return self._run(self._ids, self._offsets, self._sides, order, groups[order], take_out=True)
+
+    def _run(
+        self,
+        ids: npt.NDArray[np.int32],
+        offsets: IntArray,
+        sides: IntArray,
+        order: IntArray,
+        groups: IntArray,
+        *,
+        take_out: bool,
+    ) -> FloatArray:
+        counts = self.counts.copy() if take_out else self.counts  # several threads may be at it
+        found = np.zeros((len(order), self.index.max_order * (_OF_AN_ORDER + len(STRENGTHS))))
+        _describe(
+            ids,
+            offsets,
+            _firsts(self.index),
+            sides,
+            order,
+            groups,
+            take_out,
+            counts,
+            self.discounts,
+            np.array(STRENGTHS),
+            1.0 / self.index.sizes[0],
+            found,
+        )
+        return found
+
+
+def _firsts(index: NgramIndex) -> IntArray:
+    return np.concatenate(([0], np.cumsum(index.sizes, dtype=np.int64)))
+
+
+def _columns(max_order: int) -> list[tuple[int, int]]:
+    """Return for each level which counts its smoothing starts from: raw ones for the longest n-grams."""
+    return [(level, _COUNT if level == max_order - 1 else _BEFORE) for level in range(max_order)]
+
+
+def _discount(counts: npt.NDArray[np.int32]) -> float:
+    once, twice = int(np.count_nonzero(counts == 1)), int(np.count_nonzero(counts == 2))
+    return once / (once + 2 * twice) if once > 0 and twice > 0 else _FALLBACK_DISCOUNT
+
+
+@njit(cache=True, nogil=True)
+def _bump(ids, begin, end, firsts, side, step, counts):  # type: ignore[no-untyped-def]
+    """Add the n-grams of a sentence to one side (step 1) or take them off it (step -1)."""
+    empty = len(counts) - 1
+    for level in range(len(ids)):
+        for start in range(begin, end - level):
+            gram = firsts[level] + ids[level, start]
+            counts[gram, _COUNT + side] += step
+            if level == 0:
+                if start == begin:  # the token at the beginning is never predicted
+                    continue
+                counts[empty, _COUNT + side] += step
+            now = counts[gram, _COUNT + side]
+            if now == (1 if step == 1 else 0):  # it has appeared or vanished
+                prefix = empty if level == 0 else firsts[level - 1] + ids[level - 1, start]
+                counts[prefix, _FOLLOWERS + side] += step
+                if level > 0:
+                    counts[firsts[level - 1] + ids[level - 1, start + 1], _BEFORE + side] += step
+                    middle = empty if level == 1 else firsts[level - 2] + ids[level - 2, start + 1]
+                    counts[middle, _AROUND + side] += step
+
+
+@njit(cache=True, nogil=True)
+def _count_all(ids, offsets, firsts, sides, counts):  # type: ignore[no-untyped-def]
+    for sentence in range(len(sides)):
+        for side in (sides[sentence], _POOLED):
+            _bump(ids, offsets[sentence], offsets[sentence + 1], firsts, side, 1, counts)
+
+
+@njit(cache=True, nogil=True)
+def _describe(ids, offsets, firsts, sides, order, groups, take_out, counts, discounts, strengths, uniform, found):  # type: ignore[no-untyped-def]
+    """Fill the rows of `found`; sentences come in `order`, those of a group side by side."""
+    begin = 0
+    while begin < len(order):
+        end = begin + 1
+        while end < len(order) and groups[end] == groups[begin]:
+            end += 1
+        for step in (-1, 0, 1):
+            for place in range(begin, end):
+                sentence = order[place]
+                first, last = offsets[sentence], offsets[sentence + 1]
+                if step == 0:
+                    _sum_tokens(ids, first, last, firsts, counts, discounts, strengths, uniform, found[sentence])
+                elif take_out:
+                    _bump(ids, first, last, firsts, sides[sentence], step, counts)
+                    _bump(ids, first, last, firsts, _POOLED, step, counts)
+        begin = end
+
+
+@njit(cache=True, nogil=True)
+def _sum_tokens(ids, begin, end, firsts, counts, discounts, strengths, uniform, sums):  # type: ignore[no-untyped-def]
+    n_levels, n_strengths = len(ids), len(strengths)
+    empty = len(counts) - 1
+    width = _OF_AN_ORDER + n_strengths
+    witten_bell, kneser_ney, over_pooled = np.empty(_N_SIDES), np.empty(_N_SIDES), np.empty(2)
+    ratios = np.empty(n_strengths)
+    for position in range(begin + 1, end):
+        witten_bell[:] = uniform
+        kneser_ney[:] = uniform
+        over_pooled[:] = uniform
+        ratios[:] = 1.0
+        for level in range(n_levels):
+            start = position - level
+            if start >= begin:
+                context = empty
+                if level > 0:
+                    context = firsts[level - 1] + ids[level - 1, start] if ids[level - 1, start] >= 0 else -1
+                if context >= 0:
+                    gram = firsts[level] + ids[level, start] if ids[level, start] >= 0 else -1
+                    lower = kneser_ney[_POOLED]
+                    over_pooled[:] = lower
+                    raw = start == begin or level == n_levels - 1
+                    for side in range(_N_SIDES):
+                        n_context = counts[context, _COUNT + side]
+                        if n_context == 0:
+                            continue
+                        n_gram = counts[gram, _COUNT + side] if gram >= 0 else 0
+                        n_followers = counts[context, _FOLLOWERS + side]
+                        witten_bell[side] = (n_gram + n_followers * witten_bell[side]) / (n_context + n_followers)
+                        off = discounts[side, level]
+                        if side < _POOLED:
+                            over_pooled[side] = (max(n_gram - off, 0.0) + off * n_followers * lower) / n_context
+                        if not raw:
+                            n_context = counts[context, _AROUND + side]
+                            n_gram = counts[gram, _BEFORE + side] if gram >= 0 else 0
+                        if n_context > 0:
+                            left = min(off * n_followers, float(n_context))
+                            kneser_ney[side] = (max(n_gram - off, 0.0) + left * kneser_ney[side]) / n_context
+                    n_real, n_generated = counts[context, 0] + 1.0, counts[context, 1] + 1.0
+                    real, generated = 0, 0
+                    if gram >= 0:
+                        real, generated = counts[gram, 0], counts[gram, 1]
+                    for which in range(n_strengths):
+                        share = n_real * ratios[which] / (n_real * ratios[which] + n_generated)
+                        share = min(max(share, _SMALLEST_SHARE), 1.0 - _SMALLEST_SHARE)
+                        ratios[which] = (
+                            (real + strengths[which] * share)
+                            / (generated + strengths[which] * (1.0 - share))
+                            * (n_generated / n_real)
+                        )
+            column = level * width
+            sums[column] += np.log(witten_bell[0] / witten_bell[1])
+            for side in range(_N_SIDES):
+                sums[column + 1 + side] += np.log(kneser_ney[side])
+            for side in range(2):
+                sums[column + 4 + side] += np.log(over_pooled[side])
+            for which in range(n_strengths):
+                sums[column + _OF_AN_ORDER + which] += np.log(ratios[which])
