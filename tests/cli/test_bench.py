@@ -1,0 +1,91 @@
+"""The command ``bench``, with small worlds."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_up import sentences
+from textassay.cli.bench import parse_seeds
+from textassay.errors import OptionError
+
+Run = Callable[..., Any]
+Refused = Callable[..., str]
+
+SMALL = ("--sentences", 60, "--truth", 300, "--estimators", "plain,bleu(order=2)", "--worlds", "growth-4,identical-2")
+
+
+def test_tables_and_files(folder: Path, run: Run) -> None:
+    done = run("bench", "train.txt", *SMALL, "--sentences", 80, "--seeds", "0,100-101", "--out", "out")
+    assert done.status == 0
+    assert "train (300 sentences)" in done.stdout
+    assert "Seeds 0 (for development: report nothing of them), 100-101 (for tests)." in " ".join(done.stdout.split())
+    for told in ("plain", "bleu(order=2)", "growth-4-0.2", "identical-2", "share", "within 2", "World by world, 80"):
+        assert told in done.stdout
+    assert "wrote out/bench.json, out/bench.csv, out/bench.svg" in done.stderr
+    document = json.loads((folder / "out" / "bench.json").read_text())
+    assert len(document["cells"]) == 3 * 5 * 2 * 2
+    assert (document["seeds"], document["sizes"]) == ([0, 100, 101], [60, 80])
+    assert {row["estimator"] for row in document["summary"]} == {"plain", "bleu(order=2)"}
+    assert document["nulls"][0]["estimator"] == "plain"
+    with (folder / "out" / "bench.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["truth"]) for row in rows] == [cell["truth"] for cell in document["cells"]]
+    assert (folder / "out" / "bench.svg").read_text().startswith("<?xml")
+    assert not list((folder / "out").glob(".*"))
+
+
+def test_json_alone_on_standard_output(folder: Path, run: Run) -> None:
+    done = run("bench", "a=train.txt", "b=real.txt", *SMALL, "--json", "--quiet")
+    assert done.stderr == ""
+    document = json.loads(done.stdout)
+    assert document["corpora"] == {"a": 300, "b": 300}
+    assert document["seeds"] == [100]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("--seeds", "x"), "cannot read --seeds 'x': write numbers and ranges, such as 100-104,200"),
+        (("--seeds", "5-3"), "the range 5-3 ends before it begins"),
+        (("--estimators", "plain,logistik"), "unknown metric 'logistik'"),
+        (("--worlds", "grow"), "unknown world 'grow': did you mean"),
+        (("--sentences", "10"), "--sentences must be at least 50, got 10"),
+        (("--truth", "1"), "--truth must be at least 2, got 1"),
+        (("--level", "1"), "level must be between 0 and 1, got 1.0"),
+    ],
+)
+def test_mistakes(refused: Refused, arguments: tuple[str, ...], line: str) -> None:
+    assert line in refused("bench", "train.txt", *arguments)
+
+
+def test_seeds() -> None:
+    assert parse_seeds("100") == [100]
+    assert parse_seeds("3-5, 4,9") == [3, 4, 5, 9]
+    for text in ("", "-1", "1-", "1.5"):
+        with pytest.raises(OptionError, match="cannot read --seeds"):
+            parse_seeds(text)
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("\n".join(sentences(300, 1)), encoding="utf-8")
+    command = [sys.executable, "-m", "textassay", "bench", "text.txt", *map(str, SMALL), "--seeds", "0-9"]
+    command += ["--out", "out", "--quiet", "--json"]
+    cells = tmp_path / "out" / "cells"
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and len(list(cells.glob("*.json"))) < 15:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    kept = {path: path.stat().st_mtime_ns for path in cells.glob("*.json")}
+    assert 15 <= len(kept) < 150
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert len(json.loads(done.stdout)["cells"]) == 10 * 5 * 2
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())

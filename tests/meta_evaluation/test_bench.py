@@ -1,0 +1,164 @@
+"""The bench: its cells against what the estimators say alone, resuming, and what an interruption costs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_up import sentences
+from tabled import Tabled, corpus_of, toy
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.plain import PlainLogistic
+from textassay.errors import InputError, OptionError
+from textassay.meta_evaluation import bench as bench_module
+from textassay.meta_evaluation.bench import Bench, parse_estimator, run_bench
+from textassay.meta_evaluation.worlds import World, worlds
+from textassay.metric.discrepancy import dd
+
+TEXT = corpus_of(sentences(300, 1))
+NAMES = ("identical-2", "order-2-of-4")
+
+
+def _run(estimators: str = "plain,bleu(order=2)", folder: Path | None = None, **settings: Any) -> Bench:
+    return run_bench(
+        {"made-up": TEXT},
+        [parse_estimator(name) for name in estimators.split(",")],
+        **{"world_names": NAMES, "sizes": (60,), "n_truth": 500, "seeds": (3,), "folder": folder, **settings},
+    )
+
+
+def _same(one: Bench, other: Bench) -> bool:
+    return [replace(c, seconds=0, cpu_seconds=0) for c in one.cells] == [
+        replace(c, seconds=0, cpu_seconds=0) for c in other.cells
+    ]
+
+
+def test_a_cell_is_what_the_estimator_says_of_the_draw() -> None:
+    found = _run(sizes=(60, 80), seeds=(3, 4))
+    assert len(found.cells) == 2 * 2 * 2 * 2
+    assert [(c.seed, c.world, c.n, c.estimator) for c in found.cells[:3]] == [
+        (3, "identical-2", 60, "plain"),
+        (3, "identical-2", 60, "bleu(order=2)"),
+        (3, "identical-2", 80, "plain"),
+    ]
+    world = worlds(TEXT, 4, ["order-2-of-4"])[0]
+    real, generated = world.sample(80, seed=4)
+    expected = dd(generated, real, discriminator=PlainLogistic(), seed=4)
+    cell = found.cells[-2]
+    assert (cell.estimator, cell.world, cell.metric, cell.better) == ("plain", "order-2-of-4", "dd", "lower")
+    assert expected.interval is not None
+    assert (cell.value, cell.low, cell.high) == (expected.value, expected.interval.low, expected.interval.high)
+    assert cell.bound == expected.details["certified_bound"]["value"]
+    assert cell.chosen == expected.details["chosen"]
+    truth = world.truth(500, seed=4)
+    assert (cell.truth, cell.truth_low, cell.truth_high) == (truth.value, truth.interval.low, truth.interval.high)
+    assert cell.share == cell.value / cell.truth
+    assert found.cells[0].share is None
+    assert cell.seconds > 0
+
+
+def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _run("plain", tmp_path)
+    measured: list[str] = []
+    measure = bench_module.measure
+
+    def counted(metric: Any, *arguments: Any, **settings: Any) -> Any:
+        measured.append(metric.name)
+        return measure(metric, *arguments, **settings)
+
+    monkeypatch.setattr(bench_module, "measure", counted)
+    assert _run("plain", tmp_path) == first
+    assert measured == []
+    assert len(_run("plain,bleu(order=2)", tmp_path).cells) == 4
+    assert measured == ["bleu(order=2)"] * 2
+    _run("plain", tmp_path, seeds=(5,))
+    assert len(measured) == 4
+
+
+def test_an_interruption_costs_the_running_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = bench_module.measure
+    done: list[str] = []
+
+    def interrupted(metric: Any, *arguments: Any, **settings: Any) -> Any:
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(metric.name)
+        return measure(metric, *arguments, **settings)
+
+    monkeypatch.setattr(bench_module, "measure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _run(folder=tmp_path)
+    done.clear()
+    whole = _run(folder=tmp_path)
+    assert len(done) == 1
+    monkeypatch.undo()
+    assert _same(whole, _run())
+
+
+def test_log_probabilities_are_given_where_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[bool, bool]] = []
+    measure = bench_module.measure
+
+    def watched(metric: Any, generated: Corpus, real: Corpus, **settings: Any) -> Any:
+        given.append((bool(real.columns), bool(generated.columns)))
+        return measure(metric, generated, real, **settings)
+
+    monkeypatch.setattr(bench_module, "measure", watched)
+    found = _run("bleu(order=2),bleu(order=2)+log-probs", world_names=NAMES[:1])
+    assert given == [(False, False), (True, True)]
+    assert [cell.estimator for cell in found.cells] == ["bleu(order=2)", "bleu(order=2)+log-probs"]
+
+
+def test_other_worlds_join_and_wrong_log_probabilities_are_refused() -> None:
+    def right(_: Corpus, seed: int) -> Sequence[World]:
+        return [World("toy", "toy", "toy", *toy())]
+
+    cell = _run("plain", world_names=(), extra=right).cells[0]
+    assert (cell.world, cell.kind) == ("toy", "toy")
+    assert cell.truth == pytest.approx(0.56, abs=0.08)
+
+    def wrong(_: Corpus, seed: int) -> Sequence[World]:
+        p, q = toy()
+        liar = Tabled({text: 2 * share for text, share in q.table.items()}, p.vocabulary, drawn_by=q.table)
+        return [World("liar", "toy", "toy", p, liar)]
+
+    with pytest.raises(InputError, match="the log-probabilities of liar are not those of its sentences"):
+        _run("plain", world_names=(), extra=wrong, n_truth=5000)
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "log_probs"),
+    [
+        ("plain", "dd(discriminator=plain)", False),
+        ("logistic+log-probs", "dd(discriminator=logistic)", True),
+        (" cnn ", "dd(discriminator=cnn)", False),
+        ("cnn-paper", "dd(discriminator=cnn-paper, folds=1, threshold=half)", False),
+        ("bleu(order=3)", "bleu(order=3)", False),
+    ],
+)
+def test_names_of_estimators(name: str, metric: str, log_probs: bool) -> None:
+    estimator = parse_estimator(name, level=0.9)
+    assert (estimator.name, estimator.metric.name, estimator.log_probs) == (name.strip(), metric, log_probs)
+    assert estimator.metric.level == 0.9
+
+
+def test_efforts_are_those_of_dd() -> None:
+    for effort in ("quick", "default", "max"):
+        metric: Any = parse_estimator(effort).metric
+        assert metric.effort == effort
+        assert metric.name.startswith("dd")
+
+
+def test_refusals() -> None:
+    with pytest.raises(OptionError, match="unknown metric 'plan'"):
+        parse_estimator("plan")
+    with pytest.raises(OptionError, match="each estimator once, and at least one, got \\['plain', 'plain'\\]"):
+        _run("plain,plain")
+    with pytest.raises(OptionError, match="each seed once"):
+        _run(seeds=())
+    with pytest.raises(OptionError, match="n_truth must be at least 2, got 1"):
+        _run(n_truth=1)
+    with pytest.raises(OptionError, match="sentences must be at least 1, got 0"):
+        _run(sizes=(0,))
