@@ -11,6 +11,9 @@ from textassay.discriminator.family import FamilyDiscriminator
 from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.discriminator.nb_logistic import NbLogisticDiscriminator
+from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
+from textassay.discriminator.recurrent import RecurrentDiscriminator
+from textassay.discriminator.transformer import PRETRAINING, TransformerDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 
 __all__ = ["AUTO", "DISCRIMINATORS", "FAMILIES", "make_discriminator", "make_family", "missing_members"]
@@ -20,11 +23,16 @@ AUTO = "auto"  # the family of the effort
 DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "boosted-trees": BoostedTreesDiscriminator,
     "cnn": CnnDiscriminator,
+    "cnn-lstm": partial(RecurrentDiscriminator, convolution=True),
     "cnn-paper": partial(CnnDiscriminator, PAPER),
     "embedding-logistic": EmbeddingLogisticDiscriminator,
     "likelihood-ratio": LikelihoodRatioDiscriminator,
     "logistic": LogisticDiscriminator,
+    "lstm": RecurrentDiscriminator,
     "nb-logistic": NbLogisticDiscriminator,
+    "ngram-network": NgramNetworkDiscriminator,
+    "transformer": TransformerDiscriminator,
+    "transformer-pretrained": partial(TransformerDiscriminator, pretraining=PRETRAINING),
 }
 
 # Effort to the members of its family, those before are preferred. Where the extra of a member is not installed the

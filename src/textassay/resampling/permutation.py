@@ -93,8 +93,8 @@ def joint_groups(real: Groups | None, generated: Groups | None, n_real: int, n_g
     """Return group numbers from 0 of all sentences; a side without groups gets a new one for each sentence."""
     used = max((int(groups.max()) for groups in (real, generated) if groups is not None), default=-1) + 1
     parts = [
-        np.arange(used, used + n, dtype=np.int64) if groups is None else groups
-        for groups, n in ((real, n_real), (generated, n_generated))
+        np.arange(first, first + n, dtype=np.int64) if groups is None else groups
+        for groups, first, n in ((real, used, n_real), (generated, used + n_real, n_generated))
     ]
     return np.unique(np.concatenate(parts), return_inverse=True)[1].astype(np.int64)
 
