@@ -95,7 +95,7 @@ def test_redraw_gives_every_kind_of_figure_and_removes_those_that_are_gone(tmp_p
     comparison = make_comparison(GENERATORS, metrics=metrics, explained=True)
     write_report(comparison, tmp_path)
     before = _contents(tmp_path)
-    for kind in ("curve", "forest", "frontier", "lengths", "pairs", "plane", "positions", "ranks", "roc"):
+    for kind in ("curve", "forest", "frontier", "lengths", "pairs", "plane", "positions", "prefixes", "ranks", "roc"):
         assert any(name.startswith(f"figures/{kind}") for name in before)
     write_report(read_comparison(tmp_path), tmp_path)
     assert _contents(tmp_path) == before

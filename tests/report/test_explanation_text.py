@@ -10,10 +10,10 @@ from rich.console import Console
 from made_up import sentences
 from made_up_comparisons import HOSTILE
 from textassay.comparison.explain import explain
-from textassay.comparison.explanation import Example, Explanation, Giveaway
+from textassay.comparison.explanation import Example, Explanation, Giveaway, LengthBin, PrefixPoint
 from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.report.explanation_text import curve_statement, render_explanation
+from textassay.report.explanation_text import curve_statement, prefix_statement, render_explanation
 from textassay.report.plan_text import render_plan
 
 
@@ -42,6 +42,7 @@ def test_fits_the_width_and_shows_every_part(explanation: Explanation, width: in
             "More often in generated text",
             "More often in real text",
             "dd by length",
+            "dd of the first tokens",
             "Where in the sentence",
             "Most clearly generated",
             "Most lifelike",
@@ -92,6 +93,31 @@ def test_the_statement_follows_the_rule(explanation: Explanation) -> None:
     assert said(None).startswith("Cannot be said at this size.")
     assert "+0.050 (95 % interval +0.010 to +0.090)" in said(True)
     assert "too little text" in curve_statement(replace(explanation, curve=explanation.curve[-1:], rise=None))
+
+
+def test_the_half_length_is_said_with_what_lies_beyond_the_curve(explanation: Explanation) -> None:
+    points = tuple(PrefixPoint(n, 0.1 * n, 0.1 * n - 0.05, 0.1 * n + 0.05) for n in (1, 2, 3))
+
+    def said(*half: float | None) -> str:
+        named = dict(zip(("half_length", "half_low", "half_high"), half, strict=True))
+        return prefix_statement(replace(explanation, prefixes=points, **named))  # type: ignore[arg-type]
+
+    assert said(2.5, 1.84, 2.96) == "dd reaches one half after 2.5 tokens (95 % interval 1.8 to 3.0 tokens)."
+    assert said(0.5, 0.45, 0.55).startswith("dd reaches one half within the first token")
+    assert said(2.5, 1.84, None).endswith("interval 1.8 to beyond 3 tokens).")
+    assert said(None, 2.9, None) == (
+        "dd does not reach one half within the first 3 tokens, though its 95 % interval holds it from 2.9 on."
+    )
+    assert said(None, None, None) == "dd does not reach one half within the first 3 tokens."
+    assert "nothing to cut" in prefix_statement(replace(explanation, prefixes=()))
+
+
+def test_the_shortest_length_at_which_dd_is_one_half_is_said(explanation: Explanation) -> None:
+    bins = tuple(LengthBin(5 * n + 1, 5 * n + 5, 50, 50, 0.2 + 0.2 * n, 0.0, 1.0) for n in range(4))
+    assert "dd is one half or more have 11 tokens or more" in " ".join(
+        _render(replace(explanation, lengths=bins)).split()
+    )
+    assert "dd is one half or more" not in _render(replace(explanation, lengths=bins[:2]))
 
 
 @pytest.mark.parametrize("folds", [1, 5])

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_explanation
 from textassay.comparison.comparison import Comparison
 from textassay.report.bins import draw_lengths, draw_positions
-from textassay.report.curves import draw_frontier, draw_learning_curve, draw_roc
+from textassay.report.curves import draw_frontier, draw_learning_curve, draw_prefixes, draw_roc
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_figures, draw_forest, draw_scores
 from textassay.report.orders import draw_pairs, draw_ranks
@@ -180,6 +180,11 @@ def test_explanations_are_drawn_where_there_is_something() -> None:
     assert {"begin", "end"} <= set(_texts(positions.svg))
     assert {"500", "8,000"} <= set(_texts(curve.svg))
     assert "0.420 of 500" in curve.description
+    prefixes = draw_prefixes(found)
+    assert prefixes is not None
+    assert {"first tokens of each sentence", "0.5", "10"} <= set(_texts(prefixes.svg))
+    assert "0.480 of 8, 0.720 of 12. dd reaches one half after 8.3 tokens" in prefixes.description
+    assert draw_prefixes(replace(found, prefixes=())) is None
     empty = replace(found, lengths=(), positions=(), curve=())
     assert draw_lengths(empty) is draw_positions(empty) is draw_learning_curve(empty) is None
 

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, RealText, Result
-from textassay.comparison.explanation import CurvePoint, Example, Explanation, Giveaway, LengthBin, PositionBin
+from textassay.comparison.explanation import (
+    CurvePoint,
+    Example,
+    Explanation,
+    Giveaway,
+    LengthBin,
+    PositionBin,
+    PrefixPoint,
+)
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.inspection.inspection import Finding
 
@@ -162,6 +170,10 @@ def make_explanation(generator: str, place: int = 0) -> Explanation:
         mistaken=(Example("a real sentence mistaken .", 0.03),) if told else (),
         curve=tuple(curve),
         rising=(True, False, None)[place % 3],
+        prefixes=tuple(PrefixPoint(n, min(1.0, 0.06 * n), 0.05 * n, min(1.0, 0.07 * n)) for n in (1, 2, 3, 5, 8, 12)),
+        half_length=8.3,
+        half_low=7.1,
+        half_high=10.0,
     )
 
 

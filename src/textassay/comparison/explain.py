@@ -17,6 +17,7 @@ from textassay.comparison.explanation import Example, Explanation, LengthBin, Po
 from textassay.comparison.giveaways import find_giveaways
 from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
 from textassay.comparison.measure import Progress, cell_key
+from textassay.comparison.prefix_curve import prefix_curve
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
@@ -92,6 +93,7 @@ def explain(
         real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full
     )
     rise = curve.rise
+    prefixes = prefix_curve(real, generated, folds=folds, level=level, seed=seed)
     real_scores, generated_scores = full.fit.real_scores, full.fit.generated_scores
     mistaken = np.where(full.fit.correct()[0] == 0, real_scores, np.nan)
     return Explanation(
@@ -112,6 +114,10 @@ def explain(
         rise_low=None if rise is None else rise.low,
         rise_high=None if rise is None else rise.high,
         notes=_notes(real, generated),
+        prefixes=prefixes.points,
+        half_length=prefixes.half_length,
+        half_low=prefixes.half_low,
+        half_high=prefixes.half_high,
     )
 
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["CurvePoint", "Example", "Explanation", "Giveaway", "LengthBin", "PositionBin"]
+__all__ = ["HALF", "CurvePoint", "Example", "Explanation", "Giveaway", "LengthBin", "PositionBin", "PrefixPoint"]
+
+HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,16 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
+class PrefixPoint:
+    """dd of the first `n_tokens` tokens of all sentences."""
+
+    n_tokens: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Example:
     """A sentence and its probability of being real."""
 
@@ -110,6 +122,10 @@ class Explanation:
         By how much the last doubling raised dd, with its interval; None where there was no smaller sample.
     notes
         What a reader has to know besides, one sentence each.
+    prefixes
+        dd of the first tokens by how many, see `textassay.comparison.prefix_curve`.
+    half_length, half_low, half_high
+        After how many tokens that reaches one half, with its interval; None for what lies beyond the curve.
     """
 
     generator: str
@@ -129,6 +145,15 @@ class Explanation:
     rise_low: float | None = None
     rise_high: float | None = None
     notes: tuple[str, ...] = ()
+    prefixes: tuple[PrefixPoint, ...] = ()
+    half_length: float | None = None
+    half_low: float | None = None
+    half_high: float | None = None
+
+    @property
+    def half_bin(self) -> LengthBin | None:
+        """The shortest sentences among which dd is one half or more; None where there are no such."""
+        return next((part for part in self.lengths if part.value is not None and part.value >= HALF), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
@@ -146,6 +171,7 @@ class Explanation:
             "most_lifelike": Example,
             "mistaken": Example,
             "curve": CurvePoint,
+            "prefixes": PrefixPoint,
         }
         fields: dict[str, Any] = {
             key: tuple(parts[key](**part) for part in value) if key in parts else value for key, value in data.items()

@@ -1,4 +1,4 @@
-"""Curves: the discriminator's receiver operating characteristic, MAUVE's divergence frontier, dd by sample size.
+"""Curves: the discriminator's receiver operating characteristic, MAUVE's divergence frontier, dd by size and prefix.
 
 Nothing here is computed: the points stand in the details of the estimates and in the explanations.
 """
@@ -11,15 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from textassay.comparison.comparison import FLOOR
-from textassay.comparison.explanation import Explanation
+from textassay.comparison.explanation import HALF, Explanation
 from textassay.estimate import Estimate
 from textassay.report.digest import Digest, printable
 from textassay.report.drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, plane, tick_places
-from textassay.report.explanation_text import curve_statement
+from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.number import count, number
 from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, slug, to_svg
 
-__all__ = ["draw_frontier", "draw_learning_curve", "draw_roc"]
+__all__ = ["draw_frontier", "draw_learning_curve", "draw_prefixes", "draw_roc"]
 
 _DASHES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (1.4, 1.4), (6, 1.6, 1.4, 1.6))
 
@@ -108,6 +108,33 @@ def draw_learning_curve(explanation: Explanation) -> Drawing | None:
         f"curve-{slug(explanation.generator)}.svg",
         to_svg(figure),
         f"dd of {printable(explanation.generator)} by number of sentences: {told}. {curve_statement(explanation)}",
+    )
+
+
+@mpl.rc_context(SETTINGS)
+def draw_prefixes(explanation: Explanation) -> Drawing | None:
+    """Return dd of the first tokens with its intervals, and where it reaches one half; None where there is none."""
+    points = explanation.prefixes
+    if not points:
+        return None
+    lengths = [point.n_tokens for point in points]
+    figure, axes = plane(3.1, 1.75, x="first tokens of each sentence", y="dd")
+    axes.fill_between(lengths, [point.low for point in points], [point.high for point in points], color=GENERATED,
+                      alpha=0.14, linewidth=0)  # fmt: skip
+    axes.plot(lengths, [point.value for point in points], "o-", color=GENERATED, linewidth=1.3, ms=3.4, mew=0)
+    axes.set_ylim(min(0.0, *(point.low for point in points)) - 0.02, 1.02)
+    axes.set_xlim(0, max(lengths) + 0.5)
+    tick_places(axes)
+    axes.axhline(HALF, color=RULE, linewidth=0.8)
+    if explanation.half_length is not None:
+        axes.plot([explanation.half_length] * 2, [axes.get_ylim()[0], HALF], color=INK, linewidth=0.9, dashes=(2, 2))
+    told = ", ".join(f"{number(point.value, 3)} of {count(point.n_tokens)}" for point in points)
+    return Drawing(
+        "prefixes",
+        explanation.generator,
+        f"prefixes-{slug(explanation.generator)}.svg",
+        to_svg(figure),
+        f"dd of the first tokens, {printable(explanation.generator)}: {told}. {prefix_statement(explanation)}",
     )
 
 

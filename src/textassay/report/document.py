@@ -29,7 +29,10 @@ _TEMPORARY = ".writing-"
 _ABANDONED_SECONDS = 24 * 3600
 _FIGURES = "figures"
 _SENTENCES = "sentences.csv"
-_KINDS = ("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "ranks", "roc-", "scores-")
+_KINDS = (
+    *("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-", "ranks", "roc-"),
+    "scores-",
+)
 _OUR_FIGURES = tuple(f"{kind}*.svg" for kind in _KINDS)
 
 

@@ -34,7 +34,7 @@ class Drawing:
     Attributes
     ----------
     kind
-        "forest", "scores", "roc", "pairs", "ranks", "frontier", "plane", "lengths", "positions" or "curve".
+        "forest", "scores", "roc", "pairs", "ranks", "frontier", "plane", "lengths", "prefixes", "positions" or "curve".
     subject
         The metric or generator it is about; empty where it is about all.
     file_name

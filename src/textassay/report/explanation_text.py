@@ -17,7 +17,7 @@ from textassay.report.console import heading, safe
 from textassay.report.digest import printable, shorten
 from textassay.report.number import MISSING, count, level, number, p_value, span
 
-__all__ = ["curve_statement", "render_explanation"]
+__all__ = ["curve_statement", "prefix_statement", "render_explanation"]
 
 _PLACES = 3
 _BAR_WIDTH = 16
@@ -59,6 +59,23 @@ def curve_statement(explanation: Explanation) -> str:
     return f"Levelled off. {added}, which is less than {FLAT:g}: this classifier has about found what it can find."
 
 
+def prefix_statement(explanation: Explanation) -> str:
+    """Return in words after how many tokens dd reaches one half."""
+    if not explanation.prefixes:
+        return "Most sentences have no token: there is nothing to cut."
+    longest = explanation.prefixes[-1].n_tokens
+    half, low, high = explanation.half_length, explanation.half_low, explanation.half_high
+    share = level(explanation.level)
+    if half is None:
+        begin = f"dd does not reach one half within the first {_tokens(longest)}"
+        return (
+            f"{begin}." if low is None else f"{begin}, though its {share} interval holds it from {number(low, 1)} on."
+        )
+    end = f"beyond {longest}" if high is None else number(high, 1)
+    where = "within the first token" if half <= 1 else f"after {number(half, 1)} tokens"
+    return f"dd reaches one half {where} ({share} interval {number(low, 1)} to {end} tokens)."
+
+
 class _Printer:
     """One explanation on its way to one console."""
 
@@ -73,6 +90,7 @@ class _Printer:
         self._giveaways("More often in real text", found.more_real[:top], found.more_real)
         self._tests(top)
         self._lengths()
+        self._prefixes()
         self._positions()
         self._sentences("Most clearly generated", found.most_generated, "generated sentences")
         self._sentences("Most lifelike", found.most_lifelike, "generated sentences")
@@ -129,6 +147,29 @@ class _Printer:
                 self._bar(part.value, 1.0),
             )
         self._print(table)
+        half = self._explanation.half_bin
+        if half is not None:
+            self._say(
+                f"The shortest sentences among which dd is one half or more have {_tokens(half.shortest)} or more."
+            )
+
+    def _prefixes(self) -> None:
+        points = self._explanation.prefixes
+        if not points:
+            return
+        self._title("dd of the first tokens, by logistic regression over n-grams")
+        table = self._table("tokens", "dd", level(self._explanation.level), plain=1)
+        for point in points:
+            table.add_row(
+                count(point.n_tokens),
+                number(point.value, _PLACES),
+                span(point.low, point.high, _PLACES),
+                self._bar(point.value, 1.0),
+            )
+        self._print(table)
+        self._console.print(
+            Padding(safe(self._console, prefix_statement(self._explanation)), (0, 0, 0, 2), expand=False)
+        )
 
     def _positions(self) -> None:
         bins = self._explanation.positions
@@ -202,6 +243,10 @@ class _Printer:
 
     def _say(self, text: str) -> None:
         self._console.print(Padding(safe(self._console, text, "dim"), (0, 0, 0, 2), expand=False))
+
+
+def _tokens(n: int) -> str:
+    return "1 token" if n == 1 else f"{count(n)} tokens"
 
 
 def _percent(share: float) -> str:

@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.estimate import Estimate
 from textassay.report.bins import draw_lengths, draw_positions
-from textassay.report.curves import draw_frontier, draw_learning_curve, draw_roc
+from textassay.report.curves import draw_frontier, draw_learning_curve, draw_prefixes, draw_roc
 from textassay.report.digest import Digest, printable
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, row_text, with_minus
 from textassay.report.number import number
@@ -38,7 +38,8 @@ def draw_figures(comparison: Comparison) -> tuple[Drawing, ...]:
     for generator in (*digest.order, *digest.floors):
         drawn += [draw_scores(digest, generator), draw_roc(digest, generator)]
     for explanation in comparison.explanations:
-        drawn += [draw_lengths(explanation), draw_positions(explanation), draw_learning_curve(explanation)]
+        drawn += [draw_lengths(explanation), draw_prefixes(explanation), draw_positions(explanation)]
+        drawn.append(draw_learning_curve(explanation))
     drawn += [draw_frontier(digest), *draw_planes(digest)]
     if digest.headline is not None:
         drawn.append(draw_pairs(digest, digest.headline))

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from textassay.comparison.explanation import Explanation, Giveaway
 from textassay.report.digest import Digest
-from textassay.report.explanation_text import curve_statement
+from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judged_alone
 from textassay.report.number import count, level, number
 from textassay.report.sentences import Examples
@@ -35,7 +35,8 @@ class Card:
     tested
         How many n-grams were tested and how many of those shown may be luck.
     charts
-        (title, figure, what it says or shows) of dd by length, evidence by place and dd by sample size.
+        (title, figure, what it says or shows) of dd by length and of the first tokens, evidence by place, and dd by
+        sample size.
     notes
         What a reader has to know besides.
     sentences
@@ -99,6 +100,7 @@ def _notes(digest: Digest, name: str, found: Explanation | None) -> tuple[str, .
 def _charts(found: Explanation, figures: Mapping[tuple[str, str], Markup]) -> tuple[tuple[str, Markup, str], ...]:
     charts = (
         ("lengths", "dd by sentence length", "Thin lines: how many sentences there are, real solid, generated dashed."),
+        ("prefixes", "dd of the first tokens", prefix_statement(found)),
         (
             "positions",
             "Evidence by place in the sentence",

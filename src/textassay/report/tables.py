@@ -14,7 +14,7 @@ from textassay.errors import OptionError
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
 from textassay.report.digest import Digest, join_words, printable, shorten
-from textassay.report.explanation_text import curve_statement
+from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.number import (
     MISSING,
     count,
@@ -279,6 +279,8 @@ def _explanations(digest: Digest) -> list[str]:
             ("Most lifelike", explanation.most_lifelike),
         ):
             lines += [f"- {title}: {_escape(shorten(example.text, _EXAMPLE_WIDTH))}" for example in examples[:1]]
+        if explanation.prefixes:
+            lines.append(f"- {_escape(prefix_statement(explanation))}")
         lines.append(f"- {_escape(curve_statement(explanation))}")
     return lines
 

@@ -1,0 +1,147 @@
+"""The prefix curve: dd of the first k tokens, and the length at which it reaches one half.
+
+Where whole sentences can always be told apart, dd is 1 for everybody. How many tokens it takes is a graded number: a
+generator that holds out for twelve tokens is better than one that is found out after three. Both sides are cut to
+their first k tokens; sentences shorter than that stay whole, so that where they end counts as soon as it is seen.
+
+Every point is a cross-fitted dd of the same partition, so that points differ by what was cut, not by luck of the draw.
+The classifier is the logistic regression over n-grams with one weighting, at any effort: the curve is about where a
+generator is found out, and its last point, on whole sentences even, is no substitute for dd.
+
+The half-length is where the curve first reaches one half, on straight lines between its points, from 0 at no token. Its
+interval holds the lengths at which the band of the curve holds one half. What can be told of k tokens can be told of
+more, so the total variation never falls with k; as far as that holds for what the classifiers find, too, a length is
+excluded only where the interval at that length is wrong, so that the level of the points is that of the half-length.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from textassay.comparison.explanation import HALF, PrefixPoint
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.logistic import GRID, LogisticDiscriminator
+from textassay.metric.base import check_corpora, check_level
+from textassay.metric.discrepancy import SENTENCES_PER_FOLD
+from textassay.metric.discrepancy_interval import Answers
+
+__all__ = ["PrefixCurve", "first_tokens", "half_length", "prefix_curve", "prefix_lengths"]
+
+_FIRST = (1, 2, 3, 5, 8, 12)
+_STEP = 1.5
+
+
+@dataclass(frozen=True)
+class PrefixCurve:
+    """dd of prefixes of growing length.
+
+    Attributes
+    ----------
+    points
+        The shortest first; none where most sentences are empty.
+    half_length
+        Tokens after which dd is one half, fractions between two points; None where no point reaches it.
+    half_low, half_high
+        Its interval; None where the band does not reach one half from that side: the end lies beyond the curve.
+    """
+
+    points: tuple[PrefixPoint, ...]
+    half_length: float | None
+    half_low: float | None
+    half_high: float | None
+
+
+def prefix_curve(
+    real: Corpus, generated: Corpus, *, folds: int = 5, level: float = 0.95, seed: int = 0
+) -> PrefixCurve:  # fmt: skip
+    """Return dd of the first 1, 2, 3, 5, 8, 12, ... tokens, each half as many again.
+
+    Parameters
+    ----------
+    real, generated
+        At least 10 sentences a fold (50 for one split), sharing a vocabulary. Groups (`Corpus.groups`) stay together.
+    folds
+        Cross-fitting folds.
+    level
+        Of the intervals.
+    seed
+        Decides the partition, which is that of ``dd`` with the same seed.
+
+    Returns
+    -------
+    PrefixCurve
+        Up to the largest of these lengths that at least half of the sentences of both sides reach.
+
+    Raises
+    ------
+    EmptyCorpusError, TooFewSentencesError
+        If a side has too few sentences, or groups.
+    OptionError
+        If a setting is out of range or the vocabularies differ.
+    """
+    check_level(level)
+    check_corpora(generated, real, metric="prefix curve", at_least=SENTENCES_PER_FOLD * (folds if folds > 1 else 5))
+    points = []
+    for n_tokens in prefix_lengths(real, generated):
+        sides = (first_tokens(real, n_tokens), first_tokens(generated, n_tokens))
+        fit = cross_fit(LogisticDiscriminator(grid={"binary": GRID["binary"]}), *sides, folds=folds, seed=seed)
+        answers = Answers.of([fit], *sides)
+        interval = answers.interval(level)
+        low, high = (-1.0, 1.0) if interval is None else (interval.low, interval.high)
+        points.append(PrefixPoint(n_tokens, answers.value, low, high))
+    return PrefixCurve(tuple(points), *half_length(points))
+
+
+def prefix_lengths(real: Corpus, generated: Corpus) -> tuple[int, ...]:
+    """Return the lengths of the curve's points: 1, 2, 3, 5, 8, 12, ... up to what half of both sides reach."""
+    longest = min(int(np.quantile(corpus.lengths, 0.5, method="higher")) for corpus in (real, generated))
+    lengths = list(_FIRST)
+    while lengths[-1] < longest:
+        lengths.append(int(lengths[-1] * _STEP))
+    return tuple(length for length in lengths if length <= longest)
+
+
+def first_tokens(corpus: Corpus, n_tokens: int) -> Corpus:
+    """Return `corpus` with every sentence cut to its first `n_tokens` tokens, without its columns.
+
+    Columns are about whole sentences. Groups stay.
+    """
+    kept = np.minimum(corpus.lengths, n_tokens)
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+    places = np.arange(offsets[-1]) + np.repeat(corpus.offsets[:-1] - offsets[:-1], kept)
+    tokens = corpus.tokens[places]
+    words = np.asarray(corpus.vocabulary.tokens, dtype=object)[tokens].tolist()
+    texts = tuple(
+        corpus.separator.join(words[start:stop])
+        for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    )
+    return Corpus(tokens, offsets, corpus.vocabulary, texts, tokenizer=corpus.tokenizer, groups=corpus.groups)
+
+
+def half_length(points: list[PrefixPoint]) -> tuple[float | None, float | None, float | None]:
+    """Return where values first reach one half, where upper ends first do, and from where on lower ends do.
+
+    Parameters
+    ----------
+    points
+        The shortest first.
+    """
+    lengths = np.array([0, *(point.n_tokens for point in points)], dtype=np.float64)
+    values, lows, highs = (
+        np.array([0.0, *(getattr(point, name) for point in points)]) for name in ("value", "low", "high")
+    )
+    below = np.flatnonzero(lows < HALF)[-1]
+    return (
+        _crossing(lengths, values, int(np.argmax(values >= HALF)) - 1),
+        _crossing(lengths, highs, int(np.argmax(highs >= HALF)) - 1),
+        _crossing(lengths, lows, int(below)),
+    )
+
+
+def _crossing(lengths: np.ndarray, values: np.ndarray, before: int) -> float | None:
+    """Return where the line from point `before` to the next reaches one half; None where there is no such line."""
+    if before < 0 or before == len(values) - 1:
+        return None
+    share = (HALF - values[before]) / (values[before + 1] - values[before])
+    return float(lengths[before] + share * (lengths[before + 1] - lengths[before]))
