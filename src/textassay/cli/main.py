@@ -57,7 +57,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command(name="bench")(bench_command)
 
 
 @app.callback(invoke_without_command=True)
@@ -294,6 +293,9 @@ def _plan_command(
         quiet=quiet,
     )
     raise typer.Exit(run_plan(options))
+
+
+app.command(name="bench")(bench_command)
 
 
 @app.command(name="demo")
