@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from made_up import sentences
+from tabled import toy
 from textassay.cli.bench import parse_seeds
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
+from textassay.meta_evaluation.worlds import World
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -64,6 +67,23 @@ def test_json_alone_on_standard_output(folder: Path, run: Run) -> None:
 )
 def test_mistakes(refused: Refused, arguments: tuple[str, ...], line: str) -> None:
     assert line in refused("bench", "train.txt", *arguments)
+
+
+def test_worlds_of_networks_join_where_asked_for(
+    folder: Path, run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(corpus: Corpus, seed: int) -> list[World]:
+        return [World(f"lstm-{name}", "lstm", "lstm", *toy()) for name in ("narrow", "wide")]
+
+    monkeypatch.setattr("textassay.meta_evaluation.neural_worlds.neural_worlds", made)
+    rest = ("--sentences", 60, "--truth", 300, "--estimators", "plain", "--quiet")
+    for asked, names in (
+        ("lstm,identical-2", ["identical-2", "lstm-narrow", "lstm-wide"]),
+        ("lstm-wide", ["lstm-wide"]),
+    ):
+        cells = json.loads(run("bench", "train.txt", "--worlds", asked, *rest, "--json").stdout)["cells"]
+        assert [cell["world"] for cell in cells] == names
+    assert "unknown world 'lstm-x'" in refused("bench", "train.txt", "--worlds", "lstm-x", *rest)
 
 
 def test_seeds() -> None:

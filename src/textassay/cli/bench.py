@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -18,7 +19,7 @@ from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError, unknown_name
 from textassay.execution import default_workers, device, workers
 from textassay.meta_evaluation.bench import parse_estimator, run_bench
-from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD_NAMES
+from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD_NAMES, World
 from textassay.metric.base import check_level, check_range
 from textassay.metric.catalog import split_names
 from textassay.report.bench_files import bench_document, write_bench
@@ -27,6 +28,7 @@ from textassay.report.bench_text import render_bench, seeds_told
 __all__ = ["BenchOptions", "parse_seeds", "run_bench_command"]
 
 DOCSTRINGS = "docstrings"
+NETWORKS = "lstm"  # what the names of their worlds begin with
 CELLS = "cells"  # the folder under --out
 
 
@@ -61,7 +63,7 @@ def run_bench_command(options: BenchOptions) -> int:
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
     seeds = parse_seeds(options.seeds)
     estimators = [parse_estimator(name, level=options.level) for name in split_names(options.estimators)]
-    names = _world_names(options.worlds)
+    names, networks = _world_names(options.worlds)
     if options.out is not None:
         check_writable(options.out)
     corpora = _read(options)
@@ -72,6 +74,7 @@ def run_bench_command(options: BenchOptions) -> int:
             corpora,
             estimators,
             world_names=names,
+            extra=partial(_networks, names=networks) if networks else None,
             sizes=sorted(set(options.sentences)),
             n_truth=options.truth,
             seeds=seeds,
@@ -110,17 +113,38 @@ def parse_seeds(text: str) -> list[int]:
     return list(dict.fromkeys(seeds))
 
 
-def _world_names(text: str | None) -> list[str]:
-    """Return the worlds that a comma-separated list names, whole families too; all for none."""
+def _world_names(text: str | None) -> tuple[list[str], list[str]]:
+    """Return the worlds that a comma-separated list names, and what it names of networks; none names no networks.
+
+    A name stands for all worlds that begin with it.
+    """
     if text is None:
-        return list(WORLD_NAMES)
+        return list(WORLD_NAMES), []
     found: list[str] = []
+    networks = []
     for name in split_names(text):
-        chosen = [world for world in WORLD_NAMES if world == name or world.startswith(f"{name}-")]
-        if not chosen:
-            raise unknown_name("world", name, WORLD_NAMES)
+        chosen = [world for world in WORLD_NAMES if _is_part(name, world)]
+        if _is_part(NETWORKS, name):
+            networks.append(name)
+        elif not chosen:
+            raise unknown_name("world", name, [*WORLD_NAMES, NETWORKS])
         found += chosen
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found)), networks
+
+
+def _is_part(beginning: str, name: str) -> bool:
+    return name == beginning or name.startswith(f"{beginning}-")
+
+
+def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[World]:
+    """Return the worlds of networks that are called for; they are trained anew each time."""
+    from textassay.meta_evaluation.neural_worlds import neural_worlds
+
+    made = neural_worlds(corpus, seed)
+    for name in names:
+        if not any(_is_part(name, world.name) for world in made):
+            raise unknown_name("world", name, [world.name for world in made])
+    return [world for world in made if any(_is_part(name, world.name) for name in names)]
 
 
 def _read(options: BenchOptions) -> dict[str, Corpus]:
