@@ -5,8 +5,8 @@ Usage: python benchmarks/discriminators.py FOLDER_OF_REAL_DATA [--judges NAME,..
 
 Worlds are made from reviews and from news (`textassay.meta_evaluation.worlds`); their truth is that of 50,000 further
 sentences a side. Every judge meets the same sentences and the same five folds. Prints a line a world while it runs,
-then a table: dd for each world, mean over seeds; the mean share of the truth over the worlds above 0.05; that share over the
-first judge's, mean of worlds; processor seconds for a whole dd, mean of worlds, one thread.
+then a table: dd for each world, mean over seeds; the mean share of the truth over the worlds above 0.05, and that over
+the first judge's; processor seconds for a whole dd, mean of worlds, one thread.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def main() -> None:
     seconds = np.mean([found[:, 1] for _, found in rows.values()], axis=0)
     if len(shares):
         print(f"| share of the truth | | {' | '.join(f'{share:.3f}' for share in shares.mean(axis=0))} |")
-        ratios = (shares / shares[:, :1]).mean(axis=0)
+        ratios = shares.mean(axis=0) / shares[:, 0].mean()
         print(f"| over {judges[0]} | | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |")
     print(f"| processor seconds | | {' | '.join(f'{value:.1f}' for value in seconds)} |")
 

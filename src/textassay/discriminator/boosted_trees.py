@@ -1,16 +1,18 @@
-"""Boosted trees over some fifty numbers of a sentence: what n-gram models of both sides say of it, and where it lies.
+"""Boosted trees over some twenty numbers of a sentence: what n-gram models of both sides say of it.
 
 The numbers are, for each order, the log-likelihood ratio of the two sides' models, its largest terms either way, and
-the same with tokens that can say less (see `likelihood_ratio`); the sentence's length and probability; and its latent
-semantic vector. Training sentences are scored by models that were fitted without them.
+the same with tokens that can say less (see `likelihood_ratio`); and the sentence's length and probability. Where the
+text comes with the generator's own log-probabilities, these and their ratio to each model of the real side are numbers,
+too. Training sentences are scored by models that were fitted without them.
 
 Sources: Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 2001; Ke et al.,
 "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017 (histograms; here scikit-learn's, which
-needs no further library, but takes no sparse counts: there is no tree on single n-grams here).
+needs no further library, but takes no sparse counts: there is no tree on single n-grams here, and 32 latent semantic
+dimensions beside these numbers found no more).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Self
 
@@ -22,11 +24,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import fold_numbers
-from textassay.discriminator.base import Pair, balanced_cross_entropy
+from textassay.discriminator.base import Pair, balanced_cross_entropy, log_probs_column
 from textassay.discriminator.side_models import FittedSides, SideModels
-from textassay.embedding.latent_semantic import FittedLatentSemantic, LatentSemanticEncoder
-from textassay.errors import OptionError
-from textassay.execution import one_blas_thread
+from textassay.errors import OptionError, UnavailableError
 from textassay.seeding import stream
 
 __all__ = ["BoostedTreesDiscriminator"]
@@ -36,19 +36,17 @@ IntArray = npt.NDArray[np.int64]
 
 _BLURS = (0.0, 0.2)
 _LEARNING_RATE = 0.05
-_LEAVES = 15
-_L2 = 1.0
+_LEAVES = 7
+_L2 = 10.0
 
 
 class BoostedTreesDiscriminator:
-    """Gradient boosting over likelihood ratios, length and latent semantic vectors; on one thread.
+    """Gradient boosting over likelihood ratios and length; on one thread.
 
     Parameters
     ----------
     max_order
         Longest n-grams of the models, in tokens, at least 1.
-    dimensions
-        Latent semantic dimensions, at least 1.
     folds
         Parts of the training text; each is scored by models of the others. At least 2.
     max_trees
@@ -61,14 +59,13 @@ class BoostedTreesDiscriminator:
     """
 
     name = "boosted-trees"
+    reads_log_probs = True
 
-    def __init__(self, *, max_order: int = 3, dimensions: int = 32, folds: int = 5, max_trees: int = 200) -> None:
-        numbers = (("max_order", max_order, 1), ("dimensions", dimensions, 1), ("folds", folds, 2))
-        for setting, value, least in (*numbers, ("max_trees", max_trees, 1)):
+    def __init__(self, *, max_order: int = 4, folds: int = 5, max_trees: int = 200) -> None:
+        for setting, value, least in (("max_order", max_order, 1), ("folds", folds, 2), ("max_trees", max_trees, 1)):
             if value < least:
                 raise OptionError(f"{setting} must be at least {least}, got {value}")
         self.max_order = max_order
-        self.dimensions = dimensions
         self.folds = folds
         self.max_trees = max_trees
         self.chosen: Mapping[str, Any] = {}
@@ -79,33 +76,27 @@ class BoostedTreesDiscriminator:
         """The numbers of a sentence, and how trees are grown."""
         return (
             f"Kneser-Ney 1-{self.max_order}-gram ratios of {self.folds} folds, blur 0+0.2, length, "
-            f"{self.dimensions} latent semantic dimensions, <={self.max_trees} trees of {_LEAVES} leaves, "
+            f"<={self.max_trees} trees of {_LEAVES} leaves, "
             f"rate {_LEARNING_RATE:g}, L2 {_L2:g}"
         )
 
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted discriminator; deterministic, this one stays as it is."""
-        fitted = type(self)(
-            max_order=self.max_order, dimensions=self.dimensions, folds=self.folds, max_trees=self.max_trees
-        )
+        fitted = type(self)(max_order=self.max_order, folds=self.folds, max_trees=self.max_trees)
         sizes = [len(corpus) for corpus in train]
         parts = _parts(train, self.folds)
         models = SideModels(train, max_order=self.max_order, groups=parts)
-        with one_blas_thread():
-            encoder = LatentSemanticEncoder(dimensions=self.dimensions).fit(Corpus.concatenate(train))
         orders = range(1, self.max_order + 1)
-        numbers = _Numbers(tuple(models.fit(order) for order in orders), encoder)
+        numbers = _Numbers(tuple(models.fit(order) for order in orders), log_probs_column(*train))
         rows = np.concatenate([numbers.of(corpus) for corpus in train])
         side = np.repeat([0, 1], sizes)
         if parts is not None:
             part = np.concatenate(parts)
             for left_out in range(int(part.max()) + 1):
-                sides = tuple(models.fit(order, without=(left_out,)) for order in orders)
+                without = replace(numbers, sides=tuple(models.fit(order, without=(left_out,)) for order in orders))
                 for number, corpus in enumerate(train):
                     chosen = np.flatnonzero(parts[number] == left_out)
-                    places = chosen + number * sizes[0]
-                    unseen = _ratios(sides, corpus.take(chosen))
-                    rows[places, : unseen.shape[1]] = unseen
+                    rows[chosen + number * sizes[0]] = without.of(corpus.take(chosen))
         trees = HistGradientBoostingClassifier(
             learning_rate=_LEARNING_RATE,
             max_iter=self.max_trees,
@@ -141,14 +132,28 @@ class BoostedTreesDiscriminator:
 class _Numbers:
     """What the trees look at."""
 
-    sides: tuple[FittedSides, ...]
-    encoder: FittedLatentSemantic
+    sides: tuple[FittedSides, ...]  # of each order
+    log_probs: str | None  # the column of the generator's own log-probabilities
 
     def of(self, corpus: Corpus) -> FloatArray:
         """Return the numbers of each sentence, shape (N, n_features)."""
-        with one_blas_thread():
-            vectors = self.encoder.encode(corpus)
-        return np.hstack([_ratios(self.sides, corpus), corpus.lengths[:, None], vectors])
+        if self.log_probs is not None and self.log_probs not in corpus.columns:
+            raise UnavailableError(f"boosted-trees was fitted with {self.log_probs}, which these sentences do not have")
+        columns: list[FloatArray] = []
+        for models in self.sides:
+            probs = models.token_probs(corpus)
+            ratios = probs.log_ratios()
+            columns += [probs.sums(probs.log_ratios(blur)) for blur in _BLURS]
+            columns += [extreme.reduceat(ratios, probs.offsets[:-1]) for extreme in (np.minimum, np.maximum)]
+            costs = [probs.sums(np.log(side)) for side in (probs.real, probs.generated)]
+            if self.log_probs is not None:
+                columns.append(costs[0] - corpus.columns[self.log_probs].astype(np.float64))
+        lengths = (corpus.lengths + 1).astype(np.float64)  # ends count
+        columns += [*costs, (costs[0] + costs[1]) / (2 * lengths), lengths]
+        if self.log_probs is not None:
+            given = corpus.columns[self.log_probs].astype(np.float64)
+            columns += [given, given / lengths]
+        return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True)
@@ -169,19 +174,6 @@ class _Boosted:
 def _one_thread() -> threadpoolctl.threadpool_limits:
     """Return a block in which trees are grown by the thread that calls: `parallel_map` has the others."""
     return threadpoolctl.threadpool_limits(1, user_api="openmp")
-
-
-def _ratios(sides: tuple[FittedSides, ...], corpus: Corpus) -> FloatArray:
-    """Return sum, least and greatest of tokens' log ratios for each order, and what both sides' best models say."""
-    columns = []
-    for models in sides:
-        probs = models.token_probs(corpus)
-        plain = probs.log_ratios()
-        columns += [probs.sums(probs.log_ratios(blur)) for blur in _BLURS]
-        columns += [extreme.reduceat(plain, probs.offsets[:-1]) for extreme in (np.minimum, np.maximum)]
-    costs = [probs.sums(np.log(side)) for side in (probs.real, probs.generated)]
-    lengths = np.diff(probs.offsets)
-    return np.stack([*columns, *costs, (costs[0] + costs[1]) / (2 * lengths)], axis=1)
 
 
 def _parts(pair: Pair, n_parts: int) -> tuple[IntArray, IntArray] | None:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus
-from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
+from textassay.discriminator.base import Pair, balanced_cross_entropy
 from textassay.discriminator.newton import fit_logistic
 from textassay.embedding.base import Encoder, FittedEncoder
 from textassay.embedding.given import FEATURES, GivenEncoder
@@ -49,7 +49,7 @@ class EmbeddingLogisticDiscriminator:
         of a sentence-transformers model, or an `Encoder`, which is fitted to training text of both sides. Sentences are
         encoded anew for every fit: a large model's vectors are better given as features.
     strengths
-        Inverse strengths of regularisation to try, above 0; chosen on validation text.
+        Inverse strengths of regularisation to try, above 0; chosen by cross-entropy on validation text.
 
     Raises
     ------
@@ -76,6 +76,11 @@ class EmbeddingLogisticDiscriminator:
         return copy.copy(self)  # `fit` changes nothing in it, and a loaded model cannot be copied
 
     @property
+    def reads_columns(self) -> bool:
+        """Whether given features may be looked at."""
+        return self.encoder == "auto" or self._encoder.reads_columns
+
+    @property
     def features(self) -> str:
         """The encoder and the strengths of regularisation."""
         shown = "given features or " if self.encoder == "auto" else ""
@@ -100,15 +105,15 @@ class EmbeddingLogisticDiscriminator:
         spread[spread < _SMALLEST * np.maximum(1.0, np.abs(centre))] = np.inf  # says nothing
         rows = _as_csr((vectors - centre) / spread)
         is_real = np.repeat([True, False], [len(corpus) for corpus in train])
-        best, theta = (-np.inf, -np.inf), None
+        lowest, theta = np.inf, None
         judged = [((encoder.encode(corpus) - centre) / spread) for corpus in valid]
         for c in self.strengths:
             theta = fit_logistic(rows, is_real, c=c, tolerance=_TOLERANCE, start=theta)
             linear = _Linear(encoder, centre, spread, theta[:-1], float(theta[-1]))
             real, generated = (linear.judge(part) for part in judged)
-            merit = (balanced_accuracy(real, generated), -balanced_cross_entropy(real, generated))
-            if merit > best:
-                best = merit
+            loss = balanced_cross_entropy(real, generated)
+            if loss < lowest:
+                lowest = loss
                 fitted._fitted = linear
                 fitted.chosen = {"c": c, "encoder": encoder.settings["encoder"], "n_features": len(centre)}
         return fitted
