@@ -14,7 +14,7 @@ import matplotlib as mpl
 from textassay.errors import OutputError
 from textassay.meta_evaluation.bench import Bench, Cell
 from textassay.meta_evaluation.bench_summary import nulls, summarize
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, plane
+from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, plane, tick_places
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, to_svg
 
 __all__ = ["bench_document", "draw_bench", "write_bench"]
@@ -76,6 +76,7 @@ def draw_bench(bench: Bench) -> Drawing | None:
         axes.plot([c.truth for c in cells], values, mark, color=colour, ms=3.6, mew=0, alpha=0.75, label=label(name))
     axes.set_xlim(-0.03, 1.03)
     axes.set_ylim(min(-0.03, *(cell.value or 0.0 for cells in shown.values() for cell in cells)) - 0.01, 1.03)
+    tick_places(axes, x=5, y=5)
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False, borderaxespad=0, handletextpad=0.2)
     told = f"Value against true discrepancy of {', '.join(shown)}; the line is where both are equal."
     return Drawing("bench", "", "bench.svg", to_svg(figure), told)
