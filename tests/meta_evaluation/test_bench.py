@@ -77,6 +77,14 @@ def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.
     assert len(measured) == 4
 
 
+def test_what_was_kept_of_other_settings_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _run("plain", tmp_path, world_names=NAMES[:1])
+    monkeypatch.setattr(PlainLogistic, "features", "others")
+    n_before = len(list(tmp_path.iterdir()))
+    _run("plain", tmp_path, world_names=NAMES[:1])
+    assert len(list(tmp_path.iterdir())) == n_before + 1
+
+
 def test_an_interruption_costs_the_running_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measure: Any = bench_module.__dict__["measure"]
     done: list[str] = []

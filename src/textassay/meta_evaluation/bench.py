@@ -274,6 +274,7 @@ class _OfWorld:
             version("textassay"),
             estimator.name,
             estimator.metric.name,
+            _settings(estimator.metric.shares),
             estimator.metric.level,
             real.fingerprint,
             generated.fingerprint,
@@ -320,6 +321,15 @@ class _OfWorld:
             found = {"truth": truth.value, "truth_low": truth.interval.low, "truth_high": truth.interval.high}
             self._store.save_document(key, found)
         return found
+
+
+def _settings(shares: Any) -> str:
+    """Return what a metric is shared by as a text that is the same in every process; objects by their features."""
+    if isinstance(shares, tuple):
+        return f"({', '.join(map(_settings, shares))})"
+    if shares is None or isinstance(shares, str | int | float):
+        return repr(shares)
+    return str(getattr(shares, "features", type(shares).__name__))
 
 
 def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -> dict[str, Any]:
