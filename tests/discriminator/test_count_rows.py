@@ -39,7 +39,7 @@ def test_a_training_sentence_is_counted_without_itself_and_its_group(grouped: bo
     groups = {"real": np.array([5, 7, 7, 9]), "generated": np.array([9, 3, 5])} if grouped else None
     corpora = corpora_from_texts({"real": REAL, "generated": GENERATED}, groups=groups)
     numbers = [*groups["real"], *groups["generated"]] if groups else list(range(7))
-    _, sides = CountRows.build((corpora["real"], corpora["generated"]), max_order=3, min_sentences=1)
+    _, sides = CountRows.build((corpora["real"], corpora["generated"]), max_order=3, longest=3, min_sentences=1)
     for row, text in enumerate(REAL + GENERATED):
         rest = [
             [other for place, other in enumerate(REAL) if numbers[place] != numbers[row]],
@@ -54,7 +54,7 @@ def test_a_training_sentence_is_counted_without_itself_and_its_group(grouped: bo
 
 def test_a_new_sentence_is_counted_as_it_is() -> None:
     corpora = corpora_from_texts({"real": REAL, "generated": GENERATED})
-    rows, _ = CountRows.build((corpora["real"], corpora["generated"]), max_order=3, min_sentences=1)
+    rows, _ = CountRows.build((corpora["real"], corpora["generated"]), max_order=3, longest=3, min_sentences=1)
     texts = ["a b a b", "new words a b", ""]
     encoded = rows.encode(Corpus.from_texts(texts))
     for place, text in enumerate(texts):

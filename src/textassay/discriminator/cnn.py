@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.discriminator.base import Pair, balanced_accuracy
+from textassay.discriminator.base import balanced_accuracy
 from textassay.discriminator.cnn_network import DIMENSION, DROPOUT, FILTERS, L2, cnn_logits, cnn_loss, cnn_weights
-from textassay.discriminator.network import NetworkDiscriminator
+from textassay.discriminator.network import WordNetworkDiscriminator
 from textassay.discriminator.word_rows import Sentences, WordRows
 from textassay.training.loop import History, Recipe
 
@@ -32,7 +32,7 @@ PAPER = Recipe(max_epochs=120, patience=20, learning_rate=1e-4)
 FAST = Recipe(max_epochs=12, learning_rate=3e-3, averaging=0.99)
 
 
-class CnnDiscriminator(NetworkDiscriminator[Sentences]):
+class CnnDiscriminator(WordNetworkDiscriminator):
     """The convolutional network; needs the extra ``neural``.
 
     Parameters
@@ -58,11 +58,6 @@ class CnnDiscriminator(NetworkDiscriminator[Sentences]):
         """The layers."""
         filters = ", ".join(f"{count} filters of {window}" for window, count in FILTERS.items())
         return f"{DIMENSION}-d, {filters}, highway, dropout {DROPOUT}, L2 {L2}"
-
-    def encoded(self, pair: Pair) -> tuple[WordRows, tuple[Sentences, Sentences]]:
-        """Return the words of the training text, and its sentences as rows of their vectors."""
-        words = WordRows.build(pair, self.min_sentences)
-        return words, (words.encode(pair[0]), words.encode(pair[1]))
 
     def new_weights(self, encoder: WordRows, rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin."""

@@ -16,26 +16,37 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair
 from textassay.discriminator.logistic import mark_ends
-from textassay.discriminator.word_rows import Sentences, WordRows
-from textassay.ngram.index import NgramIndex
+from textassay.discriminator.word_rows import N_PADS, Sentences, WordRows
+from textassay.ngram.side_counts import SideCounts
 from textassay.resampling.permutation import joint_groups
 
 __all__ = ["CountRows", "CountedSentences"]
 
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int32]
+
+_SMALLEST_SCALE = 1e-6  # of a number that is the same for all sentences
 
 
 @dataclass(frozen=True)
 class CountedSentences:
-    """Sentences with their ends, as rows of word vectors, padded; and `counts`, shape (T, max_order, 2).
+    """Sentences with their ends, as rows of word vectors, padded, and what counts say of them.
 
-    ``counts[t, k - 1]`` is how often the k tokens that end at t stand in real and generated text; -1 where they would
-    begin before the sentence, and in padding.
+    Attributes
+    ----------
+    sentences
+        N sentences of T rows.
+    counts
+        Shape (T, max_order, 2): ``counts[t, k - 1]`` is how often the k tokens that end at t stand in real and in
+        generated text; -1 where they would begin before the sentence, and in padding.
+    numbers
+        What `SideCounts` says of whole sentences, and their length, shape (N, n_numbers).
     """
 
     sentences: Sentences
     counts: Counts
+    numbers: npt.NDArray[np.float32]
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -44,7 +55,9 @@ class CountedSentences:
     def concatenate(cls, parts: Sequence["CountedSentences"]) -> "CountedSentences":
         """Return the sentences of all `parts`, at least one, in order."""
         return cls(
-            Sentences.concatenate([part.sentences for part in parts]), np.concatenate([part.counts for part in parts])
+            Sentences.concatenate([part.sentences for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            np.concatenate([part.numbers for part in parts]),
         )
 
     def take(self, rows: IntArray) -> "CountedSentences":
@@ -52,7 +65,7 @@ class CountedSentences:
         taken = self.sentences.take(rows)
         lengths = np.diff(taken.offsets)
         positions = np.arange(taken.offsets[-1]) + np.repeat(self.sentences.offsets[rows] - taken.offsets[:-1], lengths)
-        return CountedSentences(taken, self.counts[positions])
+        return CountedSentences(taken, self.counts[positions], self.numbers[rows])
 
     def padded_counts(self) -> Counts:
         """Return the counts as a table beside `Sentences.padded`, shape (N, length, max_order, 2)."""
@@ -67,71 +80,81 @@ class CountRows:
     """n-grams of both sides with their counts, and which word has a vector; made by `build`."""
 
     words: WordRows
-    index: NgramIndex
-    counts: tuple[Counts, ...]  # one an order, (n-grams, 2)
+    sides: SideCounts
+    max_order: int
+    center: FloatArray
+    scale: FloatArray
 
     @property
     def n_rows(self) -> int:
         """How many word vectors there are."""
         return self.words.n_rows
 
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers a sentence has."""
+        return len(self.center)
+
     @classmethod
     def build(
-        cls, train: Pair, *, max_order: int, min_sentences: int
+        cls, pair: Pair, *, max_order: int, longest: int, min_sentences: int
     ) -> tuple["CountRows", tuple[CountedSentences, CountedSentences]]:
-        """Return the counts of `train`, and both its sides, each sentence without its own counts.
+        """Return the counts of `pair`, and both its sides, each sentence without its own counts.
 
         Parameters
         ----------
-        train
+        pair
             Real and generated sentences. Those of a group, which may stand on both sides, leave the counts together.
         max_order
-            Longest n-grams, in tokens, at least 1.
+            Longest n-grams that are counted for each token, at least 1.
+        longest
+            Longest n-grams that `SideCounts` sums over sentences, at least `max_order`.
         min_sentences
             Words of fewer sentences share a vector.
         """
-        marked = [mark_ends(corpus) for corpus in train]
-        index = NgramIndex.build(marked, max_order=max_order)
-        ids = np.concatenate([index.all_ids(corpus) for corpus in marked], axis=1)
+        marked = (mark_ends(pair[0]), mark_ends(pair[1]))
+        sides = SideCounts.build(*marked, max_order=longest)
+        groups = joint_groups(pair[0].groups, pair[1].groups, len(pair[0]), len(pair[1]))
+        numbers = sides.describe_own(groups)
+        numbers = np.column_stack([numbers, np.concatenate([np.log1p(corpus.lengths) for corpus in marked])])
+        center, scale = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), _SMALLEST_SCALE)
+        words = WordRows.build(marked, min_sentences)
+        built = cls(words, sides, max_order, center, scale)
+        ids = np.concatenate([sides.index.all_ids(corpus)[:max_order] for corpus in marked], axis=1)
         side = np.repeat([0, 1], [len(corpus.tokens) for corpus in marked])
-        groups = joint_groups(train[0].groups, train[1].groups, len(train[0]), len(train[1]))
         sentence = np.repeat(groups, np.concatenate([corpus.lengths for corpus in marked]))
-        counts, own = [], np.zeros((len(side), max_order, 2), dtype=np.int32)
-        for level, size in enumerate(index.sizes):
+        own = np.zeros((len(side), max_order, 2), dtype=np.int32)
+        for level, size in enumerate(sides.index.sizes[:max_order]):
             here = np.flatnonzero(ids[level] >= 0)
-            grams = ids[level][here]
-            counts.append(_by_side(grams, side[here], size))
-            distinct, number = np.unique(sentence[here] * size + grams, return_inverse=True)
-            own[here + level, level] = _by_side(number, side[here], len(distinct))[number]
-        built = cls(WordRows.build((marked[0], marked[1]), min_sentences), index, tuple(counts))
-        parts = np.split(own, [len(marked[0].tokens)])
-        real, generated = (built._rows(corpus, part) for corpus, part in zip(marked, parts, strict=True))
+            distinct, number = np.unique(sentence[here] * size + ids[level][here], return_inverse=True)
+            found = np.bincount(2 * number + side[here], minlength=2 * len(distinct)).reshape(-1, 2)
+            own[here + level, level] = found[number]
+        firsts, split = len(marked[0].tokens), len(marked[0])
+        real = built._rows(marked[0], own[:firsts], numbers[:split])
+        generated = built._rows(marked[1], own[firsts:], numbers[split:])
         return built, (real, generated)
 
     def encode(self, corpus: Corpus) -> CountedSentences:
         """Return new sentences: none of them was counted."""
         if corpus.vocabulary is not self.words.vocabulary:
             corpus = corpus.with_vocabulary(self.words.vocabulary)
-        return self._rows(mark_ends(corpus), 0)
+        marked = mark_ends(corpus)
+        numbers = np.column_stack([self.sides.describe(marked), np.log1p(marked.lengths)])
+        return self._rows(marked, 0, numbers)
 
-    def _rows(self, marked: Corpus, own: Counts | int) -> CountedSentences:
-        ids = self.index.all_ids(marked)
-        n_orders = len(self.counts)
-        counts = np.full((len(marked.tokens), n_orders, 2), -1, dtype=np.int32)
+    def _rows(self, marked: Corpus, own: Counts | int, numbers: FloatArray) -> CountedSentences:
+        ids = self.sides.index.all_ids(marked)
+        counts = np.full((len(marked.tokens), self.max_order, 2), -1, dtype=np.int32)
         place = np.arange(len(marked.tokens)) - np.repeat(marked.offsets[:-1], marked.lengths)
-        for level, table in enumerate(self.counts):
+        first = 0
+        for level, size in enumerate(self.sides.index.sizes[: self.max_order]):
             ends = np.flatnonzero(place >= level)
             grams = ids[level][ends - level]
-            counts[ends, level] = np.where(grams[:, None] >= 0, table[grams], 0)
+            counts[ends, level] = np.where(grams[:, None] >= 0, self.sides.counts[first + grams, :2], 0)
+            first += size
         counts -= np.where(counts >= 0, own, 0)
         sentences = self.words.encode(marked)
-        table = np.full((len(sentences.words), n_orders, 2), -1, dtype=np.int32)
-        pads = (len(sentences.words) - len(marked.tokens)) // max(len(marked), 1)
-        table[np.arange(len(counts)) + pads * np.repeat(np.arange(len(marked)), marked.lengths)] = counts
-        return CountedSentences(sentences, table)
-
-
-def _by_side(numbers: npt.NDArray[np.integer], side: IntArray, size: int) -> Counts:
-    """Return how often each number stands on each side, shape (size, 2)."""
-    found = np.bincount(2 * numbers.astype(np.int64) + side, minlength=2 * size)
-    return found.reshape(size, 2).astype(np.int32)
+        table = np.full((len(sentences.words), self.max_order, 2), -1, dtype=np.int32)
+        table[np.arange(len(counts)) + N_PADS * np.repeat(np.arange(len(marked)), marked.lengths)] = counts
+        scaled = ((numbers - self.center) / self.scale).astype(np.float32)
+        return CountedSentences(sentences, table, scaled)

@@ -20,6 +20,7 @@ from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_cross_entropy
+from textassay.discriminator.word_rows import Sentences, WordRows
 from textassay.errors import OptionError
 from textassay.seeding import stream
 from textassay.training.backend import require_neural, single_threaded, training_device
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Encoded", "Encoder", "NetworkDiscriminator", "seeded"]
+__all__ = ["Encoded", "Encoder", "NetworkDiscriminator", "WordNetworkDiscriminator", "seeded"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -76,6 +77,7 @@ class Encoder(Protocol[RowsRead]):
 class _Fitted(Generic[Rows]):
     encoder: Encoder[Rows]
     weights: Weights
+    valid_scores: tuple[FloatArray, FloatArray]
 
 
 class NetworkDiscriminator(ABC, Generic[Rows]):
@@ -141,8 +143,11 @@ class NetworkDiscriminator(ABC, Generic[Rows]):
         )
 
     @abstractmethod
-    def encoded(self, pair: Pair) -> tuple[Encoder[Rows], tuple[Rows, Rows]]:
-        """Return an encoder that learnt from the training text, and both sides of that text as it is to be read."""
+    def encoded(self, train: Pair, valid: Pair) -> tuple[Encoder[Rows], tuple[Rows, Rows], tuple[Rows, Rows]]:
+        """Return an encoder, and real and generated sentences of training and of validation text as they are read.
+
+        What a validation sentence shows must be what a new sentence would show.
+        """
 
     @abstractmethod
     def new_weights(self, encoder: Any, rng: "torch.Generator") -> "dict[str, Tensor]":
@@ -203,6 +208,18 @@ class NetworkDiscriminator(ABC, Generic[Rows]):
         return np.concatenate(scores) if scores else np.empty(0)
 
 
+class WordNetworkDiscriminator(NetworkDiscriminator[Sentences]):
+    """A network that reads words alone."""
+
+    def encoded(
+        self, train: Pair, valid: Pair
+    ) -> tuple[WordRows, tuple[Sentences, Sentences], tuple[Sentences, Sentences]]:
+        """Return the words of the training text, and all sentences as rows of their vectors."""
+        words = WordRows.build(train, self.min_sentences)
+        real, generated, *valid_sides = (words.encode(corpus) for corpus in (*train, *valid))
+        return words, (real, generated), (valid_sides[0], valid_sides[1])
+
+
 def _fit(settings: NetworkDiscriminator[Rows], pair: Pair, valid: Pair) -> tuple[dict[str, Any], _Fitted[Rows]]:
     """Return what was chosen and the trained network; what is random depends on the seed and all the text."""
     import torch
@@ -212,8 +229,7 @@ def _fit(settings: NetworkDiscriminator[Rows], pair: Pair, valid: Pair) -> tuple
     def seed(purpose: str) -> int:
         return int(stream(settings.seed, settings.name_of_kind, purpose, content).integers(2**63))
 
-    encoder, sides = settings.encoded(pair)
-    valid_sides = [encoder.encode(corpus) for corpus in valid]
+    encoder, sides, valid_sides = settings.encoded(pair, valid)
     began = settings.new_weights(encoder, torch.Generator().manual_seed(seed("weights")))
     device = training_device()
     weights = {name: weight.to(device).requires_grad_() for name, weight in began.items()}
@@ -247,7 +263,8 @@ def _fit(settings: NetworkDiscriminator[Rows], pair: Pair, valid: Pair) -> tuple
         "n_words": encoder.n_rows,
         "n_parameters": sum(weight.numel() for weight in weights.values()),
     }
-    return chosen, _Fitted(encoder, weights)
+    real, generated = (settings._judged(weights, side) for side in valid_sides)
+    return chosen, _Fitted(encoder, weights, (real, generated))
 
 
 def seeded(

@@ -2,7 +2,8 @@
 
 How much a count means (how far one occurrence may be trusted, how a long n-gram outweighs a short one) is what
 smoothing methods fix beforehand; here it is learnt. A few layers turn the counts at each token, with a vector of a
-frequent word, into evidence, look at the neighbours, and sum it over the sentence. Training sentences are counted
+frequent word, into evidence, look at the neighbours, and sum it over the sentence. The sums of smoothed n-gram models
+over the whole sentence, which the stack weighs, stand beside. Sentences of training and validation text are counted
 without themselves (`count_rows`).
 
 Source: our own; the sum over tokens is the form of a log-likelihood ratio, its parts are learnt as in Zaheer et al.,
@@ -13,6 +14,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair
 from textassay.discriminator.count_rows import CountedSentences, CountRows
 from textassay.discriminator.network import NetworkDiscriminator
@@ -29,6 +34,9 @@ __all__ = ["COUNTING", "NgramNetworkDiscriminator"]
 
 COUNTING = Recipe(max_epochs=5, learning_rate=3e-3, schedule="linear", averaging=0.99, max_norm=1.0)
 
+FloatArray = npt.NDArray[np.float64]
+
+_LONGEST = 5  # n-grams summed over sentences
 _WIDTH = 64
 _WINDOW = 3
 _DROPOUT = 0.1
@@ -42,7 +50,7 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
     Parameters
     ----------
     max_order
-        Longest n-grams, in tokens, at least 1.
+        Longest n-grams that are counted for each token, 1 to 5.
     word_width
         Numbers in a word vector, at least 0: none, counts alone.
     recipe, batch_size, min_sentences, seed
@@ -65,6 +73,8 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
         for setting, value, least in (("max_order", max_order, 1), ("word_width", word_width, 0)):
             if value < least:
                 raise OptionError(f"{setting} must be at least {least}, got {value}")
+        if max_order > _LONGEST:
+            raise OptionError(f"max_order must be at most {_LONGEST}, got {max_order}")
         self.max_order = max_order
         self.word_width = word_width
 
@@ -72,13 +82,29 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
     def network(self) -> str:
         """The layers."""
         return (
-            f"{self.word_width}-d, counts of 1-{self.max_order}-grams on both sides, {_WIDTH} wide, "
-            f"window {_WINDOW}, sum, mean and maximum, dropout {_DROPOUT}"
+            f"{self.word_width}-d, counts of 1-{self.max_order}-grams on both sides, "
+            f"sums as in a stack of 1-{_LONGEST}-grams, {_WIDTH} wide, window {_WINDOW}, sum, mean and maximum, "
+            f"dropout {_DROPOUT}"
         )
 
-    def encoded(self, pair: Pair) -> tuple[CountRows, tuple[CountedSentences, CountedSentences]]:
-        """Return the counts of the training text, and its sentences, each without its own."""
-        return CountRows.build(pair, max_order=self.max_order, min_sentences=self.min_sentences)
+    def encoded(
+        self, train: Pair, valid: Pair
+    ) -> tuple[CountRows, tuple[CountedSentences, CountedSentences], tuple[CountedSentences, CountedSentences]]:
+        """Return the counts of training and validation text, and its sentences, each without its own."""
+        pair = Corpus.concatenate([train[0], valid[0]]), Corpus.concatenate([train[1], valid[1]])
+        rows, sides = CountRows.build(
+            pair, max_order=self.max_order, longest=_LONGEST, min_sentences=self.min_sentences
+        )
+        real, generated = (side.take(np.arange(len(part))) for side, part in zip(sides, train, strict=True))
+        others = [side.take(np.arange(len(part), len(side))) for side, part in zip(sides, train, strict=True)]
+        return rows, (real, generated), (others[0], others[1])
+
+    @property
+    def valid_scores(self) -> tuple[FloatArray, FloatArray]:
+        """Scores of the validation sentences, real and generated, each without its own counts."""
+        if self._fitted is None:
+            raise OptionError("an ngram-network discriminator must be fitted before it judges")
+        return self._fitted.valid_scores
 
     def new_weights(self, encoder: CountRows, rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin."""
@@ -96,8 +122,8 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
             "token": (_WIDTH, n_inputs),
             "window": (_WIDTH, _WIDTH, _WINDOW),
             "deeper": (_WIDTH, _WIDTH),
-            "sentence": (_WIDTH, 3 * _WIDTH + 1),
-            "output": (1, 4 * _WIDTH + 1),
+            "sentence": (_WIDTH, 3 * _WIDTH + encoder.n_numbers),
+            "output": (1, 4 * _WIDTH + encoder.n_numbers),
         }.items():
             weights[name] = uniform(*shape)
             weights[f"{name} bias"] = torch.zeros(shape[0])
@@ -123,8 +149,8 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
         tokens = tokens + gelu(around.transpose(1, 2))
         tokens = (tokens + gelu(linear(tokens, weights["deeper"], weights["deeper bias"]))) * here
         mean, most = pooled(tokens, inside)
-        length = inside.sum(1, keepdim=True).log()
-        found = dropped(torch.cat([tokens.sum(1) / _PER_SENTENCE, mean, most, length], 1), _DROPOUT, rng)
+        found = dropped(torch.cat([tokens.sum(1) / _PER_SENTENCE, mean, most], 1), _DROPOUT, rng)
+        found = torch.cat([found, torch.from_numpy(sentences.numbers).to(device)], 1)
         deep = gelu(linear(found, weights["sentence"], weights["sentence bias"]))
         odds: Tensor = linear(torch.cat([found, deep], 1), weights["output"], weights["output bias"])[:, 0]
         return odds

@@ -10,8 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from textassay.discriminator.base import Pair
-from textassay.discriminator.network import NetworkDiscriminator
+from textassay.discriminator.network import WordNetworkDiscriminator
 from textassay.discriminator.padding import dropped, padded_words, pooled
 from textassay.discriminator.word_rows import Sentences, WordRows
 from textassay.training.loop import Recipe
@@ -29,7 +28,7 @@ _WINDOW = 3
 _DROPOUT = 0.3
 
 
-class RecurrentDiscriminator(NetworkDiscriminator[Sentences]):
+class RecurrentDiscriminator(WordNetworkDiscriminator):
     """LSTM over words, or over windows of three of them; needs the extra ``neural``.
 
     Parameters
@@ -62,11 +61,6 @@ class RecurrentDiscriminator(NetworkDiscriminator[Sentences]):
         """The layers."""
         convolution = f"{_WIDTH} filters of {_WINDOW}, " if self.convolution else ""
         return f"{_WIDTH}-d, {convolution}LSTM {_WIDTH}, mean, maximum and last, dropout {_DROPOUT}"
-
-    def encoded(self, pair: Pair) -> tuple[WordRows, tuple[Sentences, Sentences]]:
-        """Return the words of the training text, and its sentences as rows of their vectors."""
-        words = WordRows.build(pair, self.min_sentences)
-        return words, (words.encode(pair[0]), words.encode(pair[1]))
 
     def new_weights(self, encoder: WordRows, rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin."""

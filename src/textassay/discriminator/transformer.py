@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textassay.discriminator.base import Pair
-from textassay.discriminator.network import NetworkDiscriminator, seeded
+from textassay.discriminator.network import WordNetworkDiscriminator, seeded
 from textassay.discriminator.padding import dropped, padded_words, pooled
 from textassay.discriminator.word_rows import PAD, Sentences, WordRows
 from textassay.training.loop import Recipe, train
@@ -35,7 +34,7 @@ _HEADS = 4
 _DROPOUT = 0.1
 
 
-class TransformerDiscriminator(NetworkDiscriminator[Sentences]):
+class TransformerDiscriminator(WordNetworkDiscriminator):
     """Small transformer; needs the extra ``neural``.
 
     Parameters
@@ -69,11 +68,6 @@ class TransformerDiscriminator(NetworkDiscriminator[Sentences]):
         before = self.pretraining
         pretrained = "" if before is None else f", {before.max_epochs} epochs of words at {before.learning_rate:g}"
         return f"{_WIDTH}-d, {_LAYERS} layers of {_HEADS} heads, dropout {_DROPOUT}{pretrained}"
-
-    def encoded(self, pair: Pair) -> tuple[WordRows, tuple[Sentences, Sentences]]:
-        """Return the words of the training text, and its sentences as rows of their vectors."""
-        words = WordRows.build(pair, self.min_sentences)
-        return words, (words.encode(pair[0]), words.encode(pair[1]))
 
     def new_weights(self, encoder: WordRows, rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin; those of a layer's exit are small, so that it adds little."""
