@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RECURRENT", "RecurrentDiscriminator"]
 
-RECURRENT = Recipe(max_epochs=6, learning_rate=3e-3, averaging=0.99, max_norm=1.0)
+RECURRENT = Recipe(max_epochs=5, learning_rate=3e-3, averaging=0.99, max_norm=1.0)
 
 _WIDTH = 96
 _WINDOW = 3
