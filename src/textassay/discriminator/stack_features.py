@@ -1,0 +1,128 @@
+"""What the top of a stack sees of a sentence: numbers of a fitted describer, leak-free for the training sentences.
+
+Straight columns are sums over tokens (`textassay.ngram.side_counts`), the length, the margin of a linear model where
+asked for, and the generator's log-probability where there is one. Bent columns are what an average token is like, and
+products of two of those: a generator that leaves a kind of sentences out differs in no average, but in a corner.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.discriminator.base import Pair
+from textassay.discriminator.linear_margins import LinearMargins
+from textassay.discriminator.logistic import mark_ends
+from textassay.ngram.side_counts import SideCounts
+from textassay.resampling.permutation import joint_groups
+
+__all__ = ["StackFeatures"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_MOST_SCALES = 4.0  # bent columns are cut so many standard deviations from their mean: products have no long tails
+
+
+@dataclass(frozen=True)
+class StackFeatures:
+    """Describes sentences; made by `fit`.
+
+    Attributes
+    ----------
+    counts
+        n-grams of both sides.
+    linear
+        Models whose margin is a column; or none.
+    column
+        Name of the column of log-probabilities that is used; or none.
+    vocabulary
+        Of the training text.
+    n_straight
+        Straight columns, which come first.
+    """
+
+    counts: SideCounts
+    linear: LinearMargins | None
+    column: str | None
+    vocabulary: Vocabulary
+    n_straight: int
+    _centres: FloatArray
+    _scales: FloatArray
+
+    @classmethod
+    def fit(
+        cls, train: Pair, *, max_order: int, margins: bool, column: str | None
+    ) -> "tuple[StackFeatures, FloatArray]":
+        """Return the features, and the columns of the training sentences, real ones first, each without its group.
+
+        Parameters
+        ----------
+        train
+            Real and generated sentences, at least one each; sentences of a group are described without each other.
+        max_order
+            Longest n-grams, at least 1.
+        margins
+            Whether a linear model is fitted, too.
+        column
+            Name of the column of log-probabilities, which both corpora have; or none.
+        """
+        real, generated = train
+        groups = None
+        if real.groups is not None or generated.groups is not None:
+            groups = joint_groups(real.groups, generated.groups, len(real), len(generated))
+        marked = (mark_ends(real), mark_ends(generated))
+        counts = SideCounts.build(*marked, max_order=max_order)
+        lengths = np.concatenate([real.lengths, generated.lengths])
+        log_probs = None if column is None else np.concatenate([side.columns[column] for side in train])
+        linear, found = LinearMargins.fit(marked, groups) if margins else (None, None)
+        sums = counts.describe_own(groups)
+        straight = _straight(sums, lengths, found, log_probs)
+        token = _average_token(counts, sums, lengths, log_probs)
+        centres, scales = token.mean(axis=0), token.std(axis=0)
+        scales = np.where(scales > 0, scales, 1.0)
+        features = cls(counts, linear, column, real.vocabulary, straight.shape[1], centres, scales)
+        return features, np.concatenate([straight, features._bent(token)], axis=1)
+
+    def describe(self, corpus: Corpus) -> FloatArray:
+        """Return the columns of new sentences, shape (N, n_columns), straight ones first."""
+        if corpus.vocabulary is not self.vocabulary:
+            corpus = corpus.with_vocabulary(self.vocabulary)
+        marked = mark_ends(corpus)
+        sums = self.counts.describe(marked)
+        margins = None if self.linear is None else self.linear.margins(marked)
+        log_probs = None if self.column is None else corpus.columns[self.column]
+        straight = _straight(sums, corpus.lengths, margins, log_probs)
+        return np.concatenate(
+            [straight, self._bent(_average_token(self.counts, sums, corpus.lengths, log_probs))], axis=1
+        )
+
+    def _bent(self, token: FloatArray) -> FloatArray:
+        cut = np.clip((token - self._centres) / self._scales, -_MOST_SCALES, _MOST_SCALES)
+        first, second = np.triu_indices(cut.shape[1])
+        return np.concatenate([cut, cut[:, first] * cut[:, second]], axis=1)
+
+
+def _straight(
+    sums: FloatArray, lengths: IntArray, margins: FloatArray | None, log_probs: npt.NDArray[np.floating] | None
+) -> FloatArray:
+    parts = [sums, lengths[:, None], np.log1p(lengths)[:, None]]
+    parts += [np.asarray(more, dtype=np.float64)[:, None] for more in (margins, log_probs) if more is not None]
+    return np.concatenate(parts, axis=1)
+
+
+def _average_token(
+    counts: SideCounts, sums: FloatArray, lengths: IntArray, log_probs: npt.NDArray[np.floating] | None
+) -> FloatArray:
+    """Return the log-length, and how likely an average token is and how much likelier in real text, by some models."""
+    longest = counts.index.max_order
+    orders = sorted({1, min(2, longest), longest})
+    names = [f"kn_pooled[{order}]" for order in orders] + [f"wb_ratio[{order}]" for order in sorted({1, longest})]
+    columns = [sums[:, counts.names.index(name)] for name in names]
+    above = [sums[:, counts.names.index(f"{side}_over_pooled[{longest}]")] for side in ("real", "generated")]
+    columns.append(above[0] - above[1])
+    if log_probs is not None:
+        columns.append(np.asarray(log_probs, dtype=np.float64))
+    return np.column_stack([np.log1p(lengths), *(column / (lengths + 1) for column in columns)])
