@@ -51,8 +51,17 @@ def test_a_cross_fit_gives_the_mean_over_its_classifiers() -> None:
     corpora = corpora_from_texts(texts)
     fit = cross_fit(LogisticDiscriminator(), corpora["real"], corpora["generated"], folds=3, seed=0)
     found = cross_fitted_plug_in(fit, seed=0)
+    assert found is not None
     assert found == pytest.approx(0.5, abs=0.1)
     assert found == cross_fitted_plug_in(fit, seed=0)
+
+
+def test_a_fold_of_one_sentence_has_none() -> None:
+    texts = {"real": ["a b c", "a c d"] * 10, "generated": ["a b c", "d d d", "x", "y"] * 5}
+    groups = {"generated": np.minimum(np.arange(20), 2)}
+    corpora = corpora_from_texts(texts, groups=groups)
+    fit = cross_fit(LogisticDiscriminator(), corpora["real"], corpora["generated"], folds=3, seed=0)
+    assert cross_fitted_plug_in(fit, seed=0) is None
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -161,6 +161,11 @@ def test_the_e_value_is_large_where_the_p_value_is_small(corpora: dict[str, Corp
     assert dd(corpora["same"], corpora["real"]).details["e_value"] < 20
 
 
+def test_the_plug_in_lies_near_or_above_the_value(corpora: dict[str, Corpus], estimate: Estimate) -> None:
+    assert estimate.value - 0.1 < estimate.details["plug_in"] <= 1
+    assert dd(corpora["disjoint"], corpora["real"]).details["plug_in"] > 0.99
+
+
 def test_details_are_complete_and_json_ready(estimate: Estimate) -> None:
     details = json.loads(json.dumps(estimate.to_dict()))["details"]
     assert len(details["thresholds"]) == len(details["chosen"]) == len(details["fold_values"]) == 5

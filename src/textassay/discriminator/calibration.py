@@ -76,25 +76,26 @@ def plug_in(
     return float(min(1.0, (certainty[0].mean() + certainty[1].mean()) / 2))
 
 
-def cross_fitted_plug_in(fit: CrossFit, *, seed: int) -> float:
+def cross_fitted_plug_in(fit: CrossFit, *, seed: int) -> float | None:
     """Return the mean plug-in discrepancy of the classifiers of a cross-fit, each on the sentences it was tested on.
 
     Parameters
     ----------
     fit
-        At least two tested sentences a side in every fold.
+        Of one partition. Sentences of one group are not kept together here.
     seed
         Deals the sentences out.
+
+    Returns
+    -------
+    float or None
+        In [0, 1]; None where a fold tests a single sentence of a side.
     """
-    return float(
-        np.mean(
-            [
-                plug_in(
-                    fit.real_scores[fit.real_folds == fold],
-                    fit.generated_scores[fit.generated_folds == fold],
-                    rng=stream(seed, "plug-in", fold),
-                )
-                for fold in range(len(fit.folds))
-            ]
-        )
-    )
+    scores = [
+        (fit.real_scores[fit.real_folds == fold], fit.generated_scores[fit.generated_folds == fold])
+        for fold in range(len(fit.folds))
+    ]
+    if min(len(side) for pair in scores for side in pair) < 2:
+        return None
+    values = [plug_in(*pair, rng=stream(seed, "plug-in", fold)) for fold, pair in enumerate(scores)]
+    return float(np.mean(values))

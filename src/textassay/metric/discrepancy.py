@@ -87,6 +87,7 @@ def dd(
         and e-value are None where sentences come in groups), `won` (of a family: which candidate judged in each fold,
         and in most), `alone` (what each candidate would have given), `left_out` (members that need an extra),
         `log_probs` (whose log-probabilities were used, or None), `dd_distinct_texts` (every text weighs once a side),
+        `plug_in` (what calibrated scores say: a diagnostic above dd, no bound, see `discriminator.calibration`),
         `se_sampling` (which sentences were tested), `sd_classifiers` (between the classifiers of folds), `sd_seeds`
         (between repeats) and `se_total` (as if those were independent of the first, so rather too large),
         `fold_values`, `thresholds`, `chosen`, `dd_validation`, `auc`, `cross_entropy`, `roc`, `score_histogram` and

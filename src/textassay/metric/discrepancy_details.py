@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.discriminator.calibration import cross_fitted_plug_in
 from textassay.discriminator.cross_fitting import CrossFit
 from textassay.discriminator.fold_scores import roc_points, score_folds, spread_between_classifiers
 from textassay.metric.discrepancy_interval import Answers
@@ -62,7 +63,7 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
     level
         Of intervals and of the certified bound.
     seed
-        Decides how sentences are brought together for the e-value.
+        Decides how sentences are brought together for the e-value, and apart for the plug-in.
     """
     scored = [score_folds(fit) for fit in fits]
     folds = [fold for fit in scored for fold in fit]
@@ -88,6 +89,7 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
         **_certified(fits[0], sides, level=level, seed=seed),
         "n_permutations": N_PERMUTATIONS,
         "dd_distinct_texts": sum(distinct) - 1,
+        "plug_in": cross_fitted_plug_in(fits[0], seed=seed),
         "sd_classifiers": spread,
         "sd_seeds": sd_seeds,
         "mean_score_real": float(judged[0].mean()),
