@@ -124,7 +124,7 @@ def test_the_effort_picks_the_family_and_stands_in_the_signature_only(corpora: d
     assert explicit[0] == explicit[1]
     assert "effort" not in dd(corpora["far"], corpora["real"], discriminator="logistic").signature.settings
     with pytest.raises(OptionError, match="unknown effort"):
-        DistributionalDiscrepancy(effort="much")
+        DistributionalDiscrepancy(effort="much")  # type: ignore[arg-type]
 
 
 def test_log_probabilities_are_used_named_and_part_of_the_key(corpora: dict[str, Corpus]) -> None:

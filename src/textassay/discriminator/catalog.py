@@ -13,6 +13,7 @@ from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.discriminator.nb_logistic import NbLogisticDiscriminator
 from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
 from textassay.discriminator.recurrent import RecurrentDiscriminator
+from textassay.discriminator.stack import StackDiscriminator
 from textassay.discriminator.transformer import PRETRAINING, TransformerDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 
@@ -31,6 +32,8 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "lstm": RecurrentDiscriminator,
     "nb-logistic": NbLogisticDiscriminator,
     "ngram-network": NgramNetworkDiscriminator,
+    "stack": StackDiscriminator,
+    "stack-quick": partial(StackDiscriminator, "stack-quick"),
     "transformer": TransformerDiscriminator,
     "transformer-pretrained": partial(TransformerDiscriminator, pretraining=PRETRAINING),
 }
@@ -38,9 +41,9 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
 # Effort to the members of its family, those before are preferred. Where the extra of a member is not installed the
 # family does without it, and its name and signature say so.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
-    "quick": ("logistic",),
-    "default": ("logistic",),
-    "max": ("logistic", "cnn"),
+    "quick": ("stack-quick",),
+    "default": ("stack", "logistic"),
+    "max": ("stack", "logistic", "ngram-network"),
 }
 
 
