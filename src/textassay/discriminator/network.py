@@ -77,7 +77,6 @@ class Encoder(Protocol[RowsRead]):
 class _Fitted(Generic[Rows]):
     encoder: Encoder[Rows]
     weights: Weights
-    valid_scores: tuple[FloatArray, FloatArray]
 
 
 class NetworkDiscriminator(ABC, Generic[Rows]):
@@ -263,8 +262,7 @@ def _fit(settings: NetworkDiscriminator[Rows], pair: Pair, valid: Pair) -> tuple
         "n_words": encoder.n_rows,
         "n_parameters": sum(weight.numel() for weight in weights.values()),
     }
-    real, generated = (settings._judged(weights, side) for side in valid_sides)
-    return chosen, _Fitted(encoder, weights, (real, generated))
+    return chosen, _Fitted(encoder, weights)
 
 
 def seeded(

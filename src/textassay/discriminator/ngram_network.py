@@ -3,8 +3,8 @@
 How much a count means (how far one occurrence may be trusted, how a long n-gram outweighs a short one) is what
 smoothing methods fix beforehand; here it is learnt. A few layers turn the counts at each token, with a vector of a
 frequent word, into evidence, look at the neighbours, and sum it over the sentence. The sums of smoothed n-gram models
-over the whole sentence, which the stack weighs, stand beside. Sentences of training and validation text are counted
-without themselves (`count_rows`).
+over the whole sentence, which the stack weighs, stand beside. Training sentences are counted without themselves
+(`count_rows`).
 
 Source: our own; the sum over tokens is the form of a log-likelihood ratio, its parts are learnt as in Zaheer et al.,
 "Deep Sets", NeurIPS 2017.
@@ -14,10 +14,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair
 from textassay.discriminator.count_rows import CountedSentences, CountRows
 from textassay.discriminator.network import NetworkDiscriminator
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["COUNTING", "NgramNetworkDiscriminator"]
 
 COUNTING = Recipe(max_epochs=5, learning_rate=3e-3, schedule="linear", averaging=0.99, max_norm=1.0)
-
-FloatArray = npt.NDArray[np.float64]
 
 _LONGEST = 5  # n-grams summed over sentences
 _WIDTH = 64
@@ -90,21 +84,15 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
     def encoded(
         self, train: Pair, valid: Pair
     ) -> tuple[CountRows, tuple[CountedSentences, CountedSentences], tuple[CountedSentences, CountedSentences]]:
-        """Return the counts of training and validation text, and its sentences, each without its own."""
-        pair = Corpus.concatenate([train[0], valid[0]]), Corpus.concatenate([train[1], valid[1]])
-        rows, sides = CountRows.build(
-            pair, max_order=self.max_order, longest=_LONGEST, min_sentences=self.min_sentences
-        )
-        real, generated = (side.take(np.arange(len(part))) for side, part in zip(sides, train, strict=True))
-        others = [side.take(np.arange(len(part), len(side))) for side, part in zip(sides, train, strict=True)]
-        return rows, (real, generated), (others[0], others[1])
+        """Return the counts of the training text, its sentences, each without its own, and validation sentences.
 
-    @property
-    def valid_scores(self) -> tuple[FloatArray, FloatArray]:
-        """Scores of the validation sentences, real and generated, each without its own counts."""
-        if self._fitted is None:
-            raise OptionError("an ngram-network discriminator must be fitted before it judges")
-        return self._fitted.valid_scores
+        Were validation text counted, too, its labels would reach the training sentences through their counts, and
+        what is found on it would be more than what is found on new text.
+        """
+        rows, sides = CountRows.build(
+            train, max_order=self.max_order, longest=_LONGEST, min_sentences=self.min_sentences
+        )
+        return rows, sides, (rows.encode(valid[0]), rows.encode(valid[1]))
 
     def new_weights(self, encoder: CountRows, rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin."""
