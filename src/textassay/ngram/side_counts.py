@@ -247,10 +247,11 @@ def _sum_tokens(ids, begin, end, firsts, counts, discounts, strengths, uniform, 
                 context = empty
                 if level > 0:
                     context = firsts[level - 1] + ids[level - 1, start] if ids[level - 1, start] >= 0 else -1
-                if context >= 0:
+                lower = kneser_ney[_POOLED]
+                over_pooled[:] = lower
+                # a context that stood in this sentence alone is as unknown as one that is not in the index
+                if context >= 0 and counts[context, _COUNT + _POOLED] > 0:
                     gram = firsts[level] + ids[level, start] if ids[level, start] >= 0 else -1
-                    lower = kneser_ney[_POOLED]
-                    over_pooled[:] = lower
                     raw = start == begin or level == n_levels - 1
                     for side in range(_N_SIDES):
                         n_context = counts[context, _COUNT + side]

@@ -1,0 +1,197 @@
+"""The stack finds what was planted and nothing else, whatever the sizes, groups and threads."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.discriminator.base import CrossValidated, Discriminator
+from textassay.discriminator.cross_fitting import CrossFit, cross_fit
+from textassay.discriminator.dense_logistic import fit_dense_logistic
+from textassay.discriminator.linear_margins import LinearMargins
+from textassay.discriminator.logistic import mark_ends
+from textassay.discriminator.stack import StackDiscriminator
+from textassay.errors import OptionError
+from textassay.execution import workers
+
+WORDS = [f"w{number}" for number in range(60)]
+COMMON = 1 / np.arange(1, 61)
+VOCABULARY = Vocabulary(WORDS)
+
+
+def texts(n: int, seed: int, *, keep: float = 0.0) -> list[str]:
+    """Return sentences of which a word is followed by its successor with probability `keep`, else by any."""
+    rng = np.random.default_rng(seed)
+    shares = COMMON / COMMON.sum()
+    sentences = []
+    for length in rng.integers(0, 9, size=n):
+        words: list[int] = []
+        for word in rng.choice(60, size=length, p=shares):
+            words.append((words[-1] + 1) % 60 if words and rng.random() < keep else int(word))
+        sentences.append(" ".join(WORDS[word] for word in words))
+    return sentences
+
+
+def pair(n: int, seed: int, *, keep: float = 0.0, n_generated: int | None = None) -> tuple[Corpus, Corpus]:
+    corpora = corpora_from_texts(
+        {
+            "real": texts(n, 2 * seed, keep=keep),
+            "generated": texts(n if n_generated is None else n_generated, 2 * seed + 1),
+        },
+        vocabulary=VOCABULARY,
+    )
+    return corpora["real"], corpora["generated"]
+
+
+def discrepancy(fit: CrossFit) -> float:
+    real, generated = fit.correct()
+    return float(real.mean() + generated.mean() - 1)
+
+
+def test_it_is_a_cross_validated_discriminator() -> None:
+    real, generated = pair(60, 0)
+    fitted = StackDiscriminator().fit((real, generated), pair(20, 1))
+    assert isinstance(fitted, Discriminator)
+    assert isinstance(fitted, CrossValidated)
+    assert [scores.shape for scores in fitted.valid_scores] == [(20,), (20,)]
+    assert fitted.chosen["c"] in StackDiscriminator().grid
+
+
+@pytest.mark.parametrize("margins", [False, True])
+def test_equal_distributions_are_not_told_apart(margins: bool) -> None:
+    judge = StackDiscriminator(margins=margins)
+    values = [discrepancy(cross_fit(judge, *pair(150, seed), folds=3, seed=seed)) for seed in range(12)]
+    # standard error of one: sqrt(2 * 0.25 / 150) = 0.058, times 1.22 for cross-fitting
+    assert abs(np.mean(values)) < 3 * 0.07 / np.sqrt(12)
+    assert max(np.abs(values)) < 4 * 0.07
+
+
+def test_validation_scores_promise_no_more_than_new_text_keeps() -> None:
+    differences = []
+    for seed in range(8):
+        train, valid, test = pair(400, 100 + seed), pair(200, 200 + seed), pair(400, 300 + seed)
+        fitted = StackDiscriminator().fit(train, valid)
+        told = fitted.valid_scores
+        kept = [fitted.prob_real(side) for side in test]
+        differences.append(
+            np.mean(told[0] > 0.5) - np.mean(told[1] > 0.5) - np.mean(kept[0] > 0.5) + np.mean(kept[1] > 0.5)
+        )
+    assert abs(np.mean(differences)) < 3 * np.sqrt(2 * 0.25 / 200 + 2 * 0.25 / 400) / np.sqrt(8)
+
+
+@pytest.mark.parametrize("margins", [False, True])
+def test_a_planted_difference_is_found(margins: bool) -> None:
+    found = cross_fit(StackDiscriminator(margins=margins), *pair(1000, 3, keep=0.3), folds=2, seed=0)
+    assert discrepancy(found) > 0.38
+
+
+def test_a_kind_that_is_left_out_is_found_in_a_corner() -> None:
+    """Real text is short and common, short and rare, long and common or long and rare; generated never the last."""
+    rng = np.random.default_rng(0)
+
+    def sentences(kinds: np.ndarray) -> list[str]:
+        return [
+            " ".join(rng.choice(WORDS[30:] if kind % 2 else WORDS[:30], size=rng.integers(2, 5) + 6 * (kind // 2)))
+            for kind in kinds
+        ]
+
+    corpora = corpora_from_texts(
+        {"real": sentences(rng.integers(0, 4, size=1500)), "generated": sentences(rng.integers(0, 3, size=1500))}
+    )
+    both = corpora["real"], corpora["generated"]
+    bent = cross_fit(StackDiscriminator(margins=False), *both, folds=2, seed=0)
+    assert discrepancy(bent) > 0.2  # the truth is 0.25
+    assert any(fold.chosen["bend"] > 0 for fold in bent.folds)
+
+
+def test_sizes_may_differ_and_sentences_be_empty_or_few() -> None:
+    real, generated = pair(30, 4, n_generated=90, keep=0.5)
+    found = cross_fit(StackDiscriminator(), real, generated, folds=3, seed=0)
+    assert np.isfinite(found.real_scores).all()
+    assert 0.2 < found.real_scores.mean() + found.generated_scores.mean() < 1.8  # sides weigh the same
+    empty = corpora_from_texts({"real": [""] * 20, "generated": [""] * 20})
+    found = cross_fit(StackDiscriminator(), empty["real"], empty["generated"], folds=2, seed=0)
+    assert found.real_scores == pytest.approx(found.generated_scores)
+
+
+def test_groups_that_share_a_sentence_do_not_leak() -> None:
+    """Each group repeats one sentence of its own on both sides; nothing tells the sides apart."""
+    rows = np.repeat(np.arange(60), 4)
+    lines = texts(60, 5)
+    made = corpora_from_texts({"real": [lines[row] for row in rows], "generated": [lines[row] for row in rows]})
+    real, generated = (replace(made[name], groups=rows) for name in ("real", "generated"))
+    found = cross_fit(StackDiscriminator(), real, generated, folds=3, seed=0)
+    assert discrepancy(found) == pytest.approx(0, abs=0.25)
+    one = StackDiscriminator().fit((real, generated), (real, generated))
+    assert one.prob_real(real) == pytest.approx(one.prob_real(generated))
+
+
+def test_the_same_bits_at_any_number_of_threads_and_in_any_company() -> None:
+    real, generated = pair(200, 6, keep=0.2)
+    alone = cross_fit(StackDiscriminator(), real, generated, folds=3, seed=0)
+    with workers(3):
+        together = cross_fit(StackDiscriminator(), real, generated, folds=3, seed=0)
+    assert (alone.real_scores == together.real_scores).all()
+    fitted = StackDiscriminator().fit((real, generated), pair(40, 7))
+    rows = np.arange(0, 200, 7)
+    assert (fitted.prob_real(real)[rows] == fitted.prob_real(real.take(rows))).all()
+    other = real.with_vocabulary(Vocabulary(sorted(real.vocabulary.tokens, reverse=True)))
+    assert fitted.prob_real(other) == pytest.approx(fitted.prob_real(real))
+
+
+def test_log_probabilities_that_tell_are_used() -> None:
+    real, generated = pair(400, 8)
+    rng = np.random.default_rng(0)
+    told = [
+        replace(side, columns={"log_probs/g": rng.normal(-20 - 2 * number, 1, size=len(side))})
+        for number, side in enumerate((real, generated))
+    ]
+    blind = cross_fit(StackDiscriminator(margins=False), real, generated, folds=2, seed=0)
+    seeing = cross_fit(StackDiscriminator(margins=False), told[0], told[1], folds=2, seed=0)
+    assert abs(discrepancy(blind)) < 0.2
+    assert discrepancy(seeing) == pytest.approx(0.683, abs=0.08)  # two normal distributions two deviations apart
+    half = cross_fit(StackDiscriminator(margins=False), told[0], generated, folds=2, seed=0)
+    assert (half.real_scores == blind.real_scores).all()
+
+
+def test_settings_out_of_range() -> None:
+    for settings, message in (
+        ({"max_order": 0}, "max_order must be at least 1, got 0"),
+        ({"grid": (0.0,)}, "grid must hold numbers above 0"),
+        ({"bends": ()}, "bends must hold numbers of at least 0"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            StackDiscriminator(**settings)
+    with pytest.raises(OptionError, match="must be fitted"):
+        StackDiscriminator().prob_real(pair(20, 0)[0])
+
+
+@pytest.mark.parametrize("c", [0.01, 1.0, 100.0])
+def test_the_top_equals_scikit_learns(c: float) -> None:
+    rng = np.random.default_rng(1)
+    columns = rng.normal(size=(300, 6)) * [1, 10, 0.1, 1, 1, 1] + 5
+    columns[:, 4] = 7.0  # says nothing
+    is_real = columns[:, 0] + columns[:, 1] / 10 + rng.normal(size=300) > 6.5
+    found = fit_dense_logistic(columns, is_real, c=c)
+    scaled = (columns - columns.mean(axis=0)) / np.where(columns.std(axis=0) > 1e-9, columns.std(axis=0), 1)
+    peer = LogisticRegression(C=c, class_weight="balanced", tol=1e-10, max_iter=10_000).fit(scaled, is_real)
+    assert expit(found.log_odds(columns)) == pytest.approx(peer.predict_proba(scaled)[:, 1], abs=1e-3)
+    halved = fit_dense_logistic(columns, is_real, c=c, emphasis=np.full(6, 0.5))
+    same = fit_dense_logistic(columns, is_real, c=c / 4)
+    assert halved.log_odds(columns) == pytest.approx(same.log_odds(columns), abs=1e-2)
+
+
+def test_margins_of_training_sentences_are_those_of_models_that_did_not_see_them() -> None:
+    real, generated = (mark_ends(side) for side in pair(600, 9))
+    model, own = LinearMargins.fit((real, generated))
+    is_real = np.arange(1200) < 600
+    seen = np.concatenate([model.margins(real), model.margins(generated)])
+    assert abs(np.mean(own[is_real] > 0) - np.mean(own[~is_real] > 0)) < 4 * np.sqrt(2 * 0.25 / 600)
+    assert np.mean(seen[is_real] > 0) - np.mean(seen[~is_real] > 0) > 0.4  # by those that did, noise is known by heart
+    groups = np.concatenate([np.arange(600), np.arange(600)])
+    doubled = LinearMargins.fit((real, real), groups)[1]
+    assert doubled[:600] == pytest.approx(doubled[600:])
