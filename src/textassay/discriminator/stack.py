@@ -42,6 +42,8 @@ class StackDiscriminator:
         For signatures.
     max_order
         Longest n-grams, in tokens (sentence ends count as tokens), at least 1.
+    skips
+        Whether n-grams with gaps are counted, too.
     margins
         Whether a linear model over n-grams has a say, too; that takes several times as long.
     grid
@@ -62,6 +64,7 @@ class StackDiscriminator:
         name: str = "stack",
         *,
         max_order: int = 5,
+        skips: bool = True,
         margins: bool = True,
         grid: Sequence[float] = _GRID,
         bends: Sequence[float] = _BENDS,
@@ -74,6 +77,7 @@ class StackDiscriminator:
             raise OptionError(f"bends must hold numbers of at least 0, got {list(bends)}")
         self.name = name
         self.max_order = max_order
+        self.skips = skips
         self.margins = margins
         self.grid = tuple(sorted(grid))
         self.bends = tuple(sorted(bends))
@@ -85,17 +89,25 @@ class StackDiscriminator:
     def features(self) -> str:
         """N-grams, models and strengths of regularisation."""
         strengths = ",".join(f"{strength:g}" for strength in STRENGTHS)
-        return (
-            f"Witten-Bell, Kneser-Ney and shrunk ({strengths}) log-ratios of 1-{self.max_order}-grams with ends"
-            f"{', linear margins' if self.margins else ''}, C={','.join(f'{c:g}' for c in self.grid)}, "
-            f"bends={','.join(f'{bend:g}' for bend in self.bends)}"
-        )
+        also = [name for name, there in (("skip-grams", self.skips), ("linear margins", self.margins)) if there]
+        models = [f"Witten-Bell, Kneser-Ney and shrunk ({strengths}) log-ratios of 1-{self.max_order}-grams with ends"]
+        grid, bends = (",".join(f"{value:g}" for value in values) for values in (self.grid, self.bends))
+        return f"{', '.join(models + also)}, C={grid}, bends={bends}"
 
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted discriminator; deterministic, this one stays as it is."""
-        fitted = type(self)(self.name, max_order=self.max_order, margins=self.margins, grid=self.grid, bends=self.bends)
+        fitted = type(self)(
+            self.name,
+            max_order=self.max_order,
+            skips=self.skips,
+            margins=self.margins,
+            grid=self.grid,
+            bends=self.bends,
+        )
         column = log_probs_column(*(Corpus.concatenate([train[side], valid[side]]) for side in (0, 1)))
-        features, columns = StackFeatures.fit(train, max_order=self.max_order, margins=self.margins, column=column)
+        features, columns = StackFeatures.fit(
+            train, max_order=self.max_order, skips=self.skips, margins=self.margins, column=column
+        )
         judged = np.concatenate([features.describe(corpus) for corpus in valid])
         is_real = _labels(train)
         best = np.inf
@@ -110,7 +122,9 @@ class StackDiscriminator:
                 if loss < best:
                     best, chosen, fitted._valid_scores = loss, (c, bend), of_valid
         everything = (Corpus.concatenate([train[0], valid[0]]), Corpus.concatenate([train[1], valid[1]]))
-        features, columns = StackFeatures.fit(everything, max_order=self.max_order, margins=self.margins, column=column)
+        features, columns = StackFeatures.fit(
+            everything, max_order=self.max_order, skips=self.skips, margins=self.margins, column=column
+        )
         c, bend = chosen
         n_columns, emphasis = _used(features, columns, bend)
         top = fit_dense_logistic(columns[:, :n_columns], _labels(everything), c=c, emphasis=emphasis)

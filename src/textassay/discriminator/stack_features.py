@@ -1,8 +1,9 @@
 """What the top of a stack sees of a sentence: numbers of a fitted describer, leak-free for the training sentences.
 
-Straight columns are sums over tokens (`textassay.ngram.side_counts`), the length, the margin of a linear model where
-asked for, and the generator's log-probability where there is one. Bent columns are what an average token is like, and
-products of two of those: a generator that leaves a kind of sentences out differs in no average, but in a corner.
+Straight columns are sums over tokens (`textassay.ngram.side_counts`, `textassay.ngram.skip_counts`), the length, the
+margin of a linear model where asked for, and the generator's log-probability where there is one. Bent columns are what
+an average token is like, and products of two of those: a generator that leaves a kind of sentences out differs in no
+average, but in a corner.
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from textassay.discriminator.base import Pair
 from textassay.discriminator.linear_margins import LinearMargins
 from textassay.discriminator.logistic import mark_ends
 from textassay.ngram.side_counts import SideCounts
+from textassay.ngram.skip_counts import SkipCounts
 from textassay.resampling.permutation import joint_groups
 
 __all__ = ["StackFeatures"]
@@ -34,6 +36,8 @@ class StackFeatures:
     ----------
     counts
         n-grams of both sides.
+    skips
+        n-grams with gaps; or none.
     linear
         Models whose margin is a column; or none.
     column
@@ -45,6 +49,7 @@ class StackFeatures:
     """
 
     counts: SideCounts
+    skips: SkipCounts | None
     linear: LinearMargins | None
     column: str | None
     vocabulary: Vocabulary
@@ -54,7 +59,7 @@ class StackFeatures:
 
     @classmethod
     def fit(
-        cls, train: Pair, *, max_order: int, margins: bool, column: str | None
+        cls, train: Pair, *, max_order: int, skips: bool, margins: bool, column: str | None
     ) -> "tuple[StackFeatures, FloatArray]":
         """Return the features, and the columns of the training sentences, real ones first, each without its group.
 
@@ -64,6 +69,8 @@ class StackFeatures:
             Real and generated sentences, at least one each; sentences of a group are described without each other.
         max_order
             Longest n-grams, at least 1.
+        skips
+            Whether n-grams with gaps are counted, too.
         margins
             Whether a linear model is fitted, too.
         column
@@ -79,11 +86,12 @@ class StackFeatures:
         log_probs = None if column is None else np.concatenate([side.columns[column] for side in train])
         linear, found = LinearMargins.fit(marked, groups) if margins else (None, None)
         sums = counts.describe_own(groups)
-        straight = _straight(sums, lengths, found, log_probs)
+        gaps = SkipCounts.build(*marked) if skips else None
+        straight = _straight(sums, None if gaps is None else gaps.describe_own(groups), lengths, found, log_probs)
         token = _average_token(counts, sums, lengths, log_probs)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
-        features = cls(counts, linear, column, real.vocabulary, straight.shape[1], centres, scales)
+        features = cls(counts, gaps, linear, column, real.vocabulary, straight.shape[1], centres, scales)
         return features, np.concatenate([straight, features._bent(token)], axis=1)
 
     def describe(self, corpus: Corpus) -> FloatArray:
@@ -94,7 +102,8 @@ class StackFeatures:
         sums = self.counts.describe(marked)
         margins = None if self.linear is None else self.linear.margins(marked)
         log_probs = None if self.column is None else corpus.columns[self.column]
-        straight = _straight(sums, corpus.lengths, margins, log_probs)
+        gaps = None if self.skips is None else self.skips.describe(marked)
+        straight = _straight(sums, gaps, corpus.lengths, margins, log_probs)
         return np.concatenate(
             [straight, self._bent(_average_token(self.counts, sums, corpus.lengths, log_probs))], axis=1
         )
@@ -106,9 +115,13 @@ class StackFeatures:
 
 
 def _straight(
-    sums: FloatArray, lengths: IntArray, margins: FloatArray | None, log_probs: npt.NDArray[np.floating] | None
+    sums: FloatArray,
+    gaps: FloatArray | None,
+    lengths: IntArray,
+    margins: FloatArray | None,
+    log_probs: npt.NDArray[np.floating] | None,
 ) -> FloatArray:
-    parts = [sums, lengths[:, None], np.log1p(lengths)[:, None]]
+    parts = [sums, *([] if gaps is None else [gaps]), np.column_stack([lengths, np.log1p(lengths)])]
     parts += [np.asarray(more, dtype=np.float64)[:, None] for more in (margins, log_probs) if more is not None]
     return np.concatenate(parts, axis=1)
 

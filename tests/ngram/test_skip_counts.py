@@ -1,0 +1,71 @@
+"""Counts of n-grams with gaps against counting again without the sentence, and against counting by hand."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.logistic import mark_ends
+from textassay.ngram.skip_counts import PATTERNS, SkipCounts
+
+WORDS = "abcdefgh"
+
+
+def texts(n: int, seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(list(WORDS), size=rng.integers(0, 8))) for _ in range(n)]
+
+
+def pair() -> tuple[Corpus, Corpus]:
+    corpora = corpora_from_texts({"real": texts(40, 1), "generated": texts(30, 2)})
+    return mark_ends(corpora["real"]), mark_ends(corpora["generated"])
+
+
+@pytest.mark.parametrize("together", [1, 4])
+def test_a_sentence_is_described_as_if_its_group_had_never_been_counted(together: int) -> None:
+    sides = pair()
+    groups = np.arange(70) % (70 // together)
+    counts = SkipCounts.build(*sides)
+    own = counts.describe_own(None if together == 1 else groups)
+    for group in (0, 11, 16):
+        rows = np.flatnonzero(groups == group)
+        kept = np.setdiff1d(np.arange(40), rows), np.setdiff1d(np.arange(30), rows - 40)
+        rest = SkipCounts.build(sides[0].take(kept[0]), sides[1].take(kept[1]))
+        patterns = tuple(
+            replace(new, discounts=old.discounts)  # numbers of the whole text, one a side
+            for new, old in zip(rest._patterns, counts._patterns, strict=True)
+        )
+        rest = replace(rest, _patterns=patterns)
+        assert own[rows] == pytest.approx(rest.describe(Corpus.concatenate(sides).take(rows)), abs=1e-9)
+
+
+def test_a_pattern_by_hand() -> None:
+    corpora = corpora_from_texts({"real": ["a x b", "a y b", "a z c"], "generated": ["a x d"]})
+    counts = SkipCounts.build(*(mark_ends(corpora[name]) for name in ("real", "generated")))
+    assert PATTERNS[0] == (2,)
+    new = mark_ends(Corpus.from_texts(["a b b"], vocabulary=corpora["real"].vocabulary))
+    found = dict(zip(counts.names, counts.describe(new)[0], strict=True))
+    # known contexts two places before: the beginning (before b: never), a (before b: twice, of three); b before the end
+    # was never counted as a context, since x, y and z stand there
+    n_types = len(corpora["real"].vocabulary)
+    frequency = (2 + 1) / (20 + n_types)  # b stands twice among 20 tokens, ends included
+    off = counts._patterns[0].discounts
+    real = [off[0] * 3 * frequency / 3, (2 - off[0] + off[0] * 2 * frequency) / 3]
+    generated = [off[1] * 1 * frequency / 1, off[1] * 1 * frequency / 1]
+    assert found["skip_real[2]"] == pytest.approx(sum(math.log(prob / frequency) for prob in real))
+    assert found["skip_generated[2]"] == pytest.approx(sum(math.log(prob / frequency) for prob in generated))
+    share = 4 / 6
+    start = share / (1 - share) * (2 / 4)
+    after_a = (2 + share) / (1 - share) * (2 / 4)
+    assert found["skip_shrunk_ratio[2]"] == pytest.approx(math.log(start) + math.log(after_a))
+
+
+def test_new_words_and_short_sentences_say_nothing() -> None:
+    corpora = corpora_from_texts({"real": ["a", ""], "generated": ["b", ""], "new": ["z z z z z", ""]})
+    counts = SkipCounts.build(*(mark_ends(corpora[name]) for name in ("real", "generated")))
+    found = counts.describe(mark_ends(corpora["new"]))
+    assert np.isfinite(found).all()
+    assert (found[1] == 0).all()
+    assert np.isfinite(counts.describe_own()).all()
