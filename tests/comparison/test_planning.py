@@ -115,7 +115,7 @@ def test_the_planned_sentences_do_what_was_asked() -> None:
             for (side, words), share in zip(texts.items(), (0.5, 0.7), strict=True)
         }
         corpora = corpora_from_texts(texts)
-        estimate = dd(corpora["generated"], corpora["real"], seed=seed)
+        estimate = dd(corpora["generated"], corpora["real"], discriminator="logistic", seed=seed)
         assert estimate.interval is not None
         return estimate.value, estimate.interval.low, estimate.interval.high
 
