@@ -42,6 +42,8 @@ class _Pattern:
     followers: npt.NDArray[np.int32]  # (n_contexts, 3) how many different tokens follow
     grams: npt.NDArray[np.int32]  # (n_grams, 3) how often
     discounts: FloatArray  # (3,)
+    own_contexts: IntArray  # (T,) which context each counted token has
+    own_grams: IntArray  # (T,) which n-gram ends there
 
 
 @dataclass(frozen=True)
@@ -96,15 +98,20 @@ class SkipCounts:
     def _run(self, corpus: Corpus, sides: IntArray, order: IntArray, groups: IntArray, *, take_out: bool) -> FloatArray:
         found = np.zeros((len(corpus), len(self.names)))
         for number, pattern in enumerate(self._patterns):
-            context_keys, gram_keys = _keys(corpus, pattern.distances, self.n_types, pattern.pair_keys)
+            if take_out:
+                own_contexts, own_grams = pattern.own_contexts, pattern.own_grams
+            else:
+                context_keys, gram_keys = _keys(corpus, pattern.distances, self.n_types, pattern.pair_keys)
+                own_contexts = _places(pattern.context_keys, context_keys)
+                own_grams = _places(pattern.gram_keys, gram_keys)
             contexts, followers, grams, unigrams = pattern.contexts, pattern.followers, pattern.grams, self.unigrams
             if take_out:  # several threads may be at it
                 contexts, followers, grams = contexts.copy(), followers.copy(), grams.copy()
                 unigrams = unigrams.copy()
             _describe(
                 corpus.tokens,
-                _places(pattern.context_keys, context_keys),
-                _places(pattern.gram_keys, gram_keys),
+                own_contexts,
+                own_grams,
                 corpus.offsets,
                 sides,
                 order,
@@ -162,6 +169,8 @@ def _count(train: Corpus, distances: tuple[int, ...], sides: IntArray, n_types: 
     used = context_keys >= 0
     contexts, where_context = np.unique(context_keys[used], return_inverse=True)
     grams, first, where_gram = np.unique(gram_keys[used], return_index=True, return_inverse=True)
+    own = [np.full(len(train.tokens), _OUTSIDE, dtype=np.int64) for _ in range(2)]
+    own[0][used], own[1][used] = where_context, where_gram
     parents = where_context[first]
     tables = [np.zeros((size, _N_SIDES), dtype=np.int32) for size in (len(contexts), len(contexts), len(grams))]
     discounts = np.empty(_N_SIDES)
@@ -173,7 +182,7 @@ def _count(train: Corpus, distances: tuple[int, ...], sides: IntArray, n_types: 
         tables[1][:, side] = np.bincount(parents[there], minlength=len(contexts))
         once, twice = (int(np.count_nonzero(tables[2][:, side] == times)) for times in (1, 2))
         discounts[side] = once / (once + 2 * twice) if once > 0 and twice > 0 else _FALLBACK_DISCOUNT
-    return _Pattern(distances, pair_keys, contexts, grams, tables[0], tables[1], tables[2], discounts)
+    return _Pattern(distances, pair_keys, contexts, grams, tables[0], tables[1], tables[2], discounts, own[0], own[1])
 
 
 @njit(cache=True, nogil=True)
