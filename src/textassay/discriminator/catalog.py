@@ -33,7 +33,7 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "nb-logistic": NbLogisticDiscriminator,
     "ngram-network": NgramNetworkDiscriminator,
     "stack": StackDiscriminator,
-    "stack-quick": partial(StackDiscriminator, "stack-quick", margins=False),
+    "stack-quick": partial(StackDiscriminator, "stack-quick", skips=False, margins=False),
     "transformer": TransformerDiscriminator,
     "transformer-pretrained": partial(TransformerDiscriminator, pretraining=PRETRAINING),
 }

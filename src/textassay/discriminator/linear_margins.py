@@ -24,7 +24,7 @@ __all__ = ["N_FOLDS", "LinearMargins"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-N_FOLDS = 5
+N_FOLDS = 3
 
 _MAX_ORDER = 4
 _MIN_SENTENCES = 2  # of the training text

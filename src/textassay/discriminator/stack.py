@@ -29,7 +29,7 @@ __all__ = ["StackDiscriminator"]
 
 FloatArray = npt.NDArray[np.float64]
 
-_GRID = (0.01, 0.1, 1.0)
+_GRID = (0.01, 0.1, 1.0, 10.0)
 _BENDS = (0.0, 0.3)
 
 
@@ -121,6 +121,7 @@ class StackDiscriminator:
                 loss = balanced_cross_entropy(*of_valid)
                 if loss < best:
                     best, chosen, fitted._valid_scores = loss, (c, bend), of_valid
+        del features, columns, judged  # large where there is much text
         everything = (Corpus.concatenate([train[0], valid[0]]), Corpus.concatenate([train[1], valid[1]]))
         features, columns = StackFeatures.fit(
             everything, max_order=self.max_order, skips=self.skips, margins=self.margins, column=column

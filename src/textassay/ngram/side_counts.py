@@ -125,6 +125,8 @@ class SideCounts:
     def describe_own(self, groups: IntArray | None = None) -> FloatArray:
         """Return the numbers of the counted sentences, real ones first, each without the counts of its group.
 
+        The counts change on the way and are put back: no other thread may use them at the same time.
+
         Parameters
         ----------
         groups
@@ -147,7 +149,6 @@ class SideCounts:
         *,
         take_out: bool,
     ) -> FloatArray:
-        counts = self.counts.copy() if take_out else self.counts  # several threads may be at it
         found = np.zeros((len(order), self.index.max_order * (_OF_AN_ORDER + len(STRENGTHS))))
         _describe(
             ids,
@@ -157,7 +158,7 @@ class SideCounts:
             order,
             groups,
             take_out,
-            counts,
+            self.counts,
             self.discounts,
             np.array(STRENGTHS),
             1.0 / self.index.sizes[0],

@@ -90,7 +90,10 @@ class SkipCounts:
         return self._run(corpus, np.zeros(len(corpus), dtype=np.int64), order, order, take_out=False)
 
     def describe_own(self, groups: IntArray | None = None) -> FloatArray:
-        """Return the numbers of the counted sentences, real ones first, each without the counts of its group."""
+        """Return the numbers of the counted sentences, real ones first, each without the counts of its group.
+
+        The counts change on the way and are put back: no other thread may use them at the same time.
+        """
         groups = np.arange(len(self._train)) if groups is None else groups
         order = np.argsort(groups, kind="stable")
         return self._run(self._train, self._sides, order, groups[order], take_out=True)
@@ -104,10 +107,6 @@ class SkipCounts:
                 context_keys, gram_keys = _keys(corpus, pattern.distances, self.n_types, pattern.pair_keys)
                 own_contexts = _places(pattern.context_keys, context_keys)
                 own_grams = _places(pattern.gram_keys, gram_keys)
-            contexts, followers, grams, unigrams = pattern.contexts, pattern.followers, pattern.grams, self.unigrams
-            if take_out:  # several threads may be at it
-                contexts, followers, grams = contexts.copy(), followers.copy(), grams.copy()
-                unigrams = unigrams.copy()
             _describe(
                 corpus.tokens,
                 own_contexts,
@@ -117,10 +116,10 @@ class SkipCounts:
                 order,
                 groups,
                 take_out,
-                contexts,
-                followers,
-                grams,
-                unigrams,
+                pattern.contexts,
+                pattern.followers,
+                pattern.grams,
+                self.unigrams,
                 int(self.unigrams.sum()),
                 pattern.discounts,
                 found[:, 4 * number : 4 * number + 4],
