@@ -33,7 +33,9 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "nb-logistic": NbLogisticDiscriminator,
     "ngram-network": NgramNetworkDiscriminator,
     "stack": StackDiscriminator,
-    "stack-quick": partial(StackDiscriminator, "stack-quick", skips=False, margins=False),
+    "stack-quick": partial(
+        StackDiscriminator, "stack-quick", skips=False, margins=False, grid=(0.1, 3.0), bends=(0.3,)
+    ),
     "transformer": TransformerDiscriminator,
     "transformer-pretrained": partial(TransformerDiscriminator, pretraining=PRETRAINING),
 }
