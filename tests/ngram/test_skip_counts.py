@@ -49,8 +49,7 @@ def test_a_pattern_by_hand() -> None:
     found = dict(zip(counts.names, counts.describe(new)[0], strict=True))
     # known contexts two places before: the beginning (before b: never), a (before b: twice, of three); b before the end
     # was never counted as a context, since x, y and z stand there
-    n_types = len(corpora["real"].vocabulary)
-    frequency = (2 + 1) / (20 + n_types)  # b stands twice among 20 tokens, ends included
+    frequency = (2 + 1) / (20 + 9)  # b stands twice among 20 tokens of 9 types, ends included
     off = counts._patterns[0].discounts
     real = [off[0] * 3 * frequency / 3, (2 - off[0] + off[0] * 2 * frequency) / 3]
     generated = [off[1] * 1 * frequency / 1, off[1] * 1 * frequency / 1]

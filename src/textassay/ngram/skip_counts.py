@@ -121,6 +121,7 @@ class SkipCounts:
                 pattern.grams,
                 self.unigrams,
                 int(self.unigrams.sum()),
+                int(np.count_nonzero(self.unigrams)),
                 pattern.discounts,
                 found[:, 4 * number : 4 * number + 4],
             )
@@ -142,7 +143,7 @@ def _keys(
     contexts = np.zeros(len(tokens), dtype=np.int64)
     for number, distance in enumerate(distances):
         before = np.zeros(len(tokens), dtype=np.int64)
-        before[distance:] = tokens[: len(tokens) - distance]
+        before[distance:] = tokens[: max(0, len(tokens) - distance)]
         if number == 1 and pair_keys is not None:
             contexts = _places(pair_keys, contexts * n_types + before)  # so that keys stay below 2^63
         else:
@@ -199,6 +200,7 @@ def _describe(  # type: ignore[no-untyped-def]
     of_gram,
     unigrams,
     n_tokens,
+    n_known,
     discounts,
     found,
 ):
@@ -229,7 +231,7 @@ def _describe(  # type: ignore[no-untyped-def]
                         continue
                     if context < 0 or of_context[context, _POOLED] == 0:
                         continue
-                    frequency = (unigrams[token] + 1.0) / (n_tokens + len(unigrams))
+                    frequency = (unigrams[token] + 1.0) / (n_tokens + n_known)
                     for side in range(_N_SIDES):
                         probs[side] = frequency
                         if of_context[context, side] > 0:
