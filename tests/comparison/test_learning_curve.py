@@ -75,9 +75,9 @@ def test_a_language_whose_words_are_soon_learnt_has_levelled_off() -> None:
 
 
 def test_a_language_of_many_words_is_still_being_learnt() -> None:
-    p = 1 / np.arange(1, 2001) ** 0.7
-    q = p * np.where(np.random.default_rng(5).random(2000) < 0.5, 1.8, 0.4)
-    found = learning_curve(*_corpora(_draws(2000, 1, p), _draws(2000, 2, q)))
+    p = 1 / np.arange(1, 8001) ** 0.7
+    q = p * np.where(np.random.default_rng(5).random(8000) < 0.5, 1.8, 0.4)
+    found = learning_curve(*_corpora(_draws(4000, 1, p), _draws(4000, 2, q)))
     values = [point.value for point in found.points]
     assert values == sorted(values)
     assert found.rise is not None

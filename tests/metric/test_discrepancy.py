@@ -107,7 +107,7 @@ def test_the_value_is_equation_6_on_sentences_the_classifier_did_not_see(
     raw = (true_correct + fake_correct) / 1100
     assert estimate.value != pytest.approx(2 * raw - 1, abs=1e-6)
     plain = real.var(ddof=1) / 600 + generated.var(ddof=1) / 500
-    assert estimate.details["se_sampling"] == pytest.approx(np.sqrt(1.5 * plain))
+    assert estimate.details["se_sampling"] == pytest.approx(np.sqrt(1.64 * plain))
 
 
 @pytest.mark.feature("DD-07")
@@ -129,10 +129,10 @@ def test_evidence_has_the_mean_and_the_variance_of_the_value(estimate: Estimate)
 
 def test_interval_bound_and_folds_agree_with_the_counts(corpora: dict[str, Corpus], estimate: Estimate) -> None:
     real, generated = judgements(corpora["worse"], corpora["real"])
-    expected = newcombe_interval(real.sum() / 1.5, 600 / 1.5, (500 - generated.sum()) / 1.5, 500 / 1.5, level=0.95)
+    expected = newcombe_interval(real.sum() / 1.64, 600 / 1.64, (500 - generated.sum()) / 1.64, 500 / 1.64, level=0.95)
     assert estimate.interval is not None
     assert (estimate.interval.low, estimate.interval.high) == pytest.approx((expected.low, expected.high))
-    assert estimate.interval.method == "newcombe, approximate under cross-fitting (variance x 1.5)"
+    assert estimate.interval.method == "newcombe, approximate under cross-fitting (variance x 1.64)"
     assert np.mean(estimate.details["fold_values"]) == pytest.approx(estimate.value)
     bound = estimate.details["certified_bound"]
     assert (bound["level"], bound["fold"]) == (0.95, 0)
@@ -196,7 +196,7 @@ def test_the_signature_names_everything_that_matters(estimate: Estimate) -> None
         "repeats": "1",
         "selection": "balanced-accuracy",
         "threshold": "validation",
-        "ci": "newcombe x1.5",
+        "ci": "newcombe x1.64",
         "split": "draw",
         "seed": "0",
     }.items():
@@ -307,7 +307,7 @@ def test_groups_give_wider_intervals_group_terms_and_no_certified_bound() -> Non
     assert fair.evidence.real_terms is not None
     assert len(fair.evidence.real_terms) == 60
     assert fair.interval is not None
-    assert fair.interval.method == "student over groups, approximate under cross-fitting (variance x 1.5)"
+    assert fair.interval.method == "student over groups, approximate under cross-fitting (variance x 1.64)"
     naive = newcombe_interval(150, 300, 150, 300, level=0.95)
     assert fair.interval.high - fair.interval.low > 1.5 * (naive.high - naive.low)
     assert fair.details["certified_bound"]["value"] is None
