@@ -1,0 +1,278 @@
+"""The pictures of ``docs/distributional-discrepancy.md``: ``python benchmarks/dd_pictures.py [FOLDER] [--cells DIR]``.
+
+FOLDER is ``docs/images`` by default. All text is made from the docstrings of Python's standard library, by the worlds
+of ``textassay bench`` and the generators of ``textassay demo``. Prints every number that the pictures show and the page
+quotes. With ``--cells`` what the bench has measured is kept there, and a second run goes on from it; all of it takes
+half an hour on two cores.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+
+from textassay.cli.demo import demo_texts
+from textassay.comparison.explanation import HALF
+from textassay.comparison.learning_curve import LearningCurve, learning_curve
+from textassay.comparison.prefix_curve import PrefixCurve, prefix_curve
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.execution import default_workers, workers
+from textassay.meta_evaluation.bench import Bench, Cell, parse_estimator, run_bench
+from textassay.meta_evaluation.bench_summary import ALL, nulls, summarize
+from textassay.meta_evaluation.worlds import WORLD_NAMES
+from textassay.metric.discrepancy import dd, exact_discrepancy
+from textassay.report.bench_files import draw_bench
+from textassay.report.drawing import names_beside, plane, row_text, tick_places
+from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
+from textassay.seeding import stream
+
+SEED = 100  # the first of the bench's test seeds
+BACKGROUND = '<rect width="100%" height="100%" fill="#ffffff"/>'
+DOCSTRINGS = "docstrings"
+
+TOY_REAL = {"AA": 0.25, "AB": 0.25, "BA": 0.25, "BB": 0.25}
+TOY_GENERATED = {"AA": 0.81, "AB": 0.09, "BA": 0.05, "BB": 0.05}
+
+SENTENCES = 10_000
+ESTIMATORS = ("plain", "quick", "default", "default+log-probs")
+IN_THE_PICTURE_OF_BOUNDS = (
+    "identical-4", "shares-slightly", "growth-5-0.8", "dropped-mode", "shares-strongly", "order-3-of-5", "diluted-0.5",
+    "growth-4-0.4", "order-2-of-4", "temperature-0.8-of-3", "growth-5-0.2", "order-1-of-4",
+    "position-unigram",
+)  # fmt: skip
+
+SIZES = (500, 1000, 2000, 4000, 8000, 16_000)
+FAR, NEAR = "order-2-of-4", "shares-strongly"
+BY_SIZE: Mapping[str, tuple[float, ...]] = {"default": (), "quick": (5, 1.6), "logistic": (1.4, 1.4)}  # dashes
+
+RISING, LEVEL = "trigram", "full stops lost"
+HOLDS_OUT = "shuffled after 5 words"
+BY_PREFIX = ("copier", "shuffled", HOLDS_OUT)
+HELD = 5  # words
+KEPT = 10  # one sentence in so many keeps its full stop
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points (place, value, low, high) joined by a line, the name that stands beside it, and how it looks."""
+
+    name: str
+    points: Sequence[tuple[float, float, float, float]]
+    colour: str
+    dashes: tuple[float, ...] = ()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs/images"))
+    parser.add_argument("--cells", type=Path)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with workers(default_workers()):
+        for name, svg in pictures(options.cells).items():
+            head, rest = svg.split(">", 3)[:3], svg.split(">", 3)[3]
+            (options.folder / f"dd-{name}.svg").write_text(f"{'>'.join(head)}>{BACKGROUND}{rest}", encoding="utf-8")
+
+
+def pictures(cells: Path | None) -> dict[str, str]:
+    """Return the name and the SVG of every picture, and print what they show."""
+    sentences = docstring_sentences()
+    texts = demo_texts(sentences, seed=0)
+    texts[LEVEL] = [text.removesuffix(" .") if row % KEPT else text for row, text in enumerate(texts["train"])]
+    texts[HOLDS_OUT] = shuffled_later(texts["train"])
+    corpora = corpora_from_texts(texts)
+    toy = exact_discrepancy(TOY_REAL, TOY_GENERATED)
+    print(f"toy: dd {toy:.2f}")
+    drawn = {"toy": draw_toy(toy)}
+    prefixes = {name: prefix_curve(corpora["real"], corpora[name]) for name in BY_PREFIX}
+    drawn["prefixes"] = draw_prefixes(prefixes)
+    for name, prefix in prefixes.items():
+        value = dd(corpora[name], corpora["real"]).value
+        print(f"{name}: dd {value:.3f}; half-length {prefix.half_length} [{prefix.half_low}, {prefix.half_high}]")
+        print("  " + ", ".join(f"{point.n_tokens}: {point.value:.3f}" for point in prefix.points))
+    curves = {name: learning_curve(corpora["real"], corpora[name]) for name in (RISING, LEVEL)}
+    drawn["curves"] = draw_curves(curves)
+    for name, curve in curves.items():
+        print(f"{name}: " + ", ".join(f"{point.n_real}: {point.value:.3f}" for point in curve.points), curve.rise)
+    print_details(corpora["real"], corpora[RISING])
+    text = Corpus.from_texts(sentences)
+    drawn["size"] = draw_sizes(measured(text, ("logistic", "quick", "default"), (FAR, NEAR), SIZES, cells))
+    bench = measured(text, ESTIMATORS, WORLD_NAMES, (SENTENCES,), cells)
+    print_bench(bench)
+    against = draw_bench(bench)
+    assert against is not None
+    return drawn | {"truth": against.svg, "bounds": draw_bounds(bench)}
+
+
+def shuffled_later(texts: Sequence[str]) -> list[str]:
+    """Return sentences whose words are in random order but for the first `HELD` ones."""
+    rng = stream(SEED, "pictures")
+    words = [text.split() for text in texts]
+    return [" ".join([*of_text[:HELD], *rng.permutation(of_text[HELD:])]) for of_text in words]
+
+
+def measured(
+    text: Corpus, estimators: Sequence[str], names: Sequence[str], sizes: Sequence[int], cells: Path | None
+) -> Bench:
+    """Return what estimators say of the worlds called `names`."""
+    chosen = [parse_estimator(name) for name in estimators]
+    return run_bench({DOCSTRINGS: text}, chosen, world_names=names, sizes=sizes, seeds=(SEED,), folder=cells)
+
+
+def print_bench(bench: Bench) -> None:
+    """Print the value of every cell, the bounds of the default effort, and the summary."""
+    for world in dict.fromkeys(cell.world for cell in bench.cells):
+        here = {cell.estimator: cell for cell in bench.cells if cell.world == world}
+        values = ", ".join(f"{name} {cell.value:.3f}" for name, cell in here.items())
+        default = here["default"]
+        print(f"{world}: truth {default.truth:.3f}, {values}; [{default.low:.3f}, {default.high:.3f}], at least "
+              f"{default.bound:.3f}")  # fmt: skip
+    for row in summarize(bench):
+        if row.kind == ALL:
+            print(row)
+    print(nulls(bench))
+
+
+def print_details(real: Corpus, generated: Corpus) -> None:
+    """Print what stands beside dd, each effort and the logistic regression alone."""
+    for effort in ("quick", "default"):
+        found = dd(generated, real, effort=effort)
+        told = {key: found.details[key] for key in ("certified_bound", "p_value", "e_value", "plug_in", "won", "alone")}
+        print(f"{RISING}, {effort}: {found.value:.3f} {found.interval}; {told}")
+
+
+@mpl.rc_context(SETTINGS)
+def draw_toy(value: float) -> str:
+    """Return two bars a sentence, and what they share."""
+    figure, axes = plane(4.7, 2.2, x="", y="probability", right=1.75)
+    for row, sentence in enumerate(TOY_REAL):
+        real, generated = TOY_REAL[sentence], TOY_GENERATED[sentence]
+        both = min(real, generated)
+        for place, height, colour in ((row - 0.19, real, REAL), (row + 0.19, generated, GENERATED)):
+            axes.bar(place, height - both, 0.34, bottom=both, color=colour)
+            axes.bar(place, both, 0.34, color=RULE)
+            axes.text(place, height + 0.02, f"{height:.2f}", ha="center", color=INK, fontsize=7.5)
+    axes.set_xticks(range(len(TOY_REAL)), list(TOY_REAL), color=INK)
+    axes.set_ylim(0, 0.95)
+    axes.set_yticks([0, 0.25, 0.5, 0.75])
+    axes.grid(visible=False)
+    for place, (colour, told) in enumerate(
+        (
+            (REAL, f"real text has more:\n0.16 + 0.20 + 0.20 = {value:.2f}"),
+            (GENERATED, f"generator has more:\n0.81 \N{MINUS SIGN} 0.25 = {value:.2f}"),
+            (RULE, f"both have it:\n1 \N{MINUS SIGN} {value:.2f} = {1 - value:.2f}"),
+        )
+    ):
+        axes.text(1.03, 0.9 - 0.34 * place, "\N{BLACK SQUARE}", color=colour, transform=axes.transAxes, va="top")
+        axes.text(1.09, 0.9 - 0.34 * place, told, color=INK, transform=axes.transAxes, va="top", fontsize=8)
+    return to_svg(figure)
+
+
+@mpl.rc_context(SETTINGS)
+def draw_prefixes(curves: Mapping[str, PrefixCurve]) -> str:
+    """Return dd of the first tokens of some generators."""
+    colours = dict(zip(curves, (INK, MUTED, GENERATED), strict=True))
+    lines = []
+    for name, curve in curves.items():
+        points = [(0.0, 0.0, 0.0, 0.0), *((p.n_tokens, p.value, p.low, p.high) for p in curve.points)]
+        lines.append(Line(name, points, colours[name]))
+    return draw_lines(lines, x="first tokens of each sentence", half=True)
+
+
+@mpl.rc_context(SETTINGS)
+def draw_curves(curves: Mapping[str, LearningCurve]) -> str:
+    """Return a learning curve that rises and one that does not."""
+    colours = dict(zip(curves, (GENERATED, INK), strict=True))
+    lines = [
+        Line(name, [(p.n_real, p.value, p.low, p.high) for p in curve.points], colours[name])
+        for name, curve in curves.items()
+    ]
+    return draw_lines(lines, x="sentences a side", logarithmic=True)
+
+
+@mpl.rc_context(SETTINGS)
+def draw_sizes(bench: Bench) -> str:
+    """Return dd of two pairs at growing sizes and three efforts, beside their truth."""
+    lines = []
+    for world, colour in ((FAR, GENERATED), (NEAR, INK)):
+        cells = [cell for cell in bench.cells if cell.world == world]
+        truth = cells[0].truth
+        lines.append(Line(f"{world}: truth", [(n, truth, truth, truth) for n in (min(SIZES), max(SIZES))], colour))
+        print(f"{world}: truth {truth:.3f}")
+        for name, dashes in BY_SIZE.items():
+            here = {cell.n: cell.value or 0.0 for cell in cells if cell.estimator == name}
+            print(f"  {name}: " + ", ".join(f"{n}: {value:.3f}" for n, value in here.items()))
+            points = [(n, value, value, value) for n, value in here.items()]
+            lines.append(Line(f"{world}: {name}", points, colour, dashes))
+    return draw_lines(lines, x="sentences a side", logarithmic=True, height=3.1, right=1.95)
+
+
+def draw_lines(
+    lines: Sequence[Line],
+    *,
+    x: str,
+    logarithmic: bool = False,
+    half: bool = False,
+    height: float = 2.3,
+    right: float = 1.75,
+) -> str:
+    """Return lines with their bands, named beside."""
+    figure, axes = plane(3.2 + right, height, x=x, y="dd", right=right)
+    for line in lines:
+        places, values, lows, highs = zip(*line.points, strict=True)
+        axes.fill_between(places, lows, highs, color=line.colour, alpha=0.14, linewidth=0)
+        truth = len(places) == 2
+        axes.plot(places, values, "-" if truth else "o-", color=line.colour, linewidth=2.2 if truth else 1.3, ms=3.2,
+                  mew=0, alpha=0.45 if truth else 1, dashes=line.dashes)  # fmt: skip
+    tick_places(axes)
+    if logarithmic:
+        sizes = [place for place, *_ in lines[-1].points]
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sizes, [f"{round(size):,}" for size in sizes])
+        axes.minorticks_off()
+    else:
+        axes.set_xlim(0, None)
+    if half:
+        axes.axhline(HALF, color=RULE, linewidth=0.9)
+    axes.set_ylim(min(0.0, *(point[2] for line in lines for point in line.points)) - 0.02, None)
+    ends = {str(place): (line.points[-1][:2], line.name, line.colour) for place, line in enumerate(lines)}
+    names_beside(axes, ends, height=height - 0.54, bold=())
+    return to_svg(figure)
+
+
+@mpl.rc_context(SETTINGS)
+def draw_bounds(bench: Bench) -> str:
+    """Return the truth, dd with its interval and the certified bound of some worlds, one a row."""
+    known = {cell.world: cell for cell in bench.cells if cell.estimator == "default"}
+    cells: list[Cell] = sorted((known[name] for name in IN_THE_PICTURE_OF_BOUNDS), key=lambda cell: cell.truth)
+    height = 0.24 * len(cells) + 0.8
+    figure, axes = canvas(5.2, height, left=1.5, right=0.15, top=0.34, bottom=0.46)
+    for row, cell in enumerate(cells):
+        row_text(axes, row, cell.world)
+        axes.plot([0, 1], [row, row], color=RULE, linewidth=0.5, zorder=0)
+        axes.plot([cell.bound or 0.0], [row], ">", color=REAL, ms=5, mew=0)
+        axes.plot([cell.low or 0.0, cell.high or 0.0], [row, row], color=GENERATED, linewidth=1.6)
+        axes.plot([cell.value or 0.0], [row], "o", color=GENERATED, ms=4.2, mew=0)
+        axes.plot([cell.truth], [row], "|", color=INK, ms=9, mew=1.8)
+    axes.set_xlim(-0.03, 1.02)
+    axes.set_ylim(-0.6, len(cells) - 0.4)
+    tick_places(axes, x=5)
+    axes.set_yticks([])
+    axes.set_xlabel("total variation", color=MUTED, labelpad=2)
+    for x, colour, mark, told in (
+        (0.0, REAL, ">", "at least, certified"),
+        (0.38, GENERATED, "o", "dd, 95 % interval"),
+        (0.74, INK, "|", "truth"),
+    ):
+        axes.plot([x], [1 + 0.19 / (height - 0.8)], mark, color=colour, ms=6, mew=1.8 if mark == "|" else 0,
+                  transform=axes.transAxes, clip_on=False)  # fmt: skip
+        axes.text(x + 0.03, 1 + 0.19 / (height - 0.8), told, color=INK, transform=axes.transAxes, va="center",
+                  fontsize=8)  # fmt: skip
+    return to_svg(figure)
+
+
+if __name__ == "__main__":
+    main()
