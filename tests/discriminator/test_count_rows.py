@@ -6,8 +6,10 @@ import pytest
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import balanced_accuracy
 from textassay.discriminator.count_rows import CountRows
+from textassay.discriminator.logistic import mark_ends
 from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
 from textassay.generator.ngram import NgramModel
+from textassay.ngram.side_counts import SideCounts
 from textassay.training.loop import Recipe
 
 REAL = ["a b a b", "a", "", "b c a b"]
@@ -50,6 +52,28 @@ def test_a_training_sentence_is_counted_without_itself_and_its_group(grouped: bo
         expected = by_hand(rest, text, 3)
         np.testing.assert_array_equal(side.counts[start : start + len(expected)], expected)
         assert np.all(side.counts[start + len(expected) : stop] == -1)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_numbers_of_a_training_sentence_are_those_without_its_own_counts(grouped: bool) -> None:
+    groups = {"real": np.array([5, 7, 7, 9]), "generated": np.array([9, 3, 5])} if grouped else None
+    corpora = corpora_from_texts({"real": REAL, "generated": GENERATED}, groups=groups)
+    both = (corpora["real"], corpora["generated"])
+    rows, sides = CountRows.build(both, max_order=2, longest=3, min_sentences=1)
+    joint = np.concatenate([groups["real"], groups["generated"]]) if groups else None
+    counts = SideCounts.build(*map(mark_ends, both), max_order=3)
+    found = np.concatenate([side.numbers for side in sides])[:, :-1] * rows.scale[:-1] + rows.center[:-1]
+    assert found == pytest.approx(counts.describe_own(joint), abs=1e-4)
+
+
+def test_the_network_counts_no_validation_text() -> None:
+    pytest.importorskip("torch")
+    corpora = corpora_from_texts({"real": REAL, "generated": GENERATED, "valid": ["a b a b", "c a"]})
+    train, valid = (corpora["real"], corpora["generated"]), (corpora["valid"], corpora["valid"])
+    _, sides, judged = NgramNetworkDiscriminator(max_order=3, min_sentences=1).encoded(train, valid)
+    assert [len(side) for side in sides] == [4, 3]
+    for side in judged:
+        np.testing.assert_array_equal(side.counts[:6], by_hand([REAL, GENERATED], "a b a b", 3))
 
 
 def test_a_new_sentence_is_counted_as_it_is() -> None:

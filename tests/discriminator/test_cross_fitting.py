@@ -5,10 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import Pair
 from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.family import FamilyDiscriminator
+from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
 from textassay.execution import workers
 
@@ -153,3 +156,31 @@ def test_threads_do_not_change_anything() -> None:
         together = cross_fit(Witness(), real, generated, folds=5, seed=3)
     assert np.array_equal(alone.real_scores, together.real_scores)
     assert alone.folds == together.folds
+
+
+class Partial:
+    """Leans to real: scores of both sides overlap around another threshold than one half, known by heart."""
+
+    def __init__(self, name: str, real: float) -> None:
+        self.name, self.features, self.real = name, f"{real}", real
+        self.chosen: dict[str, Any] = {}
+
+    def fit(self, train: Pair, valid: Pair) -> Self:
+        return self
+
+    def prob_real(self, corpus: Corpus) -> np.ndarray:
+        draws = [np.random.default_rng([ord(text[0]), int(text[1:])]).normal() for text in corpus.texts]
+        centres = [self.real if text[0] == "r" else 1.0 for text in corpus.texts]
+        return np.asarray(expit(np.array(draws) + np.array(centres)))
+
+
+def test_thresholds_are_those_of_validation_text_and_not_of_test_text() -> None:
+    real, generated = made(600, 600)
+    judges = (Partial("one", 2.5), Partial("other", 3.0))
+    single = cross_fit(judges[0], real, generated, folds=3, seed=0)
+    family = cross_fit(FamilyDiscriminator("family", judges), real, generated, folds=3, seed=0)
+    for fit in (single, family, *family.alone.values()):
+        for number, fold in enumerate(fit.folds):
+            assert fold.threshold == choose_threshold(*fold.valid_scores)
+            rows = fit.real_folds == number, fit.generated_folds == number
+            assert fold.threshold != choose_threshold(fit.real_scores[rows[0]], fit.generated_scores[rows[1]])

@@ -15,8 +15,13 @@ from textassay.discriminator.dense_logistic import fit_dense_logistic
 from textassay.discriminator.linear_margins import LinearMargins
 from textassay.discriminator.logistic import mark_ends
 from textassay.discriminator.stack import StackDiscriminator
+from textassay.discriminator.stack_features import StackFeatures
 from textassay.errors import OptionError
 from textassay.execution import workers
+from textassay.metric.base import Effort
+from textassay.metric.discrepancy import DistributionalDiscrepancy, dd
+from textassay.ngram.side_counts import SideCounts
+from textassay.ngram.skip_counts import SkipCounts
 
 WORDS = [f"w{number}" for number in range(60)]
 COMMON = 1 / np.arange(1, 61)
@@ -130,6 +135,18 @@ def test_groups_that_share_a_sentence_do_not_leak() -> None:
     assert one.prob_real(real) == pytest.approx(one.prob_real(generated))
 
 
+def test_columns_of_training_sentences_know_nothing_of_their_group() -> None:
+    groups = np.arange(90) % 25
+    real, generated = (replace(side, groups=groups) for side in pair(90, 10))
+    features, columns = StackFeatures.fit((real, generated), max_order=3, skips=True, margins=True, column=None)
+    marked, joint = (mark_ends(real), mark_ends(generated)), np.concatenate([groups, groups])
+    sums = SideCounts.build(*marked, max_order=3).describe_own(joint)
+    gaps = SkipCounts.build(*marked).describe_own(joint)
+    assert columns[:, : sums.shape[1]] == pytest.approx(sums)
+    assert columns[:, sums.shape[1] : sums.shape[1] + gaps.shape[1]] == pytest.approx(gaps)
+    assert columns[:, features.n_straight - 1] == pytest.approx(LinearMargins.fit(marked, joint)[1])
+
+
 def test_the_same_bits_at_any_number_of_threads_and_in_any_company() -> None:
     real, generated = pair(200, 6, keep=0.2)
     alone = cross_fit(StackDiscriminator(), real, generated, folds=3, seed=0)
@@ -156,6 +173,22 @@ def test_log_probabilities_that_tell_are_used() -> None:
     assert discrepancy(seeing) == pytest.approx(0.683, abs=0.08)  # two normal distributions two deviations apart
     half = cross_fit(StackDiscriminator(margins=False), told[0], generated, folds=2, seed=0)
     assert (half.real_scores == blind.real_scores).all()
+
+
+@pytest.mark.parametrize("effort", ["quick", "default", "max"])
+def test_dd_at_every_effort_hands_them_over(effort: Effort) -> None:
+    assert DistributionalDiscrepancy(effort=effort).reads_columns
+    if effort != "quick":
+        return
+    sides = pair(200, 11)
+    real, generated = (
+        replace(side, columns={"log_probs/g": np.full(len(side), -10.0 - 5 * number)})
+        for number, side in enumerate(sides)
+    )
+    found = dd(generated, real, effort=effort)
+    assert found.value > 0.95
+    assert found.signature.settings["log_probs"] == "g"
+    assert abs(dd(sides[1], sides[0], effort=effort).value) < 0.3
 
 
 def test_settings_out_of_range() -> None:

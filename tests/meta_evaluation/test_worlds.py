@@ -66,7 +66,7 @@ def test_no_estimate_exceeds_the_truth(name: str) -> None:
     world = _worlds()[name]
     truth = world.truth(4000, seed=0)
     real, generated = world.sample(N, seed=0)
-    for discriminator in (PlainLogistic(), "logistic"):
+    for discriminator in (PlainLogistic(), "logistic", "stack-quick"):
         found = dd(generated, real, discriminator=discriminator)
         assert found.value <= truth.interval.high + 3 * max(found.details["se_sampling"], 1 / N)
         assert found.details["certified_bound"]["value"] <= truth.interval.high

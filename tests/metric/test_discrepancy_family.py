@@ -12,11 +12,11 @@ from textassay.comparison.measure import cell_key
 from textassay.comparison.run import compare
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator import catalog
-from textassay.discriminator.base import Pair, log_probs_column
+from textassay.discriminator.base import Discriminator, Pair, log_probs_column
 from textassay.discriminator.catalog import make_family
 from textassay.discriminator.family import BLEND
 from textassay.discriminator.logistic import LogisticDiscriminator
-from textassay.errors import OptionError
+from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import workers
 from textassay.metric.discrepancy import DistributionalDiscrepancy, dd
 
@@ -173,6 +173,21 @@ def test_a_comparison_of_white_and_black_boxes_says_so() -> None:
     estimate = alone.result("one", "dd").estimate
     assert estimate is not None
     assert alone.explanations[0].value == estimate.value == mixed.explanations[0].value
+
+
+def test_a_family_without_a_member_is_named_and_kept_apart(
+    corpora: dict[str, Corpus], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> Discriminator:
+        raise MissingExtraError("the teller", "neural")
+
+    whole = DistributionalDiscrepancy(effort="max")
+    key = cell_key(whole, corpora["far"], corpora["real"], seed=0, version="1")
+    monkeypatch.setitem(catalog.DISCRIMINATORS, "teller", missing)
+    assert cell_key(whole, corpora["far"], corpora["real"], seed=0, version="1") != key
+    estimate = dd(corpora["far"], corpora["real"], effort="max")
+    assert estimate.signature.settings["clf"] == "best of small, logistic"
+    assert list(estimate.details["left_out"]) == ["teller"]
 
 
 def test_the_family_of_one_is_its_member() -> None:
