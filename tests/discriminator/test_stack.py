@@ -16,7 +16,7 @@ from textassay.discriminator.linear_margins import LinearMargins
 from textassay.discriminator.logistic import mark_ends
 from textassay.discriminator.stack import StackDiscriminator
 from textassay.discriminator.stack_features import StackFeatures
-from textassay.errors import OptionError
+from textassay.errors import OptionError, UnavailableError
 from textassay.execution import workers
 from textassay.metric.base import Effort
 from textassay.metric.discrepancy import DistributionalDiscrepancy, dd
@@ -173,6 +173,25 @@ def test_log_probabilities_that_tell_are_used() -> None:
     assert discrepancy(seeing) == pytest.approx(0.683, abs=0.08)  # two normal distributions two deviations apart
     half = cross_fit(StackDiscriminator(margins=False), told[0], generated, folds=2, seed=0)
     assert (half.real_scores == blind.real_scores).all()
+
+
+@pytest.mark.parametrize("lowest", [-1e2, -1e4, -1e12])
+def test_a_few_nearly_impossible_sentences_do_not_hide_what_the_others_tell(lowest: float) -> None:
+    sides = pair(600, 8)
+    rng = np.random.default_rng(0)
+    given = [rng.normal(-4 * (side.lengths + 1) - 2 * number, 1) for number, side in enumerate(sides)]
+    given[0][:8] = lowest
+    told = [replace(s, columns={"log_probs/g": v}) for s, v in zip(sides, given, strict=True)]
+    found = cross_fit(StackDiscriminator(margins=False), told[0], told[1], folds=2, seed=0)
+    assert discrepancy(found) > 0.35  # two normal distributions two deviations apart, and sentences of all lengths
+
+
+def test_log_probabilities_must_be_there_where_they_were_learnt_from() -> None:
+    real, generated = pair(40, 12)
+    train = [replace(side, columns={"log_probs/g": np.linspace(-9, -1, 40)}) for side in (real, generated)]
+    fitted = StackDiscriminator().fit((train[0], train[1]), (train[0], train[1]))
+    with pytest.raises(UnavailableError, match="log_probs/g, which these sentences do not have"):
+        fitted.prob_real(real)
 
 
 @pytest.mark.parametrize("effort", ["quick", "default", "max"])

@@ -19,7 +19,7 @@ from textassay.discriminator.newton import fit_logistic
 from textassay.ngram.index import NgramIndex
 from textassay.seeding import stream
 
-__all__ = ["N_FOLDS", "LinearMargins"]
+__all__ = ["MARGINS_TOLD", "N_FOLDS", "LinearMargins"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -30,6 +30,11 @@ _MAX_ORDER = 4
 _MIN_SENTENCES = 2  # of the training text
 _C = 0.1
 _TOLERANCE = 0.1  # margins are weighed by the stack: they need not be exact
+
+# All of it, for signatures.
+MARGINS_TOLD = (
+    f"linear margins of 1-{_MAX_ORDER}-grams in >={_MIN_SENTENCES} sentences from {N_FOLDS} parts at C={_C:g}"
+)
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,8 @@ class LinearMargins:
         train
             Sentences with a token of their own at both ends.
         groups
-            Group of each sentence of both sides, numbers from 0; whole groups share a part. A training part without
-            a real or without a generated sentence has no model: its sentences have margin 0.
+            Group of each sentence of both sides, numbers from 0; whole groups share a part. Where the other parts hold
+            no real or no generated sentence there is no model: the part's sentences have margin 0.
         """
         index = NgramIndex.build(train, max_order=_MAX_ORDER, min_sentences=_MIN_SENTENCES)
         rows = vstack([_presence(index, corpus) for corpus in train], format="csr")

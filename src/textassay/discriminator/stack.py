@@ -21,9 +21,11 @@ from scipy.special import expit
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_cross_entropy, log_probs_column
 from textassay.discriminator.dense_logistic import DenseLogistic, fit_dense_logistic
+from textassay.discriminator.linear_margins import MARGINS_TOLD
 from textassay.discriminator.stack_features import StackFeatures
 from textassay.errors import OptionError
 from textassay.ngram.side_counts import STRENGTHS
+from textassay.ngram.skip_counts import PATTERNS_TOLD
 
 __all__ = ["StackDiscriminator"]
 
@@ -89,10 +91,10 @@ class StackDiscriminator:
     def features(self) -> str:
         """N-grams, models and strengths of regularisation."""
         strengths = ",".join(f"{strength:g}" for strength in STRENGTHS)
-        also = [name for name, there in (("skip-grams", self.skips), ("linear margins", self.margins)) if there]
+        also = [name for name, there in ((PATTERNS_TOLD, self.skips), (MARGINS_TOLD, self.margins)) if there]
         models = [f"Witten-Bell, Kneser-Ney and shrunk ({strengths}) log-ratios of 1-{self.max_order}-grams with ends"]
         grid, bends = (",".join(f"{value:g}" for value in values) for values in (self.grid, self.bends))
-        return f"{', '.join(models + also)}, C={grid}, bends={bends}"
+        return f"{', '.join(models + also)}, log-probabilities cut, C={grid}, bends={bends}"
 
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted discriminator; deterministic, this one stays as it is."""
@@ -104,7 +106,7 @@ class StackDiscriminator:
             grid=self.grid,
             bends=self.bends,
         )
-        column = log_probs_column(*(Corpus.concatenate([train[side], valid[side]]) for side in (0, 1)))
+        column = log_probs_column(*train)
         features, columns = StackFeatures.fit(
             train, max_order=self.max_order, skips=self.skips, margins=self.margins, column=column
         )

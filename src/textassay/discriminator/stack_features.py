@@ -4,6 +4,9 @@ Straight columns are sums over tokens (`textassay.ngram.side_counts`, `textassay
 margin of a linear model where asked for, and the generator's log-probability where there is one. Bent columns are what
 an average token is like, and products of two of those: a generator that leaves a kind of sentences out differs in no
 average, but in a corner.
+
+A few sentences that the generator finds all but impossible would stretch the scale of its log-probabilities until all
+others look alike, so these are cut, per token, far from what is usual in the training text; one more column says where.
 """
 
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from textassay.corpus.vocabulary import Vocabulary
 from textassay.discriminator.base import Pair
 from textassay.discriminator.linear_margins import LinearMargins
 from textassay.discriminator.logistic import mark_ends
+from textassay.errors import UnavailableError
 from textassay.ngram.side_counts import SideCounts
 from textassay.ngram.skip_counts import SkipCounts
 from textassay.resampling.permutation import joint_groups
@@ -26,6 +30,15 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _MOST_SCALES = 4.0  # bent columns are cut so many standard deviations from their mean: products have no long tails
+_MOST_SPREADS = 5.0  # log-probabilities per token are cut so many distances of the quartiles beyond these
+
+
+@dataclass(frozen=True)
+class _LogProbs:
+    """Log-probabilities of N sentences, cut, and where they were: below (-1), above (1), not at all (0)."""
+
+    sums: FloatArray
+    beyond: FloatArray
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,7 @@ class StackFeatures:
     column: str | None
     vocabulary: Vocabulary
     n_straight: int
+    _limits: tuple[float, float]  # of log-probabilities per token
     _centres: FloatArray
     _scales: FloatArray
 
@@ -83,7 +97,11 @@ class StackFeatures:
         marked = (mark_ends(real), mark_ends(generated))
         counts = SideCounts.build(*marked, max_order=max_order)
         lengths = np.concatenate([real.lengths, generated.lengths])
-        log_probs = None if column is None else np.concatenate([side.columns[column] for side in train])
+        log_probs, limits = None, (-np.inf, np.inf)
+        if column is not None:
+            given = np.concatenate([side.columns[column] for side in train])
+            limits = _limits_of(given, lengths)
+            log_probs = _cut(given, lengths, limits)
         linear, found = LinearMargins.fit(marked, groups) if margins else (None, None)
         sums = counts.describe_own(groups)
         gaps = SkipCounts.build(*marked) if skips else None
@@ -91,17 +109,25 @@ class StackFeatures:
         token = _average_token(counts, sums, lengths, log_probs)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
-        features = cls(counts, gaps, linear, column, real.vocabulary, straight.shape[1], centres, scales)
+        features = cls(counts, gaps, linear, column, real.vocabulary, straight.shape[1], limits, centres, scales)
         return features, np.concatenate([straight, features._bent(token)], axis=1)
 
     def describe(self, corpus: Corpus) -> FloatArray:
-        """Return the columns of new sentences, shape (N, n_columns), straight ones first."""
+        """Return the columns of new sentences, shape (N, n_columns), straight ones first.
+
+        Raises
+        ------
+        UnavailableError
+            If log-probabilities were learnt from, and these sentences have none.
+        """
+        if self.column is not None and self.column not in corpus.columns:
+            raise UnavailableError(f"the stack was fitted with {self.column}, which these sentences do not have")
         if corpus.vocabulary is not self.vocabulary:
             corpus = corpus.with_vocabulary(self.vocabulary)
         marked = mark_ends(corpus)
         sums = self.counts.describe(marked)
         margins = None if self.linear is None else self.linear.margins(marked)
-        log_probs = None if self.column is None else corpus.columns[self.column]
+        log_probs = None if self.column is None else _cut(corpus.columns[self.column], corpus.lengths, self._limits)
         gaps = None if self.skips is None else self.skips.describe(marked)
         straight = _straight(sums, gaps, corpus.lengths, margins, log_probs)
         return np.concatenate(
@@ -119,16 +145,17 @@ def _straight(
     gaps: FloatArray | None,
     lengths: IntArray,
     margins: FloatArray | None,
-    log_probs: npt.NDArray[np.floating] | None,
+    log_probs: _LogProbs | None,
 ) -> FloatArray:
     parts = [sums, *([] if gaps is None else [gaps]), np.column_stack([lengths, np.log1p(lengths)])]
-    parts += [np.asarray(more, dtype=np.float64)[:, None] for more in (margins, log_probs) if more is not None]
+    if margins is not None:
+        parts.append(margins[:, None])
+    if log_probs is not None:
+        parts += [log_probs.sums[:, None], log_probs.beyond[:, None]]
     return np.concatenate(parts, axis=1)
 
 
-def _average_token(
-    counts: SideCounts, sums: FloatArray, lengths: IntArray, log_probs: npt.NDArray[np.floating] | None
-) -> FloatArray:
+def _average_token(counts: SideCounts, sums: FloatArray, lengths: IntArray, log_probs: _LogProbs | None) -> FloatArray:
     """Return the log-length, and how likely an average token is and how much likelier in real text, by some models."""
     longest = counts.index.max_order
     orders = sorted({1, min(2, longest), longest})
@@ -137,5 +164,19 @@ def _average_token(
     above = [sums[:, counts.names.index(f"{side}_over_pooled[{longest}]")] for side in ("real", "generated")]
     columns.append(above[0] - above[1])
     if log_probs is not None:
-        columns.append(np.asarray(log_probs, dtype=np.float64))
+        columns.append(log_probs.sums)
     return np.column_stack([np.log1p(lengths), *(column / (lengths + 1) for column in columns)])
+
+
+def _limits_of(log_probs: npt.NDArray[np.floating], lengths: IntArray) -> tuple[float, float]:
+    """Return between what log-probabilities per token are kept; no limits where half of them are all the same."""
+    low, high = np.quantile(log_probs / (lengths + 1), [0.25, 0.75]).tolist()
+    margin = _MOST_SPREADS * (high - low) if high > low else np.inf
+    return low - margin, high + margin
+
+
+def _cut(log_probs: npt.NDArray[np.floating], lengths: IntArray, limits: tuple[float, float]) -> _LogProbs:
+    """Return log-probabilities of sentences, those per token kept within `limits`."""
+    per_token = log_probs.astype(np.float64) / (lengths + 1)
+    kept = np.clip(per_token, *limits)
+    return _LogProbs(kept * (lengths + 1), np.sign(per_token - kept))

@@ -16,13 +16,14 @@ from numba import njit
 
 from textassay.corpus.corpus import Corpus
 
-__all__ = ["PATTERNS", "SkipCounts"]
+__all__ = ["PATTERNS", "PATTERNS_TOLD", "SkipCounts"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 # How many places before the predicted token those stand that predict it.
 PATTERNS = ((2,), (3,), (4,), (3, 2))
+PATTERNS_TOLD = f"skip-grams {', '.join('+'.join(map(str, places)) for places in PATTERNS)} back"
 
 _N_SIDES = 3  # real, generated, pooled
 _POOLED = 2
