@@ -1,6 +1,7 @@
 """Explanations: they agree with dd, evidence adds up, planted giveaways are found where they were planted."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from made_up import sentences, shuffled
 from textassay.comparison.explain import explain, explain_generators
 from textassay.comparison.explanation import Explanation
+from textassay.comparison.learning_curve import learning_curve
 from textassay.comparison.run import compare
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus, corpora_from_texts
@@ -221,6 +223,29 @@ def test_one_length_has_the_interval_of_dd(folds: int) -> None:
     interval = dd(corpora["generated"], corpora["real"], folds=folds).interval
     assert interval is not None
     assert (only.low, only.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
+
+
+def test_the_learning_curve_is_that_of_the_effort(pair: tuple[Corpus, Corpus]) -> None:
+    for effort in ("quick", "default"):
+        curve = learning_curve(*pair, effort=effort, folds=2, halvings=1)
+        assert explain(*pair, effort=effort, folds=2, halvings=1).curve == curve.points
+
+
+def test_explanations_with_other_log_probabilities_are_kept_apart(tmp_path: Path) -> None:
+    corpora = corpora_from_texts({"real": REAL, "far": FAR})
+    store = EstimateStore(tmp_path)
+
+    def value(gap: float) -> float:
+        real, far = (
+            replace(corpora[name], columns={"log_probs/far": np.linspace(-9, -5, len(corpora[name])) - step})
+            for name, step in (("real", 0.0), ("far", gap))
+        )
+        (found,), _ = explain_generators(
+            real, {"far": far}, effort="quick", folds=2, level=0.95, seed=0, store=store, version="1"
+        )
+        return found.value
+
+    assert value(9.0) > value(0.0)
 
 
 def test_explanations_of_other_settings_are_kept_apart(tmp_path: Path) -> None:

@@ -59,6 +59,11 @@ def test_a_cell_is_what_the_estimator_says_of_the_draw() -> None:
     assert cell.seconds > 0
 
 
+def test_truths_of_other_sizes_are_kept_apart(tmp_path: Path) -> None:
+    for n_truth in (500, 900):
+        assert _same(_run("plain", tmp_path, n_truth=n_truth), _run("plain", n_truth=n_truth))
+
+
 def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _run("plain", tmp_path)
     measured: list[str] = []

@@ -75,6 +75,8 @@ def test_shares_and_ratios() -> None:
 def test_a_ratio_takes_only_draws_that_both_measured() -> None:
     cells = [_world("a", 0.5, 0.1), _world("b", 0.5, 0.5), _world("a", 0.5, 0.2, estimator="max")]
     assert _row(cells, "max").ratio_to_plain == pytest.approx(2)
+    more = [*cells, _world("c", 0.5, 0.5, estimator="max")]
+    assert _row(more, "max").ratio_to_plain == pytest.approx(2)
     cells = [_world("a", 0.5, 0.1, seed=1), _world("a", 0.5, 0.2, estimator="max", seed=2)]
     assert _row(cells, "max").ratio_to_plain is None
 
