@@ -101,6 +101,7 @@ def one_blas_thread() -> Iterator[None]:
     """
     with _BLAS_LOCK:
         if _blas_limits["blocks"] == 0:
+            _take_control()
             _blas_limits["limit"] = _blas().limit(limits=1, user_api="blas")
         _blas_limits["blocks"] += 1
     try:
@@ -109,7 +110,19 @@ def one_blas_thread() -> Iterator[None]:
         with _BLAS_LOCK:
             _blas_limits["blocks"] -= 1
             if _blas_limits["blocks"] == 0:
+                _take_control()
                 _blas_limits.pop("limit").restore_original_limits()
+
+
+def _take_control() -> None:
+    """Let this thread limit the linear algebra.
+
+    Since version 3.8 threadpoolctl ignores, without a word, all threads but the first that ever set a limit. Blocks are
+    counted under a lock here, so that no two threads set anything at the same time.
+    """
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 @cache

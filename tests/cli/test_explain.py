@@ -72,7 +72,7 @@ def test_plan_without_anything(run: Run) -> None:
     outcome = run("plan")
     assert outcome.status == 0
     assert "dd within ±0.01, 95 % interval" in outcome.stdout
-    assert "28,806" in outcome.stdout
+    assert "31,494" in outcome.stdout
     assert "Assumed" in outcome.stdout
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from textassay.corpus.split import fold_numbers
+from textassay.execution import one_blas_thread
 from textassay.resampling.permutation import joint_groups
 from textassay.seeding import stream
 
@@ -80,7 +81,8 @@ def fit_blend(real: FloatArray, generated: FloatArray) -> Blend:
         probabilities = expit(np.einsum("ij,j->i", design, theta))
         gradient = np.einsum("ij,i->j", design, weights * (probabilities - is_real)) + ridge * (theta - start)
         curvature = np.einsum("ij,ik->jk", design * (weights * probabilities * (1 - probabilities))[:, None], design)
-        step = np.linalg.solve(curvature + np.diag(ridge), gradient)
+        with one_blas_thread():  # the same bits whatever the number of processors
+            step = np.linalg.solve(curvature + np.diag(ridge), gradient)
         length = 1.0
         while (lower := loss(theta - length * step)) > lowest and length > _SMALL_STEP:
             length /= 2

@@ -1,0 +1,36 @@
+"""Where work runs: linear algebra keeps to one thread wherever it is asked to, and gives its threads back."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from textassay.execution import one_blas_thread
+
+
+def n_blas_threads() -> set[int]:
+    numpy_is_loaded = np.eye(2) @ np.eye(2)
+    assert numpy_is_loaded[0, 0] == 1
+    return {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_every_thread_can_limit_the_linear_algebra() -> None:
+    """Also where another thread, still alive, was the first to do so."""
+    before = n_blas_threads()
+    if before == {1}:
+        pytest.skip("the linear algebra has one thread anyway")
+    with one_blas_thread():
+        assert n_blas_threads() == {1}
+    assert n_blas_threads() == before
+    meeting = Barrier(2)
+
+    def inside(_: int) -> set[int]:
+        with one_blas_thread():
+            meeting.wait(10)
+            return n_blas_threads()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(inside, range(2))) == [{1}, {1}]
+    assert n_blas_threads() == before
