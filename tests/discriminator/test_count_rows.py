@@ -6,9 +6,9 @@ import pytest
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import balanced_accuracy
 from textassay.discriminator.count_rows import CountRows
-from textassay.discriminator.logistic import mark_ends
 from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
 from textassay.generator.ngram import NgramModel
+from textassay.ngram.sentence_ends import mark_ends
 from textassay.ngram.side_counts import SideCounts
 from textassay.training.loop import Recipe
 

@@ -13,13 +13,13 @@ from textassay.discriminator.base import CrossValidated, Discriminator
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.discriminator.dense_logistic import fit_dense_logistic
 from textassay.discriminator.linear_margins import LinearMargins
-from textassay.discriminator.logistic import mark_ends
 from textassay.discriminator.stack import StackDiscriminator
 from textassay.discriminator.stack_features import StackFeatures
 from textassay.errors import OptionError, UnavailableError
 from textassay.execution import workers
 from textassay.metric.base import Effort
 from textassay.metric.discrepancy import DistributionalDiscrepancy, dd
+from textassay.ngram.sentence_ends import mark_ends
 from textassay.ngram.side_counts import SideCounts
 from textassay.ngram.skip_counts import SkipCounts
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.logistic import mark_ends
 from textassay.errors import EmptyCorpusError, OptionError
+from textassay.ngram.sentence_ends import mark_ends
 from textassay.ngram.side_counts import SideCounts
 
 FloatArray = npt.NDArray[np.float64]

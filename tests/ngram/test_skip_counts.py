@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.logistic import mark_ends
+from textassay.ngram.sentence_ends import mark_ends
 from textassay.ngram.skip_counts import PATTERNS, SkipCounts
 
 WORDS = "abcdefgh"

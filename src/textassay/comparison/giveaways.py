@@ -21,8 +21,8 @@ from scipy.stats import false_discovery_control
 
 from textassay.comparison.explanation import Giveaway
 from textassay.corpus.corpus import Corpus
-from textassay.discriminator.logistic import mark_ends
 from textassay.ngram.index import NgramIndex
+from textassay.ngram.sentence_ends import mark_ends
 from textassay.resampling.independence import fisher_p_values, signed_likelihood_ratios
 
 __all__ = ["MAX_ORDER", "MIN_SENTENCES", "Giveaways", "find_giveaways"]

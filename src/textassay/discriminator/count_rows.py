@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair
-from textassay.discriminator.logistic import mark_ends
 from textassay.discriminator.word_rows import N_PADS, Sentences, WordRows
+from textassay.ngram.sentence_ends import mark_ends
 from textassay.ngram.side_counts import SideCounts
 from textassay.resampling.permutation import joint_groups
 

@@ -18,13 +18,13 @@ from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, SOS
 from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import OptionError, unknown_name
 from textassay.ngram.index import NgramIndex
+from textassay.ngram.sentence_ends import mark_ends
 
-__all__ = ["GRID", "LogisticDiscriminator", "Weighting", "mark_ends"]
+__all__ = ["GRID", "LogisticDiscriminator", "Weighting"]
 
 FloatArray = npt.NDArray[np.float64]
 Weighting = Literal["binary", "tfidf"]
@@ -182,20 +182,6 @@ class _Weights:
             first += size
         evidence[marked.offsets[:-1]] += self.intercept
         return evidence
-
-
-def mark_ends(corpus: Corpus) -> Corpus:
-    """Return `corpus` with each sentence between a start and an end token."""
-    n = len(corpus)
-    offsets = corpus.offsets + 2 * np.arange(n + 1)
-    tokens = np.empty(len(corpus.tokens) + 2 * n, dtype=np.int32)
-    inner = np.ones(len(tokens), dtype=bool)
-    inner[offsets[:-1]] = False
-    inner[offsets[1:] - 1] = False
-    tokens[offsets[:-1]] = SOS
-    tokens[offsets[1:] - 1] = EOS
-    tokens[inner] = corpus.tokens
-    return Corpus(tokens, offsets, corpus.vocabulary, corpus.texts, tokenizer=corpus.tokenizer)
 
 
 def _inverse_document_frequency(counts: csr_matrix) -> FloatArray:

@@ -20,10 +20,10 @@ from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
-from textassay.discriminator.logistic import mark_ends
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import OptionError
 from textassay.ngram.index import NgramIndex
+from textassay.ngram.sentence_ends import mark_ends
 
 __all__ = ["INTERPOLATIONS", "STRENGTHS", "NbLogisticDiscriminator", "log_count_ratios"]
 

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
 from textassay.discriminator.base import Pair
-from textassay.ngram.backoff import BackoffModel, with_ends
+from textassay.ngram.backoff import BackoffModel
 from textassay.ngram.kneser_ney import count_ngrams
+from textassay.ngram.sentence_ends import with_ends
 
 __all__ = ["FittedSides", "SideModels", "TokenProbs"]
 

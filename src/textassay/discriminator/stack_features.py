@@ -18,8 +18,8 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.discriminator.base import Pair
 from textassay.discriminator.linear_margins import LinearMargins
-from textassay.discriminator.logistic import mark_ends
 from textassay.errors import UnavailableError
+from textassay.ngram.sentence_ends import mark_ends
 from textassay.ngram.side_counts import SideCounts
 from textassay.ngram.skip_counts import SkipCounts
 from textassay.resampling.permutation import joint_groups

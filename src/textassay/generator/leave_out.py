@@ -14,8 +14,9 @@ from textassay.corpus.corpus import Corpus
 from textassay.errors import TooFewSentencesError
 from textassay.execution import parallel_map
 from textassay.generator.order import OrderChoice, choose_order
-from textassay.ngram.backoff import BackoffModel, Trace, with_ends
+from textassay.ngram.backoff import BackoffModel, Trace
 from textassay.ngram.kneser_ney import Discounts, NgramCounts, count_ngrams
+from textassay.ngram.sentence_ends import with_ends
 
 __all__ = ["MAX_ORDER", "LeaveOutModels", "sentence_nll"]
 

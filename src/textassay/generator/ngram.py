@@ -15,8 +15,9 @@ from textassay.corpus.vocabulary import EOS
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, check_train, drawn_corpus, tokens_in
-from textassay.ngram.backoff import BackoffModel, Tempered, with_ends
+from textassay.ngram.backoff import BackoffModel, Tempered
 from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
+from textassay.ngram.sentence_ends import with_ends
 from textassay.seeding import stream, uniforms
 
 __all__ = ["MIN_TEMPERATURE", "NgramModel"]

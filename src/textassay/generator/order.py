@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError
-from textassay.ngram.backoff import with_ends
 from textassay.ngram.kneser_ney import DiscountKind, NgramCounts
+from textassay.ngram.sentence_ends import with_ends
 
 __all__ = ["OrderChoice", "choose_order"]
 

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.vocabulary import EOS, SOS
+from textassay.corpus.vocabulary import SOS
 
-__all__ = ["BackoffModel", "Tempered", "Trace", "with_ends"]
+__all__ = ["BackoffModel", "Tempered", "Trace"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -210,16 +210,6 @@ class BackoffModel:
             after,
         )
         return probs, states, after
-
-
-def with_ends(tokens: TokenArray, offsets: IntArray) -> tuple[TokenArray, IntArray]:
-    """Return N sentences, shapes (T,) and (N + 1,), with ``<eos>`` after each: shapes (T + N,) and (N + 1,)."""
-    ended = offsets + np.arange(len(offsets))
-    text = np.full(ended[-1], EOS, dtype=np.int32)
-    inside = np.ones(len(text), dtype=np.bool_)
-    inside[ended[1:] - 1] = False
-    text[inside] = tokens
-    return text, ended
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,36 @@
+"""Sentences with tokens of their own where they begin and end, so that what stands at the edges can be counted, too."""
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS, SOS
+
+__all__ = ["mark_ends", "with_ends"]
+
+IntArray = npt.NDArray[np.int64]
+TokenArray = npt.NDArray[np.int32]
+
+
+def mark_ends(corpus: Corpus) -> Corpus:
+    """Return `corpus` with each sentence between a start and an end token."""
+    n = len(corpus)
+    offsets = corpus.offsets + 2 * np.arange(n + 1)
+    tokens = np.empty(len(corpus.tokens) + 2 * n, dtype=np.int32)
+    inner = np.ones(len(tokens), dtype=bool)
+    inner[offsets[:-1]] = False
+    inner[offsets[1:] - 1] = False
+    tokens[offsets[:-1]] = SOS
+    tokens[offsets[1:] - 1] = EOS
+    tokens[inner] = corpus.tokens
+    return Corpus(tokens, offsets, corpus.vocabulary, corpus.texts, tokenizer=corpus.tokenizer)
+
+
+def with_ends(tokens: TokenArray, offsets: IntArray) -> tuple[TokenArray, IntArray]:
+    """Return N sentences, shapes (T,) and (N + 1,), with ``<eos>`` after each: shapes (T + N,) and (N + 1,)."""
+    ended = offsets + np.arange(len(offsets))
+    text = np.full(ended[-1], EOS, dtype=np.int32)
+    inside = np.ones(len(text), dtype=np.bool_)
+    inside[ended[1:] - 1] = False
+    text[inside] = tokens
+    return text, ended
