@@ -190,7 +190,7 @@ class DistributionalDiscrepancy:
     @property
     def shares(self) -> Hashable:
         """Metrics that differ in their level alone share everything else; members that are missing are not shared."""
-        judge = (AUTO, self.effort, self._judge().name, self._judge().features) if self._is_auto else self.discriminator
+        judge = (*((AUTO, self.effort) if self._is_auto else ()), self._judge().name, self._judge().features)
         return ("dd", judge, self.folds, self.repeats, self.threshold)
 
     @property
