@@ -60,6 +60,7 @@ def test_json_alone_on_standard_output(folder: Path, run: Run) -> None:
         (("--seeds", "5-3"), "the range 5-3 ends before it begins"),
         (("--estimators", "plain,logistik"), "unknown metric 'logistik'"),
         (("--worlds", "grow"), "unknown world 'grow': did you mean"),
+        (("--worlds", ""), "--worlds is empty: name a world or more"),
         (("--sentences", "10"), "--sentences must be at least 50, got 10"),
         (("--truth", "1"), "--truth must be at least 2, got 1"),
         (("--level", "1"), "level must be between 0 and 1, got 1.0"),
@@ -67,6 +68,16 @@ def test_json_alone_on_standard_output(folder: Path, run: Run) -> None:
 )
 def test_mistakes(refused: Refused, arguments: tuple[str, ...], line: str) -> None:
     assert line in refused("bench", "train.txt", *arguments)
+
+
+def test_blank_text_is_refused(folder: Path, refused: Refused) -> None:
+    (folder / "blank.txt").write_text("\n \n" * 30)
+    assert "blank.txt is empty: all of its 60 lines are blank" in refused("bench", "blank.txt", *SMALL)
+
+
+def test_text_of_one_sentence_is_measured(folder: Path, run: Run) -> None:
+    (folder / "one.txt").write_text("the same again .\n" * 60)
+    assert run("bench", "one.txt", *SMALL, "--json", "--quiet").status == 0
 
 
 def test_worlds_of_networks_join_where_asked_for(

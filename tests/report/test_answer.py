@@ -13,6 +13,8 @@ from textassay.metric.base import Effort
 from textassay.report.answer import answer, command_line, scope
 from textassay.report.digest import Digest, printable, shorten
 from textassay.report.kinds import family_of, variant_of
+from textassay.report.latex import to_latex
+from textassay.report.tables import to_markdown
 
 
 def _with_ranks(comparison: Comparison, metric: str, ranks: dict[str, tuple[int, int]]) -> Comparison:
@@ -189,6 +191,38 @@ def test_the_command_names_all_that_was_given() -> None:
         "--real real.txt --real-heldout FILE --train FILE a=FILE b=FILE --log-probs a=FILE --ratings a=FILE" in command
     )
     assert "--metrics 'dd,fed,precision(k=3),huse' --encoder MODEL --tokenizer" in command
+
+
+def _white_box(comparison: Comparison, *generators: str) -> Comparison:
+    document = comparison.to_dict()
+    for result in document["results"]:
+        if result["metric"] == "dd":
+            whose = result["generator"] if result["generator"] in generators else None
+            result["details"] = {**result["details"], "log_probs": whose}
+    return Comparison.from_dict(document)
+
+
+def test_the_command_asks_for_log_probabilities_that_dd_read() -> None:
+    comparison = make_comparison(("a", "b", "c"), metrics={"dd": "lower"})
+    assert "--log-probs" not in command_line(Digest(_white_box(comparison)))
+    command = command_line(Digest(_white_box(comparison, "a", "c")))
+    assert "c=FILE --log-probs a=FILE --log-probs c=FILE --metrics dd" in command
+
+
+def test_an_order_of_unequally_judged_generators_is_taken_back() -> None:
+    comparison = make_comparison(("a", "b", "c"))
+    told = "But a was judged with log-probabilities and others without: between them, this is no order."
+    assert answer(Digest(_white_box(comparison, "a")))[1] == told
+    assert "But 2 of them were judged with log-prob" in answer(Digest(_white_box(comparison, "a", "b")))[1]
+    for same in ((), ("a", "b", "c")):
+        assert "no order" not in " ".join(answer(Digest(_white_box(comparison, *same))))
+
+
+def test_files_say_whose_log_probabilities_were_used() -> None:
+    comparison = make_comparison(("a", "b"))
+    for write in (to_markdown, to_latex):
+        assert "White box" not in write(_white_box(comparison))
+        assert write(_white_box(comparison, "a", "b")).count("the log-probabilities of a and b, so that") == 1
 
 
 def test_the_command_asks_for_features_that_were_given() -> None:

@@ -16,7 +16,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.reader import read_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.errors import OptionError, unknown_name
+from textassay.errors import EmptyCorpusError, OptionError, unknown_name
 from textassay.execution import default_workers, device, workers
 from textassay.meta_evaluation.bench import parse_estimator, run_bench
 from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD_NAMES, World
@@ -122,7 +122,10 @@ def _world_names(text: str | None) -> tuple[list[str], list[str]]:
         return list(WORLD_NAMES), []
     found: list[str] = []
     networks = []
-    for name in split_names(text):
+    named = split_names(text)
+    if not named:
+        raise OptionError("--worlds is empty: name a world or more, or leave the option out")
+    for name in named:
         chosen = [world for world in WORLD_NAMES if _is_part(name, world)]
         if _is_part(NETWORKS, name):
             networks.append(name)
@@ -152,6 +155,9 @@ def _read(options: BenchOptions) -> dict[str, Corpus]:
         texts = {DOCSTRINGS: docstring_sentences()}
     else:
         texts = {name: list(read_texts(source, column=options.column).texts) for name, source in options.files.items()}
+        for name, sentences in texts.items():
+            if not any(text and not text.isspace() for text in sentences):
+                raise EmptyCorpusError(f"{options.files[name]} is empty: all of its {len(sentences)} lines are blank")
     return {
         name: Corpus.from_texts(sentences, tokenizer=options.tokenizer, lowercase=options.lowercase)
         for name, sentences in texts.items()

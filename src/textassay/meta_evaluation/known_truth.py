@@ -173,9 +173,10 @@ def _interval(sides: tuple[FloatArray, FloatArray], level: float, *, low: float)
 
 
 def _distance(sides: tuple[FloatArray, FloatArray]) -> float:
-    """Return how many standard errors half the sum of the two means lies from 0; 0 where there is nothing but 0."""
+    """Return how many standard errors half the sum of the two means lies from 0.
+
+    What one sentence more would change is added to the error: where hardly any sentence differs from the others, those
+    that do may not have been drawn.
+    """
     middle = abs(float(sides[0].mean()) + float(sides[1].mean())) / 2
-    error = _standard_error(sides)
-    if error > 0:
-        return middle / error
-    return 0.0 if middle < 1e-12 else math.inf
+    return middle / math.hypot(_standard_error(sides), 1 / min(map(len, sides)))

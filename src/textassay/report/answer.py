@@ -60,7 +60,12 @@ def answer(digest: Digest) -> tuple[str, ...]:
     metric = digest.headline
     if metric is None:
         return ("No metric that has a direction could be computed.",)
-    sentences = [_closest(digest, metric), *_passing(digest, metric), *_disagreement(digest, metric)]
+    sentences = [
+        _closest(digest, metric),
+        *_unequal(digest, metric),
+        *_passing(digest, metric),
+        *_disagreement(digest, metric),
+    ]
     kinds = {group[0].kind for group in digest.grouped_findings() if group[0].severity == "warning"}
     if kinds:
         which, they = ("warnings", "they") if len(kinds) > 1 else ("warning", "it")
@@ -90,7 +95,12 @@ def command_line(digest: Digest) -> str:
         rows = ["real", *["real-heldout"] * (HELDOUT in digest.floors), *digest.generators]
         parts += [f"--features {shlex.quote(f'{name}=FILE')}" for name in rows]
     for option, users in _COLUMNS.items():
-        judged = [name for name in digest.generators if any(digest.estimate(name, user) is not None for user in users)]
+        judged = [
+            name
+            for name in digest.generators
+            if any(digest.estimate(name, user) is not None for user in users)
+            or (option == "log-probs" and any(_white_box(digest, name, metric) for metric in metrics))
+        ]
         parts += [f"--{option} {shlex.quote(f'{name}=FILE')}" for name in judged]
     parts.append(f"--metrics {shlex.quote(','.join(metrics))}")
     parts += ["--encoder MODEL"] * one_model
@@ -149,6 +159,22 @@ def _closest(digest: Digest, metric: str) -> str:
     elif len(measured) > 2 and 0 < len(last) <= _MOST_NAMED and not set(last) & set(first):
         text += f"; {join_words(last)} share last place at {values}"
     return f"{text}{against}."
+
+
+def _unequal(digest: Digest, metric: str) -> list[str]:
+    """Return a sentence that takes the order back where only some generators' log-probabilities were used."""
+    sides: dict[bool, list[str]] = {True: [], False: []}
+    for generator in digest.order:
+        if digest.estimate(generator, metric) is not None:
+            sides[_white_box(digest, generator, metric)].append(generator)
+    if not sides[True] or not sides[False]:
+        return []
+    those, were = (join_words(sides[True]), "was") if len(sides[True]) == 1 else (f"{len(sides[True])} of them", "were")
+    return [f"But {those} {were} judged with log-probabilities and others without: between them, this is no order."]
+
+
+def _white_box(digest: Digest, generator: str, metric: str) -> bool:
+    return digest.detail(generator, metric, "log_probs") is not None
 
 
 def _ranked_last(digest: Digest, generator: str, metric: str) -> bool:

@@ -37,7 +37,8 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
         statements.append(f"Judged by what validation text chose in most folds: {', '.join(parts)}.")
     if whose:
         statements.append(
-            f"White box: the classifier was also given the log-probabilities of {_named(whose)}, so that it finds more."
+            f"White box: the classifier was also given the log-probabilities of {_named(whose)}, so that it can find "
+            "more."
         )
     return tuple(statements)
 

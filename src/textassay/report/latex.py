@@ -12,6 +12,7 @@ from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.estimate import Estimate
 from textassay.report.answer import direction
 from textassay.report.digest import Digest, join_words, printable, shorten
+from textassay.report.judges import judge_statements
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, count, interval, level, number, p_value, value_and_half_width
 from textassay.report.svg import slug
@@ -102,6 +103,8 @@ def _headline(digest: Digest, metric: str) -> str:
             caption.append("At least: certified bound on the total variation distance.")
         if FLOOR in digest.floors:
             caption.append(f"{FLOOR}: one half of the real text against the other.")
+        if page == 1:
+            caption += judge_statements(digest, metric)
         reasons = [f"{MISSING}: {reason}." for reason, _ in digest.errors([metric])]
         label = slug(metric) if page == 1 else f"{slug(metric)}-{page}"
         tables.append(_table(digest, label, [*caption, *reasons], len(names), [header + r" \\"], rows))

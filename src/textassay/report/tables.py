@@ -15,6 +15,7 @@ from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
 from textassay.report.digest import Digest, join_words, printable, shorten
 from textassay.report.explanation_text import curve_statement, prefix_statement
+from textassay.report.judges import judge_statements
 from textassay.report.number import (
     MISSING,
     count,
@@ -192,8 +193,9 @@ def _headline(digest: Digest, metric: str) -> list[str]:
         )
     why = [*(reason for reason, _ in digest.errors([metric])), *digest.bound_reasons(metric)]
     reasons = [f"- {MISSING}: {_escape(reason)}" for reason in why]
+    judges = [_escape(statement) for statement in judge_statements(digest, metric)]
     notes = f"{direction(digest.better(metric)).capitalize()}; bold: none is significantly better."
-    return [*_table(header, rows), "", notes, *(["", *reasons] if reasons else [])]
+    return [*_table(header, rows), "", " ".join([notes, *judges]), *(["", *reasons] if reasons else [])]
 
 
 def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
