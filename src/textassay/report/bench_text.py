@@ -29,17 +29,18 @@ def render_bench(bench: Bench, console: Console) -> None:
     _print_shares(rows, console, n=largest)
     _note(
         console,
-        "share: mean of value / truth. x plain: over the plain logistic regression, on the same draws. min x paper: "
-        "over the paper's network, on the world where that is least. tau: Kendall's, with the truth, over worlds more "
-        f"than {APART:g} apart in truth; growing: within families of one model on more and more text.",
+        "share: mean of value / truth. x plain: over the plain logistic regression, on the same draws. x paper: over "
+        "the paper's network, on the world where that is least. tau: Kendall's, with the truth, over worlds more "
+        f"than {APART:g} apart in truth; grow: within families of one model on more and more text. "
+        "wall s, CPU s: seconds a cell.",
     )
     heading(console, "Are bounds and intervals honest?")
     _print_honesty(bench, rows, console)
     _note(
         console,
         "bounds hold: certified bounds not above the truth. above truth: intervals above that of the truth. cover "
-        "mean: intervals that hold the mean of a world over at least 5 seeds. null: value over standard error where "
-        "both generators are the same.",
+        "mean: intervals that hold the mean of a world over at least 5 seeds. largest |z|, within 2: of value over standard error "
+        "where both generators are the same.",
     )
     if len(bench.sizes) > 1:
         heading(console, "Mean share by sentences a side")
@@ -72,7 +73,7 @@ def _ranges(seeds: Sequence[int]) -> str:
 
 
 def _print_shares(rows: Sequence[Row], console: Console, *, n: int) -> None:
-    table = _table(console, "estimator", "cells", "share", "x plain", "min x paper", "tau", "growing", "time", "CPU")
+    table = _table(console, "estimator", "cells", "share", "x plain", "x paper", "tau", "grow", "wall s", "CPU s")
     kinds = list(dict.fromkeys(row.kind for row in rows))
     for kind in kinds if len(kinds) > 2 else [ALL]:
         if len(kinds) > 2:
@@ -85,14 +86,14 @@ def _print_shares(rows: Sequence[Row], console: Console, *, n: int) -> None:
                     _number(row.share),
                     *(_number(x, 2) for x in (row.ratio_to_plain, row.smallest_ratio_to_paper, row.tau)),
                     _number(row.tau_growing, 2),
-                    f"{number(row.seconds, 1)} s",
-                    f"{number(row.cpu_seconds, 1)} s",
+                    number(row.seconds, 1),
+                    number(row.cpu_seconds, 1),
                 )
     _print(table, console)
 
 
 def _print_honesty(bench: Bench, rows: Sequence[Row], console: Console) -> None:
-    table = _table(console, "estimator", "sentences", "bounds hold", "above truth", "cover mean", "largest null |z|",
+    table = _table(console, "estimator", "size", "bounds hold", "above truth", "cover mean", "largest |z|",
                    "within 2")  # fmt: skip
     of_null = {(null.estimator, null.n): null for null in nulls(bench)}
     for row in rows:
