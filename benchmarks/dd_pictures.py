@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import curve_fit
 
 from textassay.cli.demo import demo_texts
 from textassay.comparison.explanation import HALF
@@ -53,6 +56,8 @@ HOLDS_OUT = "shuffled after 5 words"
 BY_PREFIX = ("copier", "shuffled", HOLDS_OUT)
 HELD = 5  # words
 KEPT = 10  # one sentence in so many keeps its full stop
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -204,10 +209,22 @@ def draw_sizes(bench: Bench) -> str:
         print(f"{world}: truth {truth:.3f}")
         for name, dashes in BY_SIZE.items():
             here = {cell.n: cell.value or 0.0 for cell in cells if cell.estimator == name}
-            print(f"  {name}: " + ", ".join(f"{n}: {value:.3f}" for n, value in here.items()))
+            told = ", ".join(f"{n}: {value:.3f}" for n, value in here.items())
+            print(f"  {name}: {told}; a power law ends at {end_of_power_law(here):.3f}")
             points = [(n, value, value, value) for n, value in here.items()]
             lines.append(Line(f"{world}: {name}", points, colour, dashes))
     return draw_lines(lines, x="sentences a side", logarithmic=True, height=3.1, right=1.95)
+
+
+def end_of_power_law(values: Mapping[int, float]) -> float:
+    """Return c of the curve c - a n^-b that fits values by number of sentences n best, in [0, 1]: it is no estimate."""
+    sizes = np.array(list(values), dtype=np.float64) / min(values)
+
+    def law(n: FloatArray, c: float, a: float, b: float) -> FloatArray:
+        return np.asarray(c - a * n**-b, dtype=np.float64)
+
+    found, _ = curve_fit(law, sizes, list(values.values()), p0=(0.5, 0.4, 0.3), bounds=([0, 0, 0.01], [1, 2, 3]))
+    return float(found[0])
 
 
 def draw_lines(
