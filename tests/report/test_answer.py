@@ -12,6 +12,7 @@ from textassay.estimate import Better, Estimate, Interval
 from textassay.metric.base import Effort
 from textassay.report.answer import answer, command_line, scope
 from textassay.report.digest import Digest, printable, shorten
+from textassay.report.judges import judge_statements, judged_alone
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.latex import to_latex
 from textassay.report.tables import to_markdown
@@ -223,6 +224,26 @@ def test_files_say_whose_log_probabilities_were_used() -> None:
     for write in (to_markdown, to_latex):
         assert "White box" not in write(_white_box(comparison))
         assert write(_white_box(comparison, "a", "b")).count("the log-probabilities of a and b, so that") == 1
+
+
+def test_a_judge_that_is_not_installed_is_named() -> None:
+    document = make_comparison(("a", "b")).to_dict()
+    for result in document["results"]:
+        if result["metric"] == "dd":
+            result["details"] = {**result["details"], "left_out": {"net": "net needs the extra"}}
+    told = judge_statements(Digest(Comparison.from_dict(document)), "dd")
+    assert told == ("net was not among the judges: net needs the extra.",)
+
+
+def test_who_was_chosen_in_how_many_folds_is_told() -> None:
+    document = make_comparison(("a",), metrics={"dd": "lower"}).to_dict()
+    alone = {name: {"value": 0.3, "low": 0.2, "high": 0.4} for name in ("net", "stack", "blend")}
+    for result in document["results"]:
+        won = {"most": "stack", "folds": ["stack", "net", "stack"]}
+        result["details"] = {**result["details"], "won": won, "alone": alone}
+    told = judged_alone(Digest(Comparison.from_dict(document)), "a", "dd") or ""
+    assert told.startswith("Validation text chose net in 1 and stack in 2 of the 3 folds. On the same folds each alone")
+    assert told.count("[0.2") == 3
 
 
 def test_the_command_asks_for_features_that_were_given() -> None:

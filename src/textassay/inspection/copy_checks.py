@@ -33,7 +33,8 @@ def same_text(pair: Pair) -> Finding | None:
         sizes,
         sizes,
         (pair.generated.example(everything), pair.real.example(everything)),
-        "Check the file names: a text compared with itself scores as perfect on every overlap metric.",
+        "Check the file names: a text compared with itself scores as perfect on every overlap metric, and its dd means "
+        "nothing.",
     )
 
 
@@ -84,7 +85,8 @@ def shared(pair: Pair) -> Finding | None:
         masks,
         "shared-sentences",
         "also stand in the real text (elsewhere in it, for real ones)",
-        "Copies of the text to compare with read as quality: give real text that the generator has never seen.",
+        "Copies of the text to compare with read as quality by overlap, and give themselves away to dd's classifiers: "
+        "give real text that the generator has never seen.",
     )
 
 

@@ -40,6 +40,10 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
             f"White box: the classifier was also given the log-probabilities of {_named(whose)}, so that it can find "
             "more."
         )
+    left_out: dict[str, str] = {}
+    for generator in digest.order:
+        left_out |= digest.detail(generator, metric, "left_out") or {}
+    statements += [f"{name} was not among the judges: {reason}." for name, reason in left_out.items()]
     return tuple(statements)
 
 
@@ -60,7 +64,7 @@ def judged_alone(digest: Digest, generator: str, metric: str) -> str | None:
     ]
     n_folds = len(won["folds"])
     return (
-        f"Of the {n_folds} fold{'' if n_folds == 1 else 's'}, {judged} had the judge that validation text chose. "
+        f"Validation text chose {judged} of the {n_folds} fold{'' if n_folds == 1 else 's'}. "
         f"On the same folds each alone gives {metric} {', '.join(values)}."
     )
 
