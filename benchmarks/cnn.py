@@ -1,4 +1,4 @@
-"""What the linear discriminator finds, and what the paper's network finds, with their seconds; and a step's seconds.
+"""What the stack, the linear discriminator and the paper's network find, with their seconds; and the seconds of a step.
 
 Usage: python benchmarks/cnn.py FOLDER_OF_REAL_DATA [--seeds N] [--data NAME,...] [--judges NAME,...]
        python benchmarks/cnn.py FOLDER_OF_REAL_DATA --steps
@@ -24,11 +24,13 @@ from textassay.discriminator.base import Discriminator
 from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.discriminator.stack import StackDiscriminator
 from textassay.discriminator.word_rows import WordRows
 from textassay.generator.ngram import NgramModel
 from textassay.training.backend import single_threaded
 
 JUDGES: Mapping[str, Callable[[], Discriminator]] = {
+    "stack": StackDiscriminator,
     "logistic": LogisticDiscriminator,
     "cnn": CnnDiscriminator,
     "cnn-paper": lambda: CnnDiscriminator(PAPER),
