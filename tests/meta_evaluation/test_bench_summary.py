@@ -140,3 +140,13 @@ def test_other_metrics_have_ranks_and_times_only() -> None:
     row = _row(cells, "fed")
     assert (row.share, row.ratio_to_plain, row.above_truth, row.bounds_hold) == (None, None, None, None)
     assert row.tau == 1
+
+
+def test_controls_have_no_share_but_their_bounds_and_intervals_count() -> None:
+    equal = _world("same", 0.0, 0.01, kind="identical", low=0.002, bound=0.003)
+    row = _row([_world("a", 0.4, 0.2), equal])
+    assert (row.n_cells, row.share) == (1, 0.5)
+    assert (row.bounds_hold, row.n_bounds) == (0.5, 2)
+    assert (row.above_truth, row.n_intervals) == (0.5, 2)
+    alone = _row([equal])
+    assert (alone.n_cells, alone.share, alone.n_bounds) == (0, None, 1)

@@ -32,6 +32,8 @@ _SEEDS_FOR_A_MEAN = 5  # at least so many draws of a world, to ask whether inter
 class Row:
     """One estimator at one size on the worlds of one kind, or on all but the controls.
 
+    Bounds, intervals and seconds of the row for all kinds are those of the controls, too.
+
     What cannot be told from the cells there are is None.
 
     Attributes
@@ -50,8 +52,8 @@ class Row:
         Kendall's tau with the truth, over worlds, and within families of the same model on growing parts of the text.
     bounds_hold, n_bounds
         Share of certified bounds that do not exceed the upper end of the truth's interval, and how many there are.
-    above_truth
-        Share of values whose interval lies above that of the truth: of a fixed classifier's, about 1 in 40 at most.
+    above_truth, n_intervals
+        Share of intervals that lie above that of the truth: of a fixed classifier's, about 1 in 40 at most; how many.
     covers_mean, n_covered
         Share of intervals that hold the mean over seeds of their world, where there are at least 5, and how many.
     seconds, cpu_seconds
@@ -70,6 +72,7 @@ class Row:
     bounds_hold: float | None
     n_bounds: int
     above_truth: float | None
+    n_intervals: int
     covers_mean: float | None
     n_covered: int
     seconds: float
@@ -108,7 +111,8 @@ def summarize(bench: Bench) -> list[Row]:
         cells = [c for c in bench.cells if (c.kind not in CONTROLS if kind == ALL else c.kind == kind)]
         for n in bench.sizes:
             of_size = [cell for cell in cells if cell.n == n]
-            rows += [row for name in bench.estimators if (row := _row(of_size, name, n, kind)) is not None]
+            checked = [cell for cell in bench.cells if cell.n == n] if kind == ALL else of_size
+            rows += [row for name in bench.estimators if (row := _row(of_size, checked, name, n, kind)) is not None]
     return rows
 
 
@@ -142,13 +146,16 @@ def tau_with_truth(cells: Iterable[Cell]) -> float | None:
     return fmean(signs) if signs else None
 
 
-def _row(cells: Sequence[Cell], name: str, n: int, kind: str) -> Row | None:
-    own = [cell for cell in cells if cell.estimator == name and cell.value is not None]
-    if not own:
+def _row(cells: Sequence[Cell], checked: Sequence[Cell], name: str, n: int, kind: str) -> Row | None:
+    """Return the row of `cells`; what is said of bounds and intervals is said of `checked`."""
+    own, judged = (
+        [cell for cell in some if cell.estimator == name and cell.value is not None] for some in (cells, checked)
+    )
+    if not judged:
         return None
-    is_dd = own[0].metric == DD
-    bounded = [cell for cell in own if cell.bound is not None]
-    covered = list(_covered(own)) if is_dd else []
+    is_dd = judged[0].metric == DD
+    bounded = [cell for cell in judged if cell.bound is not None]
+    covered = list(_covered(judged)) if is_dd else []
     return Row(
         estimator=name,
         n=n,
@@ -163,11 +170,12 @@ def _row(cells: Sequence[Cell], name: str, n: int, kind: str) -> Row | None:
         ),
         bounds_hold=_mean(float((c.bound or 0.0) <= c.truth_high) for c in bounded),
         n_bounds=len(bounded),
-        above_truth=_mean(float(c.low > c.truth_high) for c in own if c.low is not None) if is_dd else None,
+        above_truth=_mean(float(c.low > c.truth_high) for c in judged if c.low is not None) if is_dd else None,
+        n_intervals=sum(cell.low is not None for cell in judged) if is_dd else 0,
         covers_mean=_mean(map(float, covered)),
         n_covered=len(covered),
-        seconds=fmean(cell.seconds for cell in own),
-        cpu_seconds=fmean(cell.cpu_seconds for cell in own),
+        seconds=fmean(cell.seconds for cell in judged),
+        cpu_seconds=fmean(cell.cpu_seconds for cell in judged),
     )
 
 

@@ -38,9 +38,9 @@ def render_bench(bench: Bench, console: Console) -> None:
     _print_honesty(bench, rows, console)
     _note(
         console,
-        "bounds hold: certified bounds not above the truth. above truth: intervals above that of the truth. cover "
-        "mean: intervals that hold the mean of a world over at least 5 seeds. largest |z|, within 2: of value over standard error "
-        "where both generators are the same.",
+        "Controls count here. bounds hold: certified bounds not above the truth. above truth: intervals above that of "
+        "the truth. cover mean: intervals that hold the mean of a world over at least 5 seeds. largest |z|, within 2: "
+        "of value over standard error where both generators are the same.",
     )
     if len(bench.sizes) > 1:
         heading(console, "Mean share by sentences a side")
@@ -104,7 +104,7 @@ def _print_honesty(bench: Bench, rows: Sequence[Row], console: Console) -> None:
             safe(console, row.estimator),
             count(row.n),
             _share_of(row.bounds_hold, row.n_bounds),
-            _share_of(row.above_truth, row.n_cells),
+            _share_of(row.above_truth, row.n_intervals),
             _share_of(row.covers_mean, row.n_covered),
             MISSING if null is None else number(max(map(abs, null.z)), 2),
             MISSING if null is None else _share_of(null.within_two, len(null.z)),
