@@ -119,7 +119,7 @@ def test_unequal_sides_weigh_the_same(name: str) -> None:
     found = corpora_from_texts({side: texts(n, share, 7, least=1) for side, (n, share) in sizes.items()})
     judge = made(name).fit(*parts(found))
     real, generated = (judge.prob_real(found[side]) for side in ("valid_r", "valid_g"))
-    # without balance about 2 / 7; networks know the hundred real sentences by heart and doubt all others: 0.65 to 0.75
+    # without balance about 2 / 7; cnn-paper knows the hundred real sentences by heart and doubts all others: 0.65
     assert np.mean(real) + np.mean(generated) == pytest.approx(1, abs=0.4)
 
 
