@@ -1,5 +1,7 @@
 """Where work runs: linear algebra keeps to one thread wherever it is asked to, and gives its threads back."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -34,3 +36,16 @@ def test_every_thread_can_limit_the_linear_algebra() -> None:
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(inside, range(2))) == [{1}, {1}]
     assert n_blas_threads() == before
+
+
+def test_libraries_that_are_loaded_later_are_limited_too() -> None:
+    code = """
+import numpy, threadpoolctl
+from textassay.execution import one_blas_thread
+with one_blas_thread():
+    pass
+import scipy.linalg
+with one_blas_thread():
+    assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"} == {1}
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -6,6 +6,7 @@ cores without copying a corpus. `workers` sets how many; joblib's own `parallel_
 
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ Outcome = TypeVar("Outcome")
 
 _BLAS_LOCK = threading.Lock()
 _blas_limits: dict[str, Any] = {"blocks": 0}  # how many blocks run now, and the setting to give back
+_BRING_BLAS = ("numpy", "scipy.linalg", "torch")  # each loads linear algebra of its own
 _DEVICE: ContextVar[str] = ContextVar("device", default="auto")
 
 
@@ -125,7 +127,12 @@ def _take_control() -> None:
         clear(force=True)
 
 
-@cache
 def _blas() -> threadpoolctl.ThreadpoolController:
-    """Return what controls the libraries loaded by now: finding them takes longer than a small metric."""
+    """Return what controls the libraries loaded by now."""
+    return _blas_with(frozenset(name for name in _BRING_BLAS if name in sys.modules))
+
+
+@cache
+def _blas_with(loaded: frozenset[str]) -> threadpoolctl.ThreadpoolController:
+    """Return what controls the libraries there are once `loaded` are; finding them takes longer than a small metric."""
     return threadpoolctl.ThreadpoolController()
