@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import joblib
@@ -27,7 +27,6 @@ Outcome = TypeVar("Outcome")
 
 _BLAS_LOCK = threading.Lock()
 _blas_limits: dict[str, Any] = {"blocks": 0}  # how many blocks run now, and the setting to give back
-_BRING_BLAS = ("numpy", "scipy.linalg", "torch")  # each loads linear algebra of its own
 _DEVICE: ContextVar[str] = ContextVar("device", default="auto")
 
 
@@ -128,11 +127,11 @@ def _take_control() -> None:
 
 
 def _blas() -> threadpoolctl.ThreadpoolController:
-    """Return what controls the libraries loaded by now."""
-    return _blas_with(frozenset(name for name in _BRING_BLAS if name in sys.modules))
+    """Return what controls the libraries loaded by now; any module that was imported since may have brought one."""
+    return _blas_among(len(sys.modules))
 
 
-@cache
-def _blas_with(loaded: frozenset[str]) -> threadpoolctl.ThreadpoolController:
-    """Return what controls the libraries there are once `loaded` are; finding them takes longer than a small metric."""
+@lru_cache(maxsize=1)
+def _blas_among(n_modules: int) -> threadpoolctl.ThreadpoolController:
+    """Return what controls the libraries there are; finding them takes longer than a small metric."""
     return threadpoolctl.ThreadpoolController()
