@@ -34,6 +34,7 @@ ROOMS = (
     "comparison",
     "human",
     "meta_evaluation",
+    "monitoring",
     "report",
     "study",
     "cli",
