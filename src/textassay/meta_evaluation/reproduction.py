@@ -1,0 +1,366 @@
+"""A study repeated: our numbers beside the published ones, what they agree on, and what this size cannot tell.
+
+A study fills these types, a report shows them. They hold plain numbers and texts, so that a reproduction written as
+JSON comes back equal. Nothing is dropped: what only one side has stands in its cell alone.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+__all__ = [
+    "Cell",
+    "CheckedFinding",
+    "Curve",
+    "CurvePoint",
+    "Neighbours",
+    "PublishedTable",
+    "ReproducedTable",
+    "Reproduction",
+    "TauDistribution",
+    "Verdict",
+    "beside",
+]
+
+Verdict = Literal["holds", "does not hold", "not separated at this size", "not measured"]
+Number = float | None
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table as printed.
+
+    Attributes
+    ----------
+    id, title
+        Such as "table 2", and what it shows.
+    rows, columns
+        Their names, in the order printed.
+    values
+        Shape (rows, columns); None where nothing is printed.
+    spreads
+        The printed plus-minus of each value, of the same shape; none where the table has none.
+    note
+        What a reader has to know, such as an erratum; may be empty.
+    """
+
+    id: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[tuple[Number, ...], ...]
+    spreads: tuple[tuple[Number, ...], ...] | None = None
+    note: str = ""
+
+    def column(self, name: str) -> dict[str, float]:
+        """Return row to value of one column, without empty cells; raises KeyError where there is no such column."""
+        if name not in self.columns:
+            raise KeyError(f"{self.id} has no column {name}: {', '.join(self.columns)}")
+        place = self.columns.index(name)
+        found = {row: values[place] for row, values in zip(self.rows, self.values, strict=True)}
+        return {row: value for row, value in found.items() if value is not None}
+
+    def cells(self) -> "tuple[Cell, ...]":
+        """Return every printed value as a cell without ours, row by row."""
+        spreads = self.spreads or tuple((None,) * len(self.columns) for _ in self.rows)
+        return tuple(
+            Cell(row, column, published=value, published_spread=spread)
+            for row, values, widths in zip(self.rows, self.values, spreads, strict=True)
+            for column, value, spread in zip(self.columns, values, widths, strict=True)
+            if value is not None
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: ours, with its interval, beside the published value; None where there is none.
+
+    Attributes
+    ----------
+    row, column
+        As in the published table, where it has them.
+    ours, low, high
+        Our value and its interval.
+    published
+        As printed.
+    differs
+        What of ours is made in another way, in a few words ("" for nothing): another corpus is said once, in the table.
+    spread, published_spread
+        Over training seeds, where there are several.
+    """
+
+    row: str
+    column: str
+    ours: Number = None
+    low: Number = None
+    high: Number = None
+    published: Number = None
+    differs: str = ""
+    spread: Number = None
+    published_spread: Number = None
+
+
+@dataclass(frozen=True)
+class ReproducedTable:
+    """A published table with ours in its cells; `differs` is what holds for all of them."""
+
+    id: str
+    title: str
+    cells: tuple[Cell, ...]
+    differs: str = ""
+    note: str = ""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of rows, in order."""
+        return tuple(dict.fromkeys(cell.row for cell in self.cells))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of columns, in order."""
+        return tuple(dict.fromkeys(cell.column for cell in self.cells))
+
+    @property
+    def ours_alone(self) -> tuple[Cell, ...]:
+        """Cells without a published value."""
+        return tuple(cell for cell in self.cells if cell.ours is not None and cell.published is None)
+
+    @property
+    def published_alone(self) -> tuple[Cell, ...]:
+        """Cells without ours."""
+        return tuple(cell for cell in self.cells if cell.ours is None and cell.published is not None)
+
+
+@dataclass(frozen=True)
+class CheckedFinding:
+    """A finding of the paper, checked on our values.
+
+    Attributes
+    ----------
+    id, statement
+        Such as "F10", and the finding as a sentence.
+    about
+        Whose values it was checked on, such as "our DD, real text".
+    verdict
+        By `rule`; "not measured" where values are missing.
+    rule
+        When it holds, when it does not, in a sentence or two.
+    published
+        The paper's value, in words.
+    numbers
+        Name to number: what the verdict rests on.
+    """
+
+    id: str
+    statement: str
+    about: str
+    verdict: Verdict
+    rule: str
+    published: str
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two neighbours of a gold order, and whether some values tell them apart.
+
+    Attributes
+    ----------
+    better, worse
+        Generators, by the gold order.
+    by
+        Whose values: a metric, or the gold itself.
+    difference, low, high
+        By how much `better` is better in these values (below 0: it is worse), with an interval that holds for all
+        neighbours together.
+    separated
+        Whether the interval leaves out 0.
+    """
+
+    better: str
+    worse: str
+    by: str
+    difference: float
+    low: float
+    high: float
+    separated: bool
+
+
+@dataclass(frozen=True)
+class TauDistribution:
+    """Kendall's tau-b of a metric with a gold order, and how it varies.
+
+    Attributes
+    ----------
+    metric, group, gold
+        Such as "our DD", "5 LSTM" and "exact DD".
+    value
+        Of the values as measured, averaged over training seeds; None where a side is constant.
+    published
+        As printed; none where it is not.
+    mean, low, high, level
+        Of tau over the draws.
+    values, shares
+        The taus that were drawn, rising, and the share of draws of each.
+    by_seed
+        Tau of each training seed by itself; one where there is one.
+    n_draws
+        How many.
+    neighbours
+        By the gold and by the metric.
+    """
+
+    metric: str
+    group: str
+    gold: str
+    value: Number
+    published: Number
+    mean: Number
+    low: Number
+    high: Number
+    level: float
+    values: tuple[float, ...]
+    shares: tuple[float, ...]
+    by_seed: tuple[Number, ...]
+    n_draws: int
+    neighbours: tuple[Neighbours, ...] = ()
+
+    def share_at_least(self, tau: float) -> float:
+        """Return the share of draws in which tau is at least `tau`."""
+        return math.fsum(share for value, share in zip(self.values, self.shares, strict=True) if value >= tau - 1e-9)
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A point with its intervals; `at` is what varies along the curve, such as the temperature."""
+
+    at: Number
+    x: float
+    y: float
+    x_low: Number = None
+    x_high: Number = None
+    y_low: Number = None
+    y_high: Number = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a figure.
+
+    Attributes
+    ----------
+    figure
+        Which figure it belongs to: "bleu" (x: BLEU-5, y: self-BLEU-5), "lm" (x: LM score, y: reverse LM score), "fed"
+        (x: temperature), "estimate" (x: exact DD, y: what was found) or "size" (x: training sentences, y: DD).
+    name, family
+        Such as "LSTM_0.2" and "LSTM"; curves of one family share their colour.
+    x, y
+        What the axes show.
+    points
+        Along the line.
+    """
+
+    figure: Literal["bleu", "lm", "fed", "estimate", "size"]
+    name: str
+    family: str
+    x: str
+    y: str
+    points: tuple[CurvePoint, ...]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A study, ours beside the published.
+
+    Attributes
+    ----------
+    title
+        Such as "Distributional Discrepancy on synthetic text".
+    settings
+        Scale, sizes, seeds, versions, fingerprints of the texts: name to what it was, JSON-ready.
+    tables, findings, taus, curves
+        What was found.
+    notes
+        What a reader has to know, a sentence each.
+    seconds
+        Stage to how long it took when it was first computed.
+    """
+
+    title: str
+    settings: Mapping[str, Any]
+    tables: tuple[ReproducedTable, ...] = ()
+    findings: tuple[CheckedFinding, ...] = ()
+    taus: tuple[TauDistribution, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict; NaN and infinity become None."""
+        document: dict[str, Any] = _plain(asdict(self))
+        return document
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Reproduction":
+        """Return the reproduction that `to_dict` gave as `data`."""
+        return cls(
+            title=data["title"],
+            settings=data["settings"],
+            tables=tuple(
+                ReproducedTable(**{**table, "cells": tuple(Cell(**cell) for cell in table["cells"])})
+                for table in data["tables"]
+            ),
+            findings=tuple(CheckedFinding(**finding) for finding in data["findings"]),
+            taus=tuple(_tau(tau) for tau in data["taus"]),
+            curves=tuple(
+                Curve(**{**curve, "points": tuple(CurvePoint(**point) for point in curve["points"])})
+                for curve in data["curves"]
+            ),
+            notes=tuple(data["notes"]),
+            seconds=data["seconds"],
+        )
+
+
+def beside(published: PublishedTable, ours: Iterable[Cell], *, differs: str = "", note: str = "") -> ReproducedTable:
+    """Return `published` with our cells in it: its rows and columns first, then those that only we have.
+
+    Parameters
+    ----------
+    published
+        As printed.
+    ours
+        Cells that say what is ours; their published part is filled in here.
+    differs, note
+        What holds for all our cells; what else to know, besides the note of `published`.
+    """
+    printed = {(cell.row, cell.column): cell for cell in published.cells()}
+    rows, columns = dict.fromkeys(published.rows), dict.fromkeys(published.columns)
+    cells = dict(printed)
+    for cell in ours:
+        key = (cell.row, cell.column)
+        there = printed.get(key, Cell(*key))
+        cells[key] = replace(cell, published=there.published, published_spread=there.published_spread)
+        rows.setdefault(cell.row)
+        columns.setdefault(cell.column)
+    ordered = tuple(cells[row, column] for row in rows for column in columns if (row, column) in cells)
+    notes = " ".join(filter(None, (published.note, note)))
+    return ReproducedTable(published.id, published.title, ordered, differs, notes)
+
+
+def _tau(data: Mapping[str, Any]) -> TauDistribution:
+    neighbours = tuple(Neighbours(**pair) for pair in data["neighbours"])
+    lists = {key: tuple(data[key]) for key in ("values", "shares", "by_seed")}
+    return TauDistribution(**{**data, **lists, "neighbours": neighbours})
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` with tuples as lists and numbers that are not finite as None, at any depth."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
