@@ -1,0 +1,99 @@
+"""A language model as what it really draws: words it does not have never come, and long sentences are cut.
+
+A language model counts a word it does not know as ``<unk>``, and its samples end at a length that its probabilities
+know nothing of. Both would make the distance between two models wrong. Here a sentence has the probability with which
+`sample` writes it: 0 with a foreign word, and that of its tokens without an end where it was cut.
+"""
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.errors import OptionError
+from textassay.generator.base import LanguageModel, drawn_corpus
+
+__all__ = ["AsDrawn"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class AsDrawn:
+    """A fitted language model, its sentences cut, its vocabulary closed; a `ScoredGenerator`.
+
+    Parameters
+    ----------
+    model
+        Fitted.
+    vocabulary
+        What it draws over; ``<unk>`` is a word like any other.
+    temperature
+        In the range of the model.
+    max_length
+        Tokens after which sentences are cut, at least 1 and not above the model's own; none cuts nothing, for models
+        that do not either.
+
+    Notes
+    -----
+    The sentence x with words of `vocabulary` alone has probability p(x) where it is shorter than `max_length`, the sum
+    of p over all that begin with x where it is as long, and 0 where it is longer. These sum to 1.
+    """
+
+    def __init__(
+        self, model: LanguageModel, vocabulary: Vocabulary, *, temperature: float = 1.0, max_length: int | None = None
+    ) -> None:
+        if not 0 < temperature < float("inf"):
+            raise OptionError(f"temperature must be above 0, got {temperature}")
+        own = getattr(model, "max_length", None)
+        if max_length is not None and not 1 <= max_length <= (own or max_length):
+            raise OptionError(f"max_length must be at least 1 and at most {own}, the model's own, got {max_length}")
+        self.model = model
+        self.vocabulary = vocabulary
+        self.temperature = temperature
+        self.max_length: int | None = own if max_length is None else max_length
+
+    @property
+    def name(self) -> str:
+        """The model's, and its temperature where that is not 1."""
+        return self.model.name if self.temperature == 1 else f"{self.model.name} at temperature {self.temperature:g}"
+
+    def sample(self, n: int, *, seed: int) -> Corpus:
+        """Return `n` sentences, cut after `max_length` tokens; see `ScoredGenerator.sample`."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".* were cut at ", category=UserWarning)
+            drawn = self.model.sample(n, seed=seed, temperature=self.temperature)
+        if self.max_length is None or drawn.lengths.max(initial=0) <= self.max_length:
+            return drawn
+        lengths = np.minimum(drawn.lengths, self.max_length)
+        kept = np.arange(len(drawn.tokens)) - np.repeat(drawn.offsets[:-1], drawn.lengths) < self.max_length
+        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+        return drawn_corpus(drawn.tokens[kept], offsets, train=drawn)
+
+    def log_prob(self, corpus: Corpus) -> FloatArray:
+        """Return the log-probability of drawing each sentence, shape (N,), in nats; -inf for what is never drawn."""
+        found = np.full(len(corpus), -np.inf)
+        drawn = ~self._has_foreign(corpus)
+        cut = np.zeros(len(corpus), dtype=np.bool_)
+        if self.max_length is not None:
+            drawn &= corpus.lengths <= self.max_length
+            cut = drawn & (corpus.lengths == self.max_length)
+        whole = drawn & ~cut
+        at = {} if self.temperature == 1 else {"temperature": self.temperature}
+        if whole.any():
+            found[whole] = self.model.log_prob(corpus.take(whole), **at)
+        if cut.any():
+            begun = corpus.take(cut)
+            scores = self.model.token_log_probs(begun, **at).reshape(len(begun), -1)  # (sentence, token and end)
+            found[cut] = scores[:, :-1].sum(1)
+        return found
+
+    def _has_foreign(self, corpus: Corpus) -> npt.NDArray[np.bool_]:
+        """Return which sentences hold a word that the vocabulary does not have, shape (N,)."""
+        words = corpus.vocabulary.tokens
+        foreign = self.vocabulary.encode(words) == UNK
+        foreign[: len(SPECIAL_TOKENS)] = False
+        found = np.zeros(len(corpus), dtype=np.bool_)
+        found[np.repeat(np.arange(len(corpus)), corpus.lengths)[foreign[corpus.tokens]]] = True
+        return found

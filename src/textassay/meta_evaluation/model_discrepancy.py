@@ -1,0 +1,150 @@
+"""The discrepancy of two language models, from their own probabilities.
+
+Both draw, both score both draws: `textassay.meta_evaluation.known_truth` does the rest. What is compared is what the
+two really write (`textassay.generator.as_drawn`): sentences are cut where the model that cuts first does, so that of
+two models that cut at 30 and at 40 tokens the first 30 tokens are compared, exactly.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equation (2).
+Departs from it: closed vocabularies and cut sentences are part of the probabilities.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.errors import OptionError
+from textassay.estimate import Interval
+from textassay.generator.as_drawn import AsDrawn
+from textassay.generator.base import LanguageModel
+from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
+from textassay.seeding import stream
+
+__all__ = ["MOST_DISAGREEMENT", "ModelDiscrepancy", "Side", "model_discrepancy"]
+
+FloatArray = npt.NDArray[np.float64]
+
+MOST_DISAGREEMENT = 4.0  # standard errors; above, a log-probability is not that of what was drawn
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two models: its name, and of its sentences the shares that were cut and that the other never draws."""
+
+    name: str
+    cut_share: float
+    foreign_share: float
+
+
+@dataclass(frozen=True)
+class ModelDiscrepancy:
+    """The discrepancy of two models.
+
+    Attributes
+    ----------
+    truth
+        The estimates; p is its real side.
+    p, q
+        The models.
+    n
+        Sentences drawn from each.
+    max_length
+        Tokens after which both are cut; none where neither model cuts.
+    seed
+        What was drawn.
+    """
+
+    truth: KnownTruth
+    p: Side
+    q: Side
+    n: int
+    max_length: int | None
+    seed: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the estimators agree with one another within chance."""
+        return self.truth.disagreement <= MOST_DISAGREEMENT
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, JSON-ready."""
+        truth = self.truth
+
+        def told(value: float, interval: Interval) -> dict[str, float]:
+            return {"value": value, "low": interval.low, "high": interval.high}
+
+        return {
+            "p": asdict(self.p),
+            "q": asdict(self.q),
+            "n": self.n,
+            "max_length": self.max_length,
+            "seed": self.seed,
+            "level": truth.interval.level,
+            "discrepancy": told(truth.value, truth.interval),
+            "ratio": told(truth.ratio, truth.ratio_interval),
+            "ratio_p": truth.ratio_real,
+            "ratio_q": truth.ratio_generated,
+            "sign": told(truth.sign, truth.sign_interval),
+            "disagreement": truth.disagreement,
+            "agrees": self.agrees,
+        }
+
+
+def model_discrepancy(
+    p: LanguageModel,
+    q: LanguageModel,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    *,
+    n: int,
+    temperatures: tuple[float, float] = (1.0, 1.0),
+    level: float = 0.95,
+    seed: int = 0,
+) -> ModelDiscrepancy:
+    """Return how far apart two models are that see text in the same tokens.
+
+    Parameters
+    ----------
+    p, q
+        Fitted; one model may be both.
+    vocabularies
+        What each draws over; a sentence with a word of one only is one that the other never draws.
+    n
+        Sentences drawn from each, at least 2.
+    temperatures
+        Of each, in the range of the models.
+    level
+        Of the intervals, in (0, 1).
+    seed
+        At least 0. Both sides draw from streams of their own.
+
+    Raises
+    ------
+    InputError
+        If a model gives a sentence of its own probability 0, or NaN.
+    OptionError
+        If a setting is out of range.
+    """
+    if n < 2:
+        raise OptionError(f"n must be at least 2, got {n}")
+    lengths = [own for own in (getattr(model, "max_length", None) for model in (p, q)) if own is not None]
+    limit = min(lengths, default=None)
+    first, second = (
+        AsDrawn(model, vocabulary, temperature=temperature, max_length=limit)
+        for model, vocabulary, temperature in zip((p, q), vocabularies, temperatures, strict=True)
+    )
+    drawn = [
+        side.sample(n, seed=int(stream(seed, "discrepancy", name).integers(2**63)))
+        for name, side in (("p", first), ("q", second))
+    ]
+    ratios = [log_ratios(first, second, corpus) for corpus in drawn]
+    sides = [
+        Side(
+            side.name,
+            cut_share=0.0 if limit is None else float(np.mean(corpus.lengths >= limit)),
+            foreign_share=float(np.isinf(ratio).mean()),
+        )
+        for side, corpus, ratio in zip((first, second), drawn, ratios, strict=True)
+    ]
+    return ModelDiscrepancy(truth_from_log_ratios(*ratios, level=level), *sides, n=n, max_length=limit, seed=seed)
