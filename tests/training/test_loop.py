@@ -78,7 +78,7 @@ def test_steps_are_those_of_adam(schedule: Any, max_norm: float | None) -> None:
             mean = decay * mean + (1 - decay) * theta
         means.append(mean)
     assert np.array(seen) == pytest.approx(np.array(means)[:, :2], abs=2e-5)
-    assert [epoch.monitored for epoch in history.epochs] == [{"w": 1.0}, {"w": 2.0}, {"w": 3.0}]
+    assert [reading.values for reading in history.readings] == [{"w": 5.0}, {"w": 10.0}, {"w": 15.0}]
     assert history.best.number == 3
     assert weights["b"].detach().numpy() == pytest.approx(means[-1][2], abs=2e-5)
 
@@ -153,7 +153,7 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path: Path, recipe: Recipe, b
     assert len(load_checkpoint(path)[1]["epochs"]) == 3
     again = start()
     reported: list[int] = []
-    resumed = run(again, recipe, checkpoint=path, progress=lambda epoch: reported.append(epoch.number))
+    resumed = run(again, recipe, checkpoint=path, progress=lambda step: reported.append(step.epoch))
     assert reported == [4, 5, 6]
     assert resumed == history
     assert equal(again, whole)
@@ -257,10 +257,10 @@ def test_nothing_to_train_is_an_error() -> None:
         ({"patience": 0}, "patience must be at least 1, or none, got 0"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
         ({"learning_rate": float("nan")}, "learning_rate must be above 0, got nan"),
-        ({"schedule": "cosine"}, "schedule must be constant or linear, got cosine"),
+        ({"schedule": "steep"}, "schedule must be constant, linear or cosine, got steep"),
         ({"averaging": 1.0}, "averaging must be at least 0 and below 1, got 1.0"),
         ({"max_norm": 0.0}, "max_norm must be above 0, or none, got 0.0"),
-        ({"precision": "float16"}, "precision must be float32 or bfloat16, got float16"),
+        ({"precision": "float16"}, "precision must be auto, float32 or bfloat16, got float16"),
     ],
 )
 def test_bad_settings_are_errors(settings: dict[str, Any], message: str) -> None:

@@ -7,8 +7,10 @@ machine. Networks of this package train single-threaded, side by side: the folds
 import importlib.util
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
+
+import joblib
 
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import device_name
@@ -16,7 +18,7 @@ from textassay.execution import device_name
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["require_neural", "single_threaded", "training_device"]
+__all__ = ["require_neural", "single_threaded", "threads", "training_device"]
 
 
 def require_neural(feature: str) -> None:
@@ -54,32 +56,49 @@ def training_device() -> "torch.device":
 
 
 _LOCK = threading.Lock()
-_INSIDE = threading.local()  # whether this thread is inside a block
-_lent = {"blocks": 0, "threads": 0}  # blocks that run now, and the setting to give back
+_INSIDE = threading.local()  # how many threads the innermost block of this thread allows
+_lent = {"blocks": 0, "threads": 0}  # threads that are in blocks now, and the setting to give back
+
+
+def single_threaded() -> AbstractContextManager[None]:
+    """Let PyTorch use one thread for what this thread computes inside the ``with`` block."""
+    return _at_most(1)
+
+
+def threads() -> AbstractContextManager[None]:
+    """Let PyTorch use as many threads as `textassay.execution.workers` allows here: one inside `parallel_map`.
+
+    Another number of threads sums in another order: the last bits of weights may differ. Inside a `single_threaded`
+    block it stays at one.
+    """
+    return _at_most(joblib.effective_n_jobs(None))
 
 
 @contextmanager
-def single_threaded() -> Iterator[None]:
-    """Let PyTorch use one thread for what this thread computes inside the ``with`` block.
+def _at_most(n_threads: int) -> Iterator[None]:
+    """Let PyTorch use `n_threads` threads, or as few as a block around this one allows.
 
     Its setting is one of a thread, but a thread that is new to PyTorch takes that of whoever set it last: so the first
     block to begin remembers it, and each that ends gives it back.
     """
     import torch
 
-    if getattr(_INSIDE, "block", False):
+    outer = getattr(_INSIDE, "threads", None)
+    if outer is not None and outer <= n_threads:
         yield
         return
     with _LOCK:
-        if _lent["blocks"] == 0:
-            _lent["threads"] = torch.get_num_threads()
-        _lent["blocks"] += 1
-        torch.set_num_threads(1)
-    _INSIDE.block = True
+        if outer is None:
+            if _lent["blocks"] == 0:
+                _lent["threads"] = torch.get_num_threads()
+            _lent["blocks"] += 1
+        torch.set_num_threads(n_threads)
+    _INSIDE.threads = n_threads
     try:
         yield
     finally:
-        _INSIDE.block = False
+        _INSIDE.threads = outer
         with _LOCK:
-            _lent["blocks"] -= 1
-            torch.set_num_threads(_lent["threads"])
+            if outer is None:
+                _lent["blocks"] -= 1
+            torch.set_num_threads(_lent["threads"] if outer is None else outer)

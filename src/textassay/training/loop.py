@@ -9,101 +9,26 @@ Stochastic Approximation by Averaging", 1992 (`Recipe.averaging`, with exponenti
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textassay.errors import InputError, OptionError
 from textassay.seeding import stream
 from textassay.training.checkpoint import load_checkpoint, save_checkpoint
+from textassay.training.history import Epoch, History, Reading, Step
+from textassay.training.processes import Processes
+from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Epoch", "History", "Recipe", "train"]
+__all__ = ["Epoch", "History", "Reading", "Recipe", "Step", "train"]
 
 Batch = TypeVar("Batch")
 Weights = Mapping[str, "Tensor"]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to train, by Adam.
-
-    Attributes
-    ----------
-    max_epochs
-        Most epochs, at least 1.
-    patience
-        Training has converged, and ends, when so many epochs in a row, at least 1, brought no better score; None
-        trains all epochs.
-    learning_rate
-        At its highest, above 0.
-    schedule
-        ``constant``, or ``linear``: falling to 0 over `max_epochs`.
-    averaging
-        Decay, in [0, 1), of the running mean of the weights that is scored and kept instead of the weights; 0 for
-        the weights themselves. The mean begins short: after t steps its decay is at most t / (t + 10).
-    max_norm
-        Gradients are scaled down to this length, above 0, where they are longer; None leaves them.
-    precision
-        ``float32``, or ``bfloat16`` where PyTorch's autocast finds it safe; weights stay as they are.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
-    """
-
-    max_epochs: int
-    patience: int | None = None
-    learning_rate: float = 1e-3
-    schedule: Literal["constant", "linear"] = "constant"
-    averaging: float = 0.0
-    max_norm: float | None = None
-    precision: Literal["float32", "bfloat16"] = "float32"
-
-    def __post_init__(self) -> None:
-        allowed = {
-            "max_epochs": ("at least 1", self.max_epochs >= 1),
-            "patience": ("at least 1, or none", self.patience is None or self.patience >= 1),
-            "learning_rate": ("above 0", 0 < self.learning_rate < math.inf),
-            "schedule": ("constant or linear", self.schedule in ("constant", "linear")),
-            "averaging": ("at least 0 and below 1", 0 <= self.averaging < 1),
-            "max_norm": ("above 0, or none", self.max_norm is None or self.max_norm > 0),
-            "precision": ("float32 or bfloat16", self.precision in ("float32", "bfloat16")),
-        }
-        for name, (what, holds) in allowed.items():
-            if not holds:
-                raise OptionError(f"{name} must be {what}, got {getattr(self, name)}")
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """One epoch: its number from 1, the mean loss of its batches, the score after it, and what monitors said."""
-
-    number: int
-    loss: float
-    score: float
-    monitored: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class History:
-    """All epochs of a training run, in order."""
-
-    epochs: tuple[Epoch, ...] = ()
-
-    @property
-    def best(self) -> Epoch:
-        """The epoch whose weights were kept: of those with the highest score, the first."""
-        return max(self.epochs, key=lambda epoch: epoch.score)
-
-    def converged(self, recipe: Recipe) -> bool:
-        """Return whether the last epochs, as many as `Recipe.patience`, brought nothing better."""
-        return bool(self.epochs) and self.epochs[-1].number - self.best.number >= (recipe.patience or math.inf)
 
 
 def train(
@@ -111,13 +36,17 @@ def train(
     *,
     batches: Callable[[int], Sequence[Batch]],
     loss: Callable[[Batch, "torch.Generator"], "Tensor"],
-    score: Callable[[], float],
+    score: Callable[[], float] | None,
     recipe: Recipe,
     seed: int,
+    size: Callable[[Batch], int] | None = None,
     checkpoint: Path | None = None,
+    checkpoint_seconds: float = 120.0,
     config: Mapping[str, Any] | None = None,
-    monitors: Mapping[str, Callable[[int], float]] | None = None,
-    progress: Callable[[Epoch], None] | None = None,
+    monitors: Mapping[str, Callable[[int], float | None]] | None = None,
+    monitor_steps: int | None = None,
+    progress: Callable[[Step], None] | None = None,
+    processes: Processes | None = None,
 ) -> History:
     """Train `weights` in place; afterwards they are those of the epoch with the best score.
 
@@ -130,19 +59,29 @@ def train(
     loss
         From a batch to its mean loss, a scalar; what it draws, such as dropout, it draws from the generator alone.
     score
-        Of the present weights on validation data; higher is better. NaN is an error.
+        Of the present weights on validation data; higher is better, NaN is an error. None keeps the last epoch.
     recipe
         How to train.
     seed
         Decides the generators that `loss` gets.
+    size
+        From a batch to its number of tokens, for the progress alone.
     checkpoint
-        File to write after each epoch and, where it is there already, to go on from; none keeps nothing.
+        File to write after each epoch and inside epochs and, where it is there already, to go on from; none keeps
+        nothing.
+    checkpoint_seconds
+        A checkpoint is due when the last is so old, at least 0. Time decides when one is written, never what.
     config
         What else decides the outcome, JSON-ready: a checkpoint made with another one is refused.
     monitors
-        Name to a function of the epoch's number, from 1, called after it, with the weights that are scored in place.
+        Name to a function of the number of steps the run has taken, called after each epoch with the weights that are
+        scored in place; what it returns, None where it has no number, is kept in `History.readings`.
+    monitor_steps
+        Monitors are called after every so many steps, too, at least 1.
     progress
-        Called after each epoch, when its checkpoint is written.
+        Called about four times a second, and after each epoch, when its checkpoint is written.
+    processes
+        What `processes.launched` returned: the processes that share the work; None for this one alone.
 
     Raises
     ------
@@ -155,10 +94,11 @@ def train(
     while len(run.epochs) < recipe.max_epochs and not run.history.converged(recipe):
         number = len(run.epochs) + 1
         mean_loss = run.epoch(batches(number - 1), loss)
-        run.judge(number, mean_loss, score, monitors or {})
+        run.judge(number, mean_loss, score or (lambda: float(len(run.epochs))), monitors or {})
         run.save()
         if progress is not None:
-            progress(run.epochs[-1])
+            n_steps = len(batches(number - 1))
+            progress(Step(number, n_steps, n_steps, mean_loss, None, math.nan, run.epochs[-1]))
     _put(run.best, weights)
     return run.history
 
@@ -178,6 +118,7 @@ class _Run:
         fused = self.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.Adam(list(weights.values()), lr=recipe.learning_rate, fused=fused)
         self.epochs: list[Epoch] = []
+        self.readings: list[Reading] = []
         self.average = _copy(weights) if recipe.averaging else {}
         self.best = _copy(weights)
         self.n_steps = 0
@@ -193,7 +134,7 @@ class _Run:
 
     @property
     def history(self) -> History:
-        return History(tuple(self.epochs))
+        return History(tuple(self.epochs), tuple(self.readings))
 
     def epoch(self, batches: Sequence[Batch], loss: Callable[[Batch, "torch.Generator"], "Tensor"]) -> float:
         """Take a step for each batch and return their mean loss."""
@@ -225,7 +166,11 @@ class _Run:
         return _finite("loss", float(torch.stack(losses).cpu().double().mean()), done + 1)
 
     def judge(
-        self, number: int, loss: float, score: Callable[[], float], monitors: Mapping[str, Callable[[int], float]]
+        self,
+        number: int,
+        loss: float,
+        score: Callable[[], float],
+        monitors: Mapping[str, Callable[[int], float | None]],
     ) -> None:
         """Score the weights, or their running mean, and keep them if they are the best so far."""
         judged = self.average or self.weights
@@ -233,10 +178,12 @@ class _Run:
         try:
             _put(judged, self.weights)
             value = _finite("score", float(score()), number)
-            monitored = {name: float(monitor(number)) for name, monitor in monitors.items()}
+            monitored = {name: monitor(self.n_steps) for name, monitor in monitors.items()}
         finally:
             _put(trained, self.weights)
-        self.epochs.append(Epoch(number, loss, value, monitored))
+        self.epochs.append(Epoch(number, loss, value))
+        if monitored:
+            self.readings.append(Reading(self.n_steps, number, monitored))
         if self.history.best.number == number:
             self.best = _copy(judged)
 

@@ -1,0 +1,74 @@
+"""What a training run tells: its progress while it goes on, its epochs and what monitors read."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from textassay.training.recipe import Recipe
+
+__all__ = ["Epoch", "History", "Reading", "Step"]
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One epoch: its number from 1, the mean loss of its batches, and the score after it."""
+
+    number: int
+    loss: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the monitors said after so many steps of the run, in the epoch numbered `epoch`; None: no finite number."""
+
+    step: int
+    epoch: int
+    values: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class History:
+    """All epochs and readings of a training run, in order, and the precision it was computed in."""
+
+    epochs: tuple[Epoch, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    precision: str = "float32"
+
+    @property
+    def best(self) -> Epoch:
+        """The epoch whose weights were kept: of those with the highest score, the first."""
+        return max(self.epochs, key=lambda epoch: epoch.score)
+
+    def converged(self, recipe: Recipe) -> bool:
+        """Return whether the last epochs, as many as `Recipe.patience`, brought nothing better."""
+        return bool(self.epochs) and self.epochs[-1].number - self.best.number >= (recipe.patience or math.inf)
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a run is.
+
+    Attributes
+    ----------
+    epoch
+        Number of the epoch, from 1.
+    step, n_steps
+        Steps of this epoch that are done, and all of them.
+    loss
+        Mean loss of the batches of this epoch so far, as last read from the device.
+    tokens_per_second
+        In the steps of this epoch, or since it was resumed; None without `size`.
+    seconds_left
+        At most: for all epochs, as if none brought the end before `Recipe.max_epochs`.
+    finished_epoch
+        The epoch, when it has been scored and its checkpoint is written; None inside an epoch.
+    """
+
+    epoch: int
+    step: int
+    n_steps: int
+    loss: float
+    tokens_per_second: float | None
+    seconds_left: float
+    finished_epoch: Epoch | None = None

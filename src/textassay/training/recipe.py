@@ -1,0 +1,80 @@
+"""How a network is trained: epochs, learning rate, precision.
+
+Sources: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015; Loshchilov, Hutter, "SGDR: Stochastic
+Gradient Descent with Warm Restarts", ICLR 2017 (the cosine, without restarts); Polyak, Juditsky, "Acceleration of
+Stochastic Approximation by Averaging", 1992 (`Recipe.averaging`, with exponential weights).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from textassay.errors import OptionError
+
+__all__ = ["Precision", "Recipe"]
+
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train, by Adam.
+
+    Attributes
+    ----------
+    max_epochs
+        Most epochs, at least 1.
+    patience
+        Training has converged, and ends, when so many epochs in a row, at least 1, brought no better score; None
+        trains all epochs.
+    learning_rate
+        At its highest, above 0.
+    schedule
+        ``constant``; ``linear``: falling to 0 over `max_epochs`; ``cosine``: the same, slowly at both ends.
+    averaging
+        Decay, in [0, 1), of the running mean of the weights that is scored and kept instead of the weights; 0 for
+        the weights themselves. The mean begins short: after t steps its decay is at most t / (t + 10).
+    max_norm
+        Gradients are scaled down to this length, above 0, where they are longer; None leaves them.
+    precision
+        ``float32``; ``bfloat16`` where PyTorch's autocast finds it safe, weights stay as they are; ``auto``: bfloat16
+        where the device multiplies it natively, else float32.
+    warmup_steps
+        The learning rate that `schedule` gives is multiplied by t / warmup_steps in step t until it is reached; at
+        least 0.
+
+    Raises
+    ------
+    OptionError
+        If a setting is out of range.
+    """
+
+    max_epochs: int
+    patience: int | None = None
+    learning_rate: float = 1e-3
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    averaging: float = 0.0
+    max_norm: float | None = None
+    precision: Precision = "float32"
+    warmup_steps: int = 0
+
+    def __post_init__(self) -> None:
+        allowed = {
+            "max_epochs": ("at least 1", self.max_epochs >= 1),
+            "patience": ("at least 1, or none", self.patience is None or self.patience >= 1),
+            "learning_rate": ("above 0", 0 < self.learning_rate < math.inf),
+            "schedule": ("constant, linear or cosine", self.schedule in ("constant", "linear", "cosine")),
+            "averaging": ("at least 0 and below 1", 0 <= self.averaging < 1),
+            "max_norm": ("above 0, or none", self.max_norm is None or self.max_norm > 0),
+            "precision": ("auto, float32 or bfloat16", self.precision in ("auto", "float32", "bfloat16")),
+            "warmup_steps": ("at least 0", self.warmup_steps >= 0),
+        }
+        for name, (what, holds) in allowed.items():
+            if not holds:
+                raise OptionError(f"{name} must be {what}, got {getattr(self, name)}")
+
+    def rate(self, passed: float, step: int) -> float:
+        """Return the learning rate of step `step`, from 1, when the part `passed` of all epochs, in [0, 1), is over."""
+        falling = {"constant": 1.0, "linear": 1 - passed, "cosine": (1 + math.cos(math.pi * passed)) / 2}
+        warming = min(1.0, step / self.warmup_steps) if self.warmup_steps else 1.0
+        return self.learning_rate * falling[self.schedule] * warming
