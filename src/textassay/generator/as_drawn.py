@@ -82,9 +82,9 @@ class AsDrawn:
         whole = drawn & ~cut
         at = {} if self.temperature == 1 else {"temperature": self.temperature}
         if whole.any():
-            found[whole] = self.model.log_prob(corpus.take(whole), **at)
+            found[whole] = self.model.log_prob(corpus.take(np.flatnonzero(whole)), **at)
         if cut.any():
-            begun = corpus.take(cut)
+            begun = corpus.take(np.flatnonzero(cut))
             scores = self.model.token_log_probs(begun, **at).reshape(len(begun), -1)  # (sentence, token and end)
             found[cut] = scores[:, :-1].sum(1)
         return found

@@ -8,7 +8,7 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 Departs from it: closed vocabularies and cut sentences are part of the probabilities.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,8 @@ class ModelDiscrepancy:
         Tokens after which both are cut; none where neither model cuts.
     seed
         What was drawn.
+    log_ratios
+        log p(x) - log q(x) of the sentences of p and of q, in nats, shapes (n,); infinite where one never draws it.
     """
 
     truth: KnownTruth
@@ -62,6 +64,7 @@ class ModelDiscrepancy:
     n: int
     max_length: int | None
     seed: int
+    log_ratios: tuple[FloatArray, FloatArray] = field(repr=False)
 
     @property
     def agrees(self) -> bool:
@@ -69,7 +72,7 @@ class ModelDiscrepancy:
         return self.truth.disagreement <= MOST_DISAGREEMENT
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-ready."""
+        """Return everything but the log-ratios, JSON-ready."""
         truth = self.truth
 
         def told(value: float, interval: Interval) -> dict[str, float]:
@@ -138,13 +141,14 @@ def model_discrepancy(
         side.sample(n, seed=int(stream(seed, "discrepancy", name).integers(2**63)))
         for name, side in (("p", first), ("q", second))
     ]
-    ratios = [log_ratios(first, second, corpus) for corpus in drawn]
-    sides = [
+    ratios = (log_ratios(first, second, drawn[0]), log_ratios(first, second, drawn[1]))
+    of_p, of_q = (
         Side(
             side.name,
             cut_share=0.0 if limit is None else float(np.mean(corpus.lengths >= limit)),
             foreign_share=float(np.isinf(ratio).mean()),
         )
         for side, corpus, ratio in zip((first, second), drawn, ratios, strict=True)
-    ]
-    return ModelDiscrepancy(truth_from_log_ratios(*ratios, level=level), *sides, n=n, max_length=limit, seed=seed)
+    )
+    truth = truth_from_log_ratios(*ratios, level=level)
+    return ModelDiscrepancy(truth, of_p, of_q, n=n, max_length=limit, seed=seed, log_ratios=ratios)
