@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.interning import Interner, Unit
-from textassay.corpus.tokenizer import SPACERS, NamedTokenizer
+from textassay.corpus.tokenizer import SPACERS, NamedTokenizer, SubwordTokenizer
 from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
 from textassay.errors import InputError, OptionError
 
@@ -79,12 +79,26 @@ def _encode_block(texts: Sequence[str], tokenize: NamedTokenizer, interner: Inte
     for function, space in SPACERS.items():
         if tokenize.function is function:
             return interner.add(space(texts), Unit.WORD)
+    if isinstance(tokenize.function, SubwordTokenizer):
+        return _intern_subwords(tokenize.function, texts, interner)
     tokenised = [tokenize.function(text) for text in texts]
     for text, tokens in zip(texts, tokenised, strict=True):
         if not isinstance(tokens, list | tuple) or not all(isinstance(token, str) for token in tokens):
             raise OptionError(f"tokenizer {tokenize.name} must return a list of strings, got {tokens!r} for {text!r}")
     numbers, _ = interner.add([token for tokens in tokenised for token in tokens], Unit.STRING)
     return numbers, np.array([len(tokens) for tokens in tokenised], dtype=np.int64)
+
+
+def _intern_subwords(tokenizer: SubwordTokenizer, texts: Sequence[str], interner: Interner) -> Arrays:
+    """Return the interner's numbers of subwords and tokens per sentence; only distinct ones become strings."""
+    "".join(texts).encode()  # a lone surrogate raises here, whatever the tokeniser makes of it
+    ids, counts = tokenizer.encode(texts)
+    distinct, first, places = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    types = tokenizer.types
+    numbers = np.empty(len(distinct), dtype=np.int32)
+    numbers[order] = interner.add([types[number] for number in distinct[order].tolist()], Unit.STRING)[0]
+    return numbers[places.reshape(-1)], counts
 
 
 def _surrogate_error(name: str, sentences: Sequence[str], start: int) -> InputError:

@@ -10,14 +10,21 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol, runtime_checkable
 
-from textassay.errors import unknown_name
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import OptionError, unknown_name
 
 __all__ = [
+    "BYTE_LETTERS",
     "SPACERS",
     "TOKENIZERS",
     "NamedTokenizer",
+    "SubwordTokenizer",
     "Tokenizer",
+    "join_tokens",
     "resolve_tokenizer",
     "tokenize_13a",
     "tokenize_words",
@@ -97,6 +104,81 @@ SPACERS: dict[Tokenizer, Callable[[Sequence[str]], list[str]]] = {
 }
 
 
+@runtime_checkable
+class SubwordTokenizer(Protocol):
+    """A tokeniser with a fixed list of tokens, which encodes many sentences at once.
+
+    Attributes
+    ----------
+    name
+        What stands in signatures; ``bpe-...`` where the tokens are written in `BYTE_LETTERS`.
+    types
+        All tokens, in the order of their ids.
+    """
+
+    @property
+    def name(self) -> str:
+        """What stands in signatures."""
+        ...
+
+    @property
+    def types(self) -> Sequence[str]:
+        """All tokens."""
+        ...
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of one sentence."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the ids of all tokens, shape (T,), and how many each of N sentences has, shape (N,)."""
+        ...
+
+
+def _byte_letters() -> tuple[str, ...]:
+    """Return a printable character for each byte: itself where it is one, else the next from U+0100 on."""
+    itself = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = sorted(set(range(256)) - set(itself))
+    letters = {byte: chr(byte) for byte in itself} | {byte: chr(0x100 + rank) for rank, byte in enumerate(others)}
+    return tuple(letters[byte] for byte in range(256))
+
+
+# how tokens of bytes are written (a space is Ġ); source: Radford et al., "Language Models are Unsupervised Multitask
+# Learners", 2019, whose code introduced this alphabet
+BYTE_LETTERS = _byte_letters()
+_BYTES = {letter: bytes([byte]) for byte, letter in enumerate(BYTE_LETTERS)}
+_TO_LATIN = {ord(letter): byte for byte, letter in enumerate(BYTE_LETTERS)}
+
+
+def join_tokens(tokenizer: str, tokens: Sequence[str]) -> str:
+    """Return the text of the tokens of one sentence.
+
+    Parameters
+    ----------
+    tokenizer
+        Name of their tokeniser, as it stands in signatures.
+    tokens
+        Any number. Between words stands a space, between characters nothing. Tokens of bytes (``bpe-...``) are joined
+        and decoded; bytes that are no UTF-8, which only a model draws, become U+FFFD.
+
+    Raises
+    ------
+    OptionError
+        If it is the tokeniser of a pretrained model that has rules of its own (``hf-...``).
+    """
+    name = tokenizer.split("+")[0]
+    if name.startswith("bpe-"):
+        letters = "".join(tokens)
+        try:
+            data = letters.translate(_TO_LATIN).encode("latin-1")
+        except UnicodeEncodeError:  # a special token of some pretrained model
+            data = b"".join(_BYTES.get(letter) or letter.encode() for letter in letters)
+        return data.decode("utf-8", "replace")
+    if name.startswith("hf-"):
+        raise OptionError(f"tokens of {name} are joined only by the pretrained model that has this tokenizer")
+    return ("" if name == "chars" else " ").join(tokens)
+
+
 @dataclass(frozen=True)
 class NamedTokenizer:
     """A tokeniser with the name that stands in signatures."""
@@ -117,7 +199,7 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
     ----------
     tokenizer
         A name of `TOKENIZERS`, or a callable from a sentence to its tokens; its qualified name stands in signatures
-        (``<lambda>`` for one without a name).
+        (``<lambda>`` for one without a name; its own for a `SubwordTokenizer`). A `NamedTokenizer` stays as it is.
     lowercase
         Whether to lower-case before tokenising; the name says so.
 
@@ -126,6 +208,8 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
     OptionError
         If the name is unknown.
     """
+    if isinstance(tokenizer, NamedTokenizer) and (tokenizer.lowercase or not lowercase):
+        return tokenizer
     if callable(tokenizer):
         name, function = _name(tokenizer), tokenizer
     elif tokenizer in TOKENIZERS:
@@ -136,7 +220,9 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
 
 
 def _name(function: Tokenizer) -> str:
-    """Return the qualified name of a callable."""
+    """Return the qualified name of a callable, or the name that it gives itself."""
+    if isinstance(function, SubwordTokenizer):
+        return function.name
     if getattr(function, "__name__", "") == "<lambda>":
         return "<lambda>"
     module = getattr(function, "__module__", None)

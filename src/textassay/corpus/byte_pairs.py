@@ -1,0 +1,154 @@
+"""Byte pairs: tokens between characters and words, learnt from the user's own text; any text can be written in them.
+
+Text is parted before each word, number and run of punctuation, a space going with what follows it; inside the parts the
+most frequent pair of tokens becomes a token, again and again. It begins with the 256 bytes, so nothing is unknown.
+
+Sources: Sennrich, Haddow, Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL 2016; Radford et
+al., "Language Models are Unsupervised Multitask Learners", 2019 (bytes). The library ``tokenizers`` does the work.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.texts import as_texts
+from textassay.corpus.tokenizer import BYTE_LETTERS
+from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
+
+if TYPE_CHECKING:
+    import tokenizers
+
+__all__ = ["MIN_SIZE", "BytePairs", "learn_byte_pairs"]
+
+MIN_SIZE = len(BYTE_LETTERS) + 1  # all bytes and one pair
+
+
+class BytePairs:
+    """A tokeniser of byte pairs; a `SubwordTokenizer`. Needs the extra ``neural``.
+
+    Parameters
+    ----------
+    merges
+        Pairs of tokens that become one, the first learnt first; tokens are written in `BYTE_LETTERS`.
+
+    Raises
+    ------
+    InputError
+        If a pair joins what is no token by then.
+    MissingExtraError
+        If ``tokenizers`` is not installed.
+
+    Notes
+    -----
+    Joined and decoded (`join_tokens`), the tokens of a text are the text, whatever its characters.
+    """
+
+    def __init__(self, merges: Sequence[tuple[str, str]]) -> None:
+        _require_library()
+        known = set(BYTE_LETTERS)
+        for left, right in merges:
+            if left not in known or right not in known:
+                raise InputError(f"byte pairs: {left!r} and {right!r} cannot be joined: both must be tokens before")
+            known.add(left + right)
+        self.merges = tuple((left, right) for left, right in merges)
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """All tokens, in the order of their ids: the bytes, then what was learnt, in that order."""
+        return tuple(dict.fromkeys((*sorted(BYTE_LETTERS), *(left + right for left, right in self.merges))))
+
+    @cached_property
+    def name(self) -> str:
+        """Number of tokens and a hash of what was learnt, such as ``bpe-8000-1a2b3c4d``."""
+        learnt = "\n".join(f"{left} {right}" for left, right in self.merges)
+        return f"bpe-{len(self.types)}-{hashlib.blake2b(learnt.encode(), digest_size=4).hexdigest()}"
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of one sentence."""
+        ids, _ = self.encode([text])
+        return [self.types[number] for number in ids.tolist()]
+
+    def encode(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the ids of all tokens, shape (T,), and how many each of N sentences has, shape (N,)."""
+        rows = [found.ids for found in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+        counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        ids = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(counts.sum()))
+        return ids, counts
+
+    @cached_property
+    def _tokenizer(self) -> "tokenizers.Tokenizer":
+        from tokenizers import models
+
+        ids = {token: number for number, token in enumerate(self.types)}
+        return _with_parts(models.BPE(vocab=ids, merges=list(self.merges)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BytePairs) and self.merges == other.merges
+
+    def __hash__(self) -> int:
+        return hash(self.merges)
+
+    def __repr__(self) -> str:
+        return f"BytePairs({self.name})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"merges": self.merges}
+
+
+def learn_byte_pairs(texts: Any, *, size: int) -> BytePairs:
+    """Return the byte pairs of a text: the same for the same text, whatever the order of its sentences.
+
+    Parameters
+    ----------
+    texts
+        Sentences: whatever `textassay.corpus.texts.as_texts` takes. No pair crosses from one to the next.
+    size
+        Tokens in all, the 256 bytes included, at least `MIN_SIZE`; there are fewer where the text has no more pairs.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If the texts hold no character.
+    InputError
+        If a text holds a lone surrogate, which is no character.
+    MissingExtraError
+        If ``tokenizers`` is not installed.
+    OptionError
+        If `size` is too small.
+    """
+    _require_library()
+    if size < MIN_SIZE:
+        raise OptionError(f"byte pairs: size must be at least {MIN_SIZE} (256 bytes and one pair), got {size}")
+    source = as_texts(texts, "texts")
+    if not any(source.texts):
+        raise EmptyCorpusError(f"byte pairs: {source.name} hold no character to learn from")
+    import json
+
+    from tokenizers import models, trainers
+
+    tokenizer = _with_parts(models.BPE())
+    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=list(BYTE_LETTERS), show_progress=False)
+    try:
+        tokenizer.train_from_iterator(source.texts, trainer, length=len(source))
+    except UnicodeEncodeError:
+        raise InputError(f"byte pairs: {source.name} hold a lone surrogate, which is no character") from None
+    return BytePairs([(left, right) for left, right in json.loads(tokenizer.to_str())["model"]["merges"]])
+
+
+def _require_library() -> None:
+    if find_spec("tokenizers") is None:
+        raise MissingExtraError("a tokenizer of byte pairs", "neural")
+
+
+def _with_parts(model: "tokenizers.models.BPE") -> "tokenizers.Tokenizer":
+    """Return the tokeniser of `model` that parts text at words, as GPT-2 does, and adds no space before the first."""
+    from tokenizers import Tokenizer, pre_tokenizers
+
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return tokenizer

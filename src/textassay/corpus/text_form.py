@@ -1,0 +1,156 @@
+"""The form in which a model knows text: a tokeniser and a vocabulary, which are kept together and can be saved."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Self
+
+from textassay.corpus.byte_pairs import BytePairs, learn_byte_pairs
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.texts import as_texts
+from textassay.corpus.tokenizer import TOKENIZERS, NamedTokenizer, SubwordTokenizer, Tokenizer, resolve_tokenizer
+from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
+from textassay.errors import EmptyCorpusError, InputError, OptionError, unknown_name
+
+__all__ = ["TextForm"]
+
+_LEARNT = re.compile(r"bpe-(\d+)")
+_KEYS = {"tokenizer", "lowercase", "merges", "tokens", "hash"}
+
+
+class TextForm:
+    """A tokeniser and a vocabulary.
+
+    Parameters
+    ----------
+    tokenizer
+        How a sentence becomes tokens.
+    vocabulary
+        The tokens there are; all others become ``<unk>``.
+    """
+
+    def __init__(self, tokenizer: NamedTokenizer, vocabulary: Vocabulary) -> None:
+        self.tokenizer = tokenizer
+        self.vocabulary = vocabulary
+
+    @classmethod
+    def learn(
+        cls,
+        texts: Any,
+        *,
+        tokenizer: str | Tokenizer = "whitespace",
+        lowercase: bool = False,
+        max_size: int | None = None,
+        min_count: int = 1,
+    ) -> Self:
+        """Return the form of a text: its frequent tokens.
+
+        Parameters
+        ----------
+        texts
+            Sentences: whatever `textassay.corpus.texts.as_texts` takes, at least one.
+        tokenizer
+            A name of `TOKENIZERS`; ``bpe-SIZE``, to learn so many byte pairs; or a callable.
+        lowercase
+            Whether to lower-case before tokenising.
+        max_size, min_count
+            Which tokens the vocabulary keeps; see `Vocabulary.build`. One of byte pairs, or of another tokeniser with
+            a fixed list of tokens, always keeps all.
+
+        Raises
+        ------
+        EmptyCorpusError
+            If there is no sentence, or no character for byte pairs.
+        OptionError
+            If the tokeniser is unknown or a setting out of range.
+        """
+        source = as_texts(texts, "texts")
+        if len(source) == 0:
+            raise EmptyCorpusError("a vocabulary needs at least one sentence, got 0")
+        asked = _LEARNT.fullmatch(tokenizer) if isinstance(tokenizer, str) else None
+        if asked is not None:
+            read = [text.lower() for text in source.texts] if lowercase else source.texts
+            tokenizer = learn_byte_pairs(read, size=int(asked[1]))
+        if isinstance(tokenizer, str) and tokenizer not in TOKENIZERS:
+            raise unknown_name("tokenizer", tokenizer, (*TOKENIZERS, "bpe-SIZE"))
+        named = resolve_tokenizer(tokenizer, lowercase=lowercase)
+        if isinstance(named.function, SubwordTokenizer):
+            if max_size is not None or min_count != 1:
+                raise OptionError(f"{named.name} has a fixed number of tokens: max_size and min_count do not apply")
+            return cls(named, Vocabulary(named.function.types))
+        corpus = Corpus.from_texts(source, tokenizer=named)
+        return cls(named, Vocabulary.build(corpus, max_size=max_size, min_count=min_count))
+
+    def corpus(self, texts: Any) -> Corpus:
+        """Return the corpus of `texts` in this form: tokens that are not in the vocabulary become ``<unk>``.
+
+        All corpora of one form share its vocabulary. See `Corpus.from_texts`.
+        """
+        return Corpus.from_texts(texts, tokenizer=self.tokenizer, vocabulary=self.vocabulary)
+
+    @cached_property
+    def hash(self) -> str:
+        """Hash of the tokeniser's name and the vocabulary in order, 32 hexadecimal digits, the same in every process.
+
+        The name of byte pairs holds a hash of them.
+        """
+        digest = hashlib.blake2b(self.tokenizer.name.encode(), digest_size=16)
+        for token in self.vocabulary.tokens:
+            digest.update(f"\n{len(token)} {token}".encode())
+        return digest.hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON.
+
+        Raises
+        ------
+        OptionError
+            If the tokeniser is a callable of the user's or of a pretrained model, which cannot be written down.
+        """
+        function = self.tokenizer.function
+        name = self.tokenizer.name.removesuffix("+lower")
+        if TOKENIZERS.get(name) is not function and not isinstance(function, BytePairs):
+            raise OptionError(
+                f"tokenizer {name} cannot be saved, since it is code: use one of {', '.join(TOKENIZERS)}, bpe-SIZE"
+            )
+        merges = {"merges": [list(pair) for pair in function.merges]} if isinstance(function, BytePairs) else {}
+        return {
+            "tokenizer": name,
+            "lowercase": self.tokenizer.lowercase,
+            **merges,
+            "tokens": list(self.vocabulary.tokens[len(SPECIAL_TOKENS) :]),
+            "hash": self.hash,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return the form that `to_dict` wrote.
+
+        Raises
+        ------
+        InputError
+            If a part is missing, unknown or changed.
+        """
+        if document.keys() | {"merges"} != _KEYS:
+            raise InputError(f"a text form must have {', '.join(sorted(_KEYS))}, got {', '.join(sorted(document))}")
+        name, lowercase, tokens = document["tokenizer"], document["lowercase"], document["tokens"]
+        try:
+            merges = document.get("merges")
+            function = name if merges is None else BytePairs([(left, right) for left, right in merges])
+            form = cls(resolve_tokenizer(function, lowercase=lowercase), Vocabulary(tokens))
+            unchanged = form.hash == document["hash"]
+        except (TypeError, ValueError) as error:
+            raise InputError(f"text form '{name}' cannot be read: {error}") from error
+        if not unchanged:
+            raise InputError(f"text form '{name}' was changed after it was written: its hash does not fit")
+        return form
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TextForm) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def __repr__(self) -> str:
+        return f"TextForm({self.tokenizer.name}, {len(self.vocabulary)} tokens)"
