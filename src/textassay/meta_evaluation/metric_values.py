@@ -1,0 +1,193 @@
+"""One metric's values for several generators, with what is known of their errors together.
+
+All generators are measured against the same real text, so their values err together as far as that text goes, and each
+by itself as far as its own sentences go. The covariance is that of the estimates' evidence, as for the differences
+between generators of a comparison.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from textassay.errors import InputError
+from textassay.estimate import Better, Estimate, Interval
+
+__all__ = ["MetricValues"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MetricValues:
+    """The values of n generators under one metric.
+
+    Attributes
+    ----------
+    metric, better
+        The metric's name and direction.
+    generators
+        Their names.
+    values
+        Shape (n,); for "closer", less what real text scores: 0 is as real text.
+    shared
+        Covariance of what the values share, by the real text and by what real text scores, shape (n, n).
+    own
+        Variance of what each has by itself, by its own sentences, shape (n,).
+    """
+
+    metric: str
+    better: Better
+    generators: tuple[str, ...]
+    values: FloatArray
+    shared: FloatArray
+    own: FloatArray
+
+    @classmethod
+    def exact(cls, metric: str, better: Better, values: Mapping[str, float]) -> "MetricValues":
+        """Return values without errors, such as sizes of training text or printed ones; "closer": distances."""
+        n = len(values)
+        return cls(metric, better, tuple(values), np.array(list(values.values())), np.zeros((n, n)), np.zeros(n))
+
+    @classmethod
+    def independent(
+        cls, metric: str, better: Better, values: Mapping[str, tuple[float, Interval | None]]
+    ) -> "MetricValues":
+        """Return values whose errors are known from intervals alone and taken as independent.
+
+        Parameters
+        ----------
+        metric, better
+            The metric's name and direction.
+        values
+            Generator to value and interval; the standard error is half the interval over the normal quantile. Without
+            an interval a value counts as exact.
+        """
+        found = cls.exact(metric, better, {name: value for name, (value, _) in values.items()})
+        return replace(found, own=np.array([_variance(interval) for _, interval in values.values()]))
+
+    @classmethod
+    def of_estimates(
+        cls,
+        estimates: Mapping[str, Estimate],
+        *,
+        name: str,
+        better: Better | None = None,
+        floor: Estimate | None = None,
+    ) -> "MetricValues":
+        """Return the values of estimates that were made on the same real text with the same seed.
+
+        Parameters
+        ----------
+        estimates
+            Generator to estimate, all of one metric.
+        name
+            What to call the metric.
+        better
+            Direction; none for the metric's own. A paper may rank by another one.
+        floor
+            What real text scores by the same metric on as many sentences; needed for "closer".
+
+        Raises
+        ------
+        InputError
+            If a value is not finite or has neither evidence nor interval, "closer" has no floor, or the estimates are
+            not of the same real text.
+        """
+        if not estimates:
+            raise InputError(f"{name}: there is no estimate")
+        way = better or next(iter(estimates.values())).better
+        for generator, estimate in estimates.items():
+            if not math.isfinite(estimate.value):
+                raise InputError(f"{name} of {generator} is undefined")
+        if way == "closer" and floor is None:
+            raise InputError(f"{name} is better the closer it is to real text: give the floor")
+        base = floor if way == "closer" else None
+        middle = 0.0 if base is None else base.value
+        n = len(estimates)
+        values = np.array([estimate.value - middle for estimate in estimates.values()])
+        real = _terms(name, estimates, base)
+        shared = np.zeros((n, n)) if real is None else np.atleast_2d(np.cov(real)) / real.shape[1]
+        if base is not None and base.evidence is not None and base.evidence.generated_terms is not None:
+            shared = shared + _mean_variance(base.evidence.generated_terms)
+        own = np.array([_own_variance(name, generator, estimate) for generator, estimate in estimates.items()])
+        return cls(name, way, tuple(estimates), values, shared, own)
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of the values, shape (n, n)."""
+        return np.asarray(self.shared + np.diag(self.own), dtype=np.float64)
+
+    @property
+    def goodness(self) -> FloatArray:
+        """Values turned so that higher is better, shape (n,)."""
+        return self.turned(self.values)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Generators, the best first; of equal ones, the one given first."""
+        return tuple(self.generators[place] for place in np.argsort(-self.goodness, kind="stable"))
+
+    def turned(self, values: FloatArray) -> FloatArray:
+        """Return `values`, shape (..., n), turned so that higher is better: "closer" as minus the distance."""
+        if self.better == "closer":
+            return np.asarray(-np.abs(values), dtype=np.float64)
+        return values if self.better == "higher" else -values
+
+    def slopes(self) -> FloatArray:
+        """Return by how much goodness changes with the values, 1 or -1, shape (n,)."""
+        if self.better == "closer":
+            return np.where(self.values < 0, 1.0, -1.0)
+        return np.full(len(self.values), 1.0 if self.better == "higher" else -1.0)
+
+    def select(self, generators: Sequence[str]) -> "MetricValues":
+        """Return the values of some generators, in the order given; raises KeyError for one that is not there."""
+        missing = [name for name in generators if name not in self.generators]
+        if missing:
+            raise KeyError(f"{self.metric} has no value of {', '.join(missing)}")
+        rows = np.array([self.generators.index(name) for name in generators], dtype=np.int64)
+        return replace(
+            self,
+            generators=tuple(generators),
+            values=self.values[rows],
+            shared=self.shared[np.ix_(rows, rows)],
+            own=self.own[rows],
+        )
+
+
+def _terms(name: str, estimates: Mapping[str, Estimate], floor: Estimate | None) -> FloatArray | None:
+    """Return the real terms of all estimates less those of the floor, shape (n, n_terms); None where there are none."""
+    rows = [None if e.evidence is None else e.evidence.real_terms for e in estimates.values()]
+    known = [row for row in rows if row is not None]
+    if not known:
+        return None
+    base = None if floor is None or floor.evidence is None else floor.evidence.real_terms
+    lengths = {len(row) for row in known} | (set() if base is None else {len(base)})
+    if len(known) < len(rows) or len(lengths) > 1:
+        raise InputError(f"{name}: measure all generators against the same real text with the same seed")
+    terms = np.array(known)
+    return terms if base is None else terms - base
+
+
+def _own_variance(name: str, generator: str, estimate: Estimate) -> float:
+    """Return the variance that a generator's own sentences bring, from its terms or else from its interval."""
+    evidence = estimate.evidence
+    if evidence is not None and (evidence.generated_terms is not None or evidence.real_terms is not None):
+        return 0.0 if evidence.generated_terms is None else _mean_variance(evidence.generated_terms)
+    if estimate.interval is None:
+        raise InputError(f"{name} of {generator} has neither an interval nor the evidence for one")
+    return _variance(estimate.interval)
+
+
+def _mean_variance(terms: FloatArray) -> float:
+    return float(np.var(terms, ddof=1)) / len(terms)
+
+
+def _variance(interval: Interval | None) -> float:
+    """Return the variance behind an interval that is about normal; 0 for none."""
+    if interval is None:
+        return 0.0
+    return float(((interval.high - interval.low) / 2 / stats.norm.ppf((1 + interval.level) / 2)) ** 2)
