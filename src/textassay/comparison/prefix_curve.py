@@ -20,6 +20,7 @@ import numpy as np
 
 from textassay.comparison.explanation import HALF, PrefixPoint
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import join_tokens
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.logistic import GRID, LogisticDiscriminator
 from textassay.metric.base import check_corpora, check_level
@@ -113,7 +114,7 @@ def first_tokens(corpus: Corpus, n_tokens: int) -> Corpus:
     tokens = corpus.tokens[places]
     words = np.asarray(corpus.vocabulary.tokens, dtype=object)[tokens].tolist()
     texts = tuple(
-        corpus.separator.join(words[start:stop])
+        join_tokens(corpus.tokenizer, words[start:stop])
         for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
     )
     return Corpus(tokens, offsets, corpus.vocabulary, texts, tokenizer=corpus.tokenizer, groups=corpus.groups)

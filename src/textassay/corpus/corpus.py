@@ -177,8 +177,11 @@ class Corpus:
 
     @property
     def separator(self) -> str:
-        """What stands between the tokens of a sentence in its text: nothing where tokens are characters."""
-        return "" if self.tokenizer.split("+")[0] == "chars" else " "
+        """What stands between the tokens of a sentence in its text: nothing where they are smaller than words.
+
+        Those of bytes are no text yet when they are joined: `join_tokens` gives the text of any tokens.
+        """
+        return "" if self.tokenizer.split("+")[0] == "chars" or self.tokenizer.startswith(("bpe-", "hf-")) else " "
 
     def sentence(self, index: int) -> list[str]:
         """Return the tokens of one sentence."""

@@ -14,6 +14,7 @@ import unicodedata
 import numpy as np
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import OptionError
 
 __all__ = ["normalize", "truncate"]
@@ -94,8 +95,8 @@ def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
     Returns
     -------
     Corpus
-        The text of a cut sentence is its tokens, joined by spaces (by nothing for a tokeniser of characters); the
-        name of the tokeniser ends in ``+max-tokens=20`` or whatever the limit is.
+        The text of a cut sentence is its tokens, as `join_tokens` joins them; the name of the tokeniser ends in
+        ``+max-tokens=20`` or whatever the limit is.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
     positions = np.arange(offsets[-1]) + np.repeat(corpus.offsets[:-1] - offsets[:-1], lengths)
     texts = list(corpus.texts)
     for index in np.flatnonzero(corpus.lengths > max_tokens).tolist():
-        texts[index] = corpus.separator.join(corpus.sentence(index)[:max_tokens])
+        texts[index] = join_tokens(corpus.tokenizer, corpus.sentence(index)[:max_tokens])
     return Corpus(
         corpus.tokens[positions],
         offsets,

@@ -103,7 +103,12 @@ def likelihood(model: LanguageModel, corpus: Corpus, *, ends: bool = True) -> Li
 
 
 def n_characters(corpus: Corpus, *, ends: bool = True) -> int:
-    """Return the characters of the tokens, those between two of a sentence, and one for each end where counted."""
+    """Return the characters of the tokens, those between two of a sentence, and one for each end where counted.
+
+    Those of tokens that are parts of words are the characters of the texts.
+    """
+    if corpus.tokenizer.startswith(("bpe-", "hf-")):
+        return sum(map(len, corpus.texts)) + (len(corpus) if ends else 0)
     of_type = np.array([len(token) for token in corpus.vocabulary.tokens])
     between = np.maximum(corpus.lengths - 1, 0).sum() * len(corpus.separator)
     return int(of_type[corpus.tokens].sum() + between) + (len(corpus) if ends else 0)

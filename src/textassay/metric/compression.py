@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import join_tokens
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import parallel_map
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
@@ -161,10 +162,12 @@ class _Statistics:
 
 def _lines(corpus: Corpus) -> list[bytes]:
     """Return the sentences as they are measured, from their tokens; each ends with a line break."""
-    words, separator = corpus.vocabulary.tokens, corpus.separator
+    words = corpus.vocabulary.tokens
     tokens, offsets = corpus.tokens.tolist(), corpus.offsets.tolist()
     return [
-        (separator.join([words[token] for token in tokens[start:end]]) + "\n").encode("utf-8", "surrogatepass")
+        (join_tokens(corpus.tokenizer, [words[token] for token in tokens[start:end]]) + "\n").encode(
+            "utf-8", "surrogatepass"
+        )
         for start, end in pairwise(offsets)
     ]
 
