@@ -1,6 +1,7 @@
 """Byte pairs: every text can be written in them and read back, learning is what the paper says and repeatable."""
 
 import copy
+import itertools
 import os
 import pickle
 import subprocess
@@ -14,7 +15,7 @@ from textassay.corpus import byte_pairs
 from textassay.corpus.byte_pairs import MIN_SIZE, BytePairs, learn_byte_pairs
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.normalization import truncate
-from textassay.corpus.tokenizer import join_tokens
+from textassay.corpus.tokenizer import BYTE_LETTERS, join_tokens
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
 from textassay.generator.likelihood import n_characters
 
@@ -30,12 +31,12 @@ def by_hand(texts: list[str], n_merges: int) -> list[tuple[str, str]]:
     Of equally frequent pairs the one comes first whose tokens have the lower numbers.
     """
     words = [list(("\u0120" if number else "") + word) for text in texts for number, word in enumerate(text.split(" "))]
-    order = {letter: rank for rank, letter in enumerate(sorted(byte_pairs.BYTE_LETTERS))}
+    order = {letter: rank for rank, letter in enumerate(sorted(BYTE_LETTERS))}
     merges: list[tuple[str, str]] = []
     while len(merges) < n_merges:
         counts: dict[tuple[str, str], int] = {}
         for word in words:
-            for pair in zip(word, word[1:], strict=False):
+            for pair in itertools.pairwise(word):
                 counts[pair] = counts.get(pair, 0) + 1
         best = min(counts, key=lambda pair: (-counts[pair], order[pair[0]], order[pair[1]]))
         merges.append(best)
@@ -72,7 +73,7 @@ def test_unseen_characters_spaces_and_marks_come_back(text: str) -> None:
 
 
 def test_bytes_that_are_no_text_are_marked() -> None:
-    assert join_tokens(PAIRS.name, ["a", byte_pairs.BYTE_LETTERS[0xC3], "b"]) == "a\ufffdb"
+    assert join_tokens(PAIRS.name, ["a", BYTE_LETTERS[0xC3], "b"]) == "a\ufffdb"
     assert join_tokens(PAIRS.name, ["a", "<\uff5cend\uff5c>"]) == "a<\uff5cend\uff5c>"
 
 
@@ -112,7 +113,7 @@ def test_a_small_text_gives_fewer_tokens_and_the_name_says_so() -> None:
 
 
 def test_bad_input_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(OptionError, match="size must be at least 257 .*, got 256"):
+    with pytest.raises(OptionError, match=r"size must be at least 257 .*, got 256"):
         learn_byte_pairs(TEXTS, size=256)
     for empty in ([], ["", ""]):
         with pytest.raises(EmptyCorpusError, match="no character"):
