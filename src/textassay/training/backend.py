@@ -5,6 +5,7 @@ machine. Networks of this package train single-threaded, side by side: the folds
 """
 
 import importlib.util
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,7 +19,7 @@ from textassay.execution import device_name
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["require_neural", "single_threaded", "threads", "training_device"]
+__all__ = ["bfloat16_is_native", "chosen_precision", "require_neural", "single_threaded", "threads", "training_device"]
 
 
 def require_neural(feature: str) -> None:
@@ -46,6 +47,8 @@ def training_device() -> "torch.device":
     name = device_name()
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and "LOCAL_RANK" in os.environ:  # a launcher started several processes: each has its GPU
+        name = f"cuda:{os.environ['LOCAL_RANK']}"
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
@@ -53,6 +56,31 @@ def training_device() -> "torch.device":
         reason = str(error).splitlines()[0]
         raise OptionError(f"device '{name}' cannot be used: {reason}; auto and cpu always can") from None
     return device
+
+
+def bfloat16_is_native(device: "torch.device") -> bool:
+    """Return whether `device` multiplies bfloat16 itself: then it is faster than float32, else mostly slower.
+
+    On a CPU AMX, AVX512-BF16 or the bf16 of ARM, as PyTorch finds them; False where it cannot tell.
+    """
+    import torch
+
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device.type != "cpu":
+        return False
+    if hasattr(torch.cpu, "get_capabilities"):
+        found = torch.cpu.get_capabilities()
+        return any(found.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16"))
+    names = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")  # of older versions of PyTorch
+    return any(getattr(torch.cpu, name, bool)() for name in names)
+
+
+def chosen_precision(precision: str, device: "torch.device") -> str:
+    """Return ``float32`` or ``bfloat16``: `precision`, or what ``auto`` is on `device`."""
+    if precision != "auto":
+        return precision
+    return "bfloat16" if bfloat16_is_native(device) else "float32"
 
 
 _LOCK = threading.Lock()

@@ -1,9 +1,14 @@
-"""Checkpoints: tensors and a JSON document in one safetensors file, without code, written whole or not at all."""
+"""Checkpoints: tensors and a JSON document in one safetensors file, without code, written whole or not at all.
+
+The document stands in the header of the file, with a checksum of itself and of all tensors (CRC-32: it finds damage,
+not malice, and is faster than writing).
+"""
 
 import json
+import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from textassay.errors import InputError, OutputError
@@ -11,36 +16,43 @@ from textassay.errors import InputError, OutputError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["load_checkpoint", "save_checkpoint"]
+__all__ = ["FORMAT", "load_checkpoint", "save_checkpoint"]
 
-_DOCUMENT = "textassay"  # the key of the document among the metadata of the file
+FORMAT = 2
+_DOCUMENT = "textassay"  # the keys of the file's metadata
+_FORMAT = "format"
+_CHECKSUM = "checksum"
 
 
 def save_checkpoint(path: Path, tensors: Mapping[str, "Tensor"], document: Mapping[str, Any]) -> None:
     """Write `tensors` and the JSON-ready `document` to `path`, over what is there.
 
-    The file is written under a temporary name and then renamed: a run that is killed leaves the one before whole.
+    The file is written under a temporary name, flushed to the disk and then renamed: a run that is killed, even while
+    it writes, leaves the one before whole. What killed runs left half-written beside it is removed.
 
     Raises
     ------
     OutputError
         If it cannot be written.
     """
-    from safetensors.torch import save
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
 
-    apart = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    content = save(apart, metadata={_DOCUMENT: json.dumps(document)})
+    apart = _apart(tensors)
+    text = json.dumps(document, allow_nan=False)
+    metadata = {_DOCUMENT: text, _FORMAT: str(FORMAT), _CHECKSUM: _checksum(apart, text)}
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as temporary:
-            try:
-                temporary.write(content)
-                temporary.close()
-                Path(temporary.name).replace(path)
-            except BaseException:
-                Path(temporary.name).unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise OutputError(f"cannot write the checkpoint {path}: {error.strerror or error}") from error
+        _remove_leftovers(path)
+        save_file(apart, temporary, metadata=metadata)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"cannot write the checkpoint {path}: {reason}; the one before is untouched") from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
@@ -49,13 +61,65 @@ def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
     Raises
     ------
     InputError
-        If the file is no checkpoint of this package.
+        If the file is no checkpoint of this package, of another version's format, or damaged.
     """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="pt") as file:
-            document = json.loads((file.metadata() or {})[_DOCUMENT])
-            return {name: file.get_tensor(name) for name in file.keys()}, document  # noqa: SIM118
-    except (SafetensorError, OSError, KeyError, json.JSONDecodeError):
-        raise InputError(f"{path} is no checkpoint of textassay, or is damaged: delete it to begin anew") from None
+            metadata = file.metadata() or {}
+            if _DOCUMENT not in metadata:
+                raise InputError(f"{path} is no checkpoint of textassay: name another file")
+            if metadata.get(_FORMAT) != str(FORMAT):
+                raise InputError(
+                    f"the checkpoint {path} has format {metadata.get(_FORMAT, '1')}, this version of textassay reads "
+                    f"{FORMAT}: go on with the version that wrote it, or delete it to begin anew"
+                )
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        reason = getattr(error, "strerror", None) or "truncated, or no checkpoint of textassay"
+        raise InputError(f"cannot read the checkpoint {path}: {reason}; delete it to begin anew") from None
+    if _checksum(tensors, metadata[_DOCUMENT]) != metadata.get(_CHECKSUM):
+        raise InputError(f"the checkpoint {path} is damaged (its checksum differs): delete it to begin anew")
+    return tensors, json.loads(metadata[_DOCUMENT])
+
+
+def _apart(tensors: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
+    """Return all on the CPU, contiguous; what shares memory with one before it is copied, as the format wants it."""
+    apart: dict[str, Tensor] = {}
+    seen = set()
+    for name, tensor in tensors.items():
+        plain = tensor.detach().cpu().contiguous()
+        place = plain.untyped_storage().data_ptr()
+        apart[name] = plain.clone() if place in seen else plain
+        seen.add(place)
+    return apart
+
+
+def _checksum(tensors: Mapping[str, "Tensor"], text: str) -> str:
+    import torch
+
+    checksum = zlib.crc32(text.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        described = f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
+        checksum = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, zlib.crc32(described, checksum))
+    return f"{checksum:08x}"
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes that are no more left half-written."""
+    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
+        number = leftover.name.split(".")[-2]
+        if number.isdigit() and int(number) != os.getpid() and not _runs(int(number)):
+            leftover.unlink(missing_ok=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

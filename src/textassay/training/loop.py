@@ -1,25 +1,26 @@
 """The training loop: epochs of batches, the weights with the best validation score kept, checkpoints and resuming.
 
-Everything random in an epoch comes from streams made of the seed and the number of the epoch, so a run that was
-interrupted goes on, from its last whole epoch, as if it had not been.
-
-Sources: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015; Polyak, Juditsky, "Acceleration of
-Stochastic Approximation by Averaging", 1992 (`Recipe.averaging`, with exponential weights).
+Everything random in an epoch comes from streams made of the seed and the number of the epoch, whose state a checkpoint
+keeps: a run that was interrupted, between epochs or inside one, goes on as if it had not been. On a CPU it ends with
+the same bits, if it has the same number of threads; on a GPU as far as PyTorch's kernels repeat theirs (sums into an
+embedding's gradient, for one, may not). Nothing here sets TF32 or cuDNN's flags.
 """
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from importlib.metadata import version
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textassay.errors import InputError, OptionError
 from textassay.seeding import stream
-from textassay.training.checkpoint import load_checkpoint, save_checkpoint
+from textassay.training.backend import chosen_precision
 from textassay.training.history import Epoch, History, Reading, Step
+from textassay.training.pace import Pace
 from textassay.training.processes import Processes
 from textassay.training.recipe import Recipe
+from textassay.training.state import RunState
 
 if TYPE_CHECKING:
     import torch
@@ -29,6 +30,8 @@ __all__ = ["Epoch", "History", "Reading", "Recipe", "Step", "train"]
 
 Batch = TypeVar("Batch")
 Weights = Mapping[str, "Tensor"]
+
+_STEPS_UNREAD = 16  # losses that stay on a GPU before they are read together: reading makes it wait
 
 
 def train(
@@ -90,152 +93,155 @@ def train(
     OptionError
         If there is nothing to train, or an epoch without batches.
     """
-    run = _Run(weights, recipe, seed, checkpoint, config or {})
-    while len(run.epochs) < recipe.max_epochs and not run.history.converged(recipe):
-        number = len(run.epochs) + 1
-        mean_loss = run.epoch(batches(number - 1), loss)
-        run.judge(number, mean_loss, score or (lambda: float(len(run.epochs))), monitors or {})
-        run.save()
-        if progress is not None:
-            n_steps = len(batches(number - 1))
-            progress(Step(number, n_steps, n_steps, mean_loss, None, math.nan, run.epochs[-1]))
-    _put(run.best, weights)
-    return run.history
+    if not weights:
+        raise OptionError("there are no weights to train")
+    if checkpoint_seconds < 0:
+        raise OptionError(f"checkpoint_seconds must be at least 0, got {checkpoint_seconds}")
+    if monitor_steps is not None and monitor_steps < 1:
+        raise OptionError(f"monitor_steps must be at least 1, got {monitor_steps}")
+    together = processes or Processes()
+    device = next(iter(weights.values())).device
+    settings = {"config": dict(config or {}), "seed": seed, "processes": together.count}
+    state = RunState(weights, recipe, chosen_precision(recipe.precision, device), settings)
+    if checkpoint is not None and checkpoint.exists():
+        state.load(checkpoint)
+    together.check_equal(state.n_steps, "the processes found different checkpoints: keep it on a disk that all see")
+    loop = _Loop(
+        state=state,
+        seed=seed,
+        batches=batches,
+        loss=loss,
+        score=score or (lambda: float(len(state.epochs))),
+        size=size,
+        checkpoint=checkpoint,
+        checkpoint_seconds=checkpoint_seconds,
+        monitors=monitors or {},
+        monitor_steps=monitor_steps,
+        pace=Pace(recipe.max_epochs, progress if together.is_main else None),
+        together=together,
+    )
+    with together.at_work():
+        while len(state.epochs) < recipe.max_epochs and not state.history.converged(recipe):
+            loop.epoch()
+    state.take_best()
+    return state.history
 
 
-class _Run:
-    """Everything that changes during training: weights, Adam's moments, running mean, best weights, epochs."""
+@dataclass(kw_only=True)
+class _Loop(Generic[Batch]):
+    """What `train` was given, the state of the run, and losses that were not read from the device yet."""
 
-    def __init__(
-        self, weights: Weights, recipe: Recipe, seed: int, path: Path | None, config: Mapping[str, Any]
-    ) -> None:
-        import torch
+    state: RunState
+    seed: int
+    batches: Callable[[int], Sequence[Batch]]
+    loss: Callable[[Batch, "torch.Generator"], "Tensor"]
+    score: Callable[[], float]
+    size: Callable[[Batch], int] | None
+    checkpoint: Path | None
+    checkpoint_seconds: float
+    monitors: Mapping[str, Callable[[int], float | None]]
+    monitor_steps: int | None
+    pace: Pace
+    together: Processes
+    unread: "list[Tensor]" = field(default_factory=list)
+    written: float = field(default_factory=time.monotonic)
 
-        if not weights:
-            raise OptionError("there are no weights to train")
-        self.weights, self.recipe, self.seed, self.path = weights, recipe, seed, path
-        self.device = next(iter(weights.values())).device
-        fused = self.device.type in ("cpu", "cuda")
-        self.optimizer = torch.optim.Adam(list(weights.values()), lr=recipe.learning_rate, fused=fused)
-        self.epochs: list[Epoch] = []
-        self.readings: list[Reading] = []
-        self.average = _copy(weights) if recipe.averaging else {}
-        self.best = _copy(weights)
-        self.n_steps = 0
-        self.settings = {
-            "weights": {name: list(weight.shape) for name, weight in weights.items()},
-            "recipe": asdict(recipe),
-            "config": dict(config),
-            "seed": seed,
-            "version": version("textassay"),
-        }
-        if path is not None and path.exists():
-            self._load(path)
-
-    @property
-    def history(self) -> History:
-        return History(tuple(self.epochs), tuple(self.readings))
-
-    def epoch(self, batches: Sequence[Batch], loss: Callable[[Batch, "torch.Generator"], "Tensor"]) -> float:
-        """Take a step for each batch and return their mean loss."""
-        import torch
-
+    def epoch(self) -> None:
+        """Take the steps that the present epoch still needs, score the weights, keep them if they are the best."""
+        state, together = self.state, self.together
+        done = len(state.epochs)
+        batches = self.batches(done)
         if len(batches) == 0:
             raise OptionError("an epoch needs at least one batch, got 0")
-        recipe, device = self.recipe, self.device
-        done = len(self.epochs)
-        rng = torch.Generator(device).manual_seed(int(stream(self.seed, "training", done).integers(2**63)))
-        losses = []
-        for step, batch in enumerate(batches):
-            if recipe.schedule == "linear":
-                rest = 1 - (done + step / len(batches)) / recipe.max_epochs
-                self.optimizer.param_groups[0]["lr"] = recipe.learning_rate * rest
-            with torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
-                batch_loss = loss(batch, rng)
-            self.optimizer.zero_grad(set_to_none=True)
+        n_steps = math.ceil(len(batches) / together.count)
+        if state.step == 0:
+            state.rng.manual_seed(self._seed(done))
+        self.pace.begin(done + 1, state.step, n_steps)
+        while state.step < n_steps:
+            self._take_step(batches)
+            if state.step < n_steps:
+                self._between_steps(batches)
+        mean_loss = self._mean_loss(batches)
+        with state.judged():
+            score = together.from_main(self.score)
+            if not math.isfinite(score):
+                raise self._stopped("score", score)
+            self._read_monitors()
+        state.end_epoch(Epoch(done + 1, mean_loss, score))
+        self._write()
+        self.pace.tell(mean_loss, state.epochs[-1])
+
+    def _take_step(self, batches: Sequence[Batch]) -> None:
+        import torch
+
+        state, together = self.state, self.together
+        recipe, done = state.recipe, len(state.epochs)
+        passed = (done + state.step * together.count / len(batches)) / recipe.max_epochs
+        state.optimizer.param_groups[0]["lr"] = recipe.rate(passed, state.n_steps + 1)
+        state.optimizer.zero_grad(set_to_none=True)
+        shared, place = together.share(batches, state.step)
+        batch_loss = None
+        if place is not None:
+            if together.count > 1:  # what a batch draws does not depend on the process that has it
+                state.rng.manual_seed(self._seed(done, place))
+            with torch.autocast(state.device.type, torch.bfloat16, enabled=state.precision == "bfloat16"):
+                batch_loss = self.loss(batches[place], state.rng)
             batch_loss.backward()  # type: ignore[no-untyped-call]
-            if recipe.max_norm is not None:
-                torch.nn.utils.clip_grad_norm_(self.weights.values(), recipe.max_norm)
-            self.optimizer.step()
-            losses.append(batch_loss.detach())  # read after the epoch: a GPU does not wait
-            self.n_steps += 1
-            with torch.no_grad():
-                decay = min(recipe.averaging, self.n_steps / (self.n_steps + 10))
-                for name, mean in self.average.items():
-                    mean.lerp_(self.weights[name], 1 - decay)
-        return _finite("loss", float(torch.stack(losses).cpu().double().mean()), done + 1)
+        self.unread.append(together.average(state.weights, batch_loss, len(shared)).detach())
+        state.update()
+        self.pace.count(state.step, None if self.size is None else sum(map(self.size, shared)))
 
-    def judge(
-        self,
-        number: int,
-        loss: float,
-        score: Callable[[], float],
-        monitors: Mapping[str, Callable[[int], float | None]],
-    ) -> None:
-        """Score the weights, or their running mean, and keep them if they are the best so far."""
-        judged = self.average or self.weights
-        trained = _copy(self.weights)
-        try:
-            _put(judged, self.weights)
-            value = _finite("score", float(score()), number)
-            monitored = {name: monitor(self.n_steps) for name, monitor in monitors.items()}
-        finally:
-            _put(trained, self.weights)
-        self.epochs.append(Epoch(number, loss, value))
-        if monitored:
-            self.readings.append(Reading(self.n_steps, number, monitored))
-        if self.history.best.number == number:
-            self.best = _copy(judged)
+    def _between_steps(self, batches: Sequence[Batch]) -> None:
+        """Call monitors, write a checkpoint and tell of progress where it is time to."""
+        state = self.state
+        monitored = self.monitor_steps is not None and state.n_steps % self.monitor_steps == 0
+        due = self.checkpoint is not None and time.monotonic() - self.written >= self.checkpoint_seconds
+        if state.device.type == "cpu" or len(self.unread) >= _STEPS_UNREAD or monitored or due:
+            mean_loss = self._mean_loss(batches)
+            if monitored:
+                with state.judged():
+                    self._read_monitors()
+            if due:
+                self._write()
+            self.pace.tell(mean_loss)
 
-    def save(self) -> None:
-        if self.path is None:
+    def _mean_loss(self, batches: Sequence[Batch]) -> float:
+        """Return the mean loss of the batches of this epoch so far; reads all from the device."""
+        import torch
+
+        state = self.state
+        for loss in torch.stack(self.unread).cpu().double().tolist() if self.unread else []:
+            if not math.isfinite(loss):
+                raise self._stopped("loss", loss)
+            state.loss_sum += loss
+        self.unread.clear()
+        return state.loss_sum / min(state.step * self.together.count, len(batches))
+
+    def _read_monitors(self) -> None:
+        state = self.state
+        if self.monitors and self.together.is_main:
+            values = {name: _finite_or_none(monitor(state.n_steps)) for name, monitor in self.monitors.items()}
+            state.readings.append(Reading(state.n_steps, len(state.epochs) + 1, values))
+
+    def _write(self) -> None:
+        if self.checkpoint is None or not self.together.is_main:
             return
-        tensors = {f"{part}/{name}": tensor for part, group in self._groups().items() for name, tensor in group.items()}
-        document = {**self.settings, "epochs": [asdict(epoch) for epoch in self.epochs], "n_steps": self.n_steps}
-        save_checkpoint(self.path, tensors, document)
+        if not self.state.all_finite():
+            raise self._stopped("largest weight", math.inf)
+        self.state.save(self.checkpoint)
+        self.written = time.monotonic()
 
-    def _groups(self) -> dict[str, Weights]:
-        """Return all tensors of the run; those of Adam are there after its first step."""
-        groups = {"weights": self.weights, "average": self.average, "best": self.best}
-        for name, weight in self.weights.items():
-            for key, tensor in self.optimizer.state[weight].items():
-                groups[f"adam {key}"] = {**groups.get(f"adam {key}", {}), name: tensor}
-        return groups
+    def _seed(self, epoch: int, *batch: int) -> int:
+        return int(stream(self.seed, "training", epoch, *batch).integers(2**63))
 
-    def _load(self, path: Path) -> None:
-        tensors, document = load_checkpoint(path)
-        changed = [name for name, value in self.settings.items() if document.get(name) != value]
-        if changed:
-            raise InputError(
-                f"the checkpoint {path} was made with another {' and '.join(changed)}: "
-                "delete it to begin anew, or name another file"
-            )
-        groups = {"weights": self.weights, "average": self.average, "best": self.best}
-        for key, tensor in tensors.items():
-            part, name = key.split("/", 1)
-            if part in groups:
-                _put({name: tensor}, {name: groups[part][name]})
-            else:
-                on = self.device if tensor.ndim or self.optimizer.defaults["fused"] else "cpu"
-                self.optimizer.state[self.weights[name]][part.removeprefix("adam ")] = tensor.to(on)
-        self.epochs = [Epoch(**epoch) for epoch in document["epochs"]]
-        self.n_steps = document["n_steps"]
+    def _stopped(self, what: str, value: float) -> InputError:
+        there = self.checkpoint is not None and self.checkpoint.exists()
+        kept = f"; the last good checkpoint stays in {self.checkpoint}" if there else ""
+        epoch = len(self.state.epochs) + 1
+        return InputError(
+            f"training failed: the {what} of epoch {epoch} is {value}; a lower learning rate may help{kept}"
+        )
 
 
-def _copy(weights: Weights) -> dict[str, "Tensor"]:
-    return {name: weight.detach().clone() for name, weight in weights.items()}
-
-
-def _put(source: Weights, target: Weights) -> None:
-    """Copy values from `source` to `target`."""
-    import torch
-
-    with torch.no_grad():
-        for name, weight in target.items():
-            weight.copy_(source[name])
-
-
-def _finite(what: str, value: float, epoch: int) -> float:
-    if not math.isfinite(value):
-        raise InputError(f"training failed: the {what} of epoch {epoch} is {value}; a lower learning rate may help")
-    return value
+def _finite_or_none(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

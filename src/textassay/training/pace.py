@@ -1,0 +1,65 @@
+"""How fast a training run is, and how long it may still take."""
+
+import time
+from collections.abc import Callable
+
+from textassay.training.history import Epoch, Step
+
+__all__ = ["Pace"]
+
+
+class Pace:
+    """Measures the steps of each epoch and what comes after them, and tells of both.
+
+    Parameters
+    ----------
+    max_epochs
+        Most epochs of the run.
+    tell
+        Gets each `Step`; None tells nobody.
+    seconds
+        Least time between two steps that are told, but for the end of an epoch, at least 0.
+    clock
+        Gives the time in seconds.
+    """
+
+    def __init__(
+        self,
+        max_epochs: int,
+        tell: Callable[[Step], None] | None,
+        *,
+        seconds: float = 0.25,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._max_epochs, self._tell, self._seconds, self._clock = max_epochs, tell, seconds, clock
+        self._told = clock()
+        self._after = 0.0  # seconds from the last step of an epoch to its end: the score, monitors, a checkpoint
+        self.begin(1, 0, 1)
+
+    def begin(self, epoch: int, step: int, n_steps: int) -> None:
+        """Begin to measure `epoch`, of which `step` of `n_steps` steps are done."""
+        self._epoch, self._first, self._step, self._n_steps = epoch, step, step, n_steps
+        self._n_tokens: int | None = None
+        self._began = self._stepped = self._clock()
+
+    def count(self, step: int, n_tokens: int | None) -> None:
+        """Take note that `step` steps of the epoch are done, the last with `n_tokens` tokens, None if unknown."""
+        self._step, self._stepped = step, self._clock()
+        if n_tokens is not None:
+            self._n_tokens = n_tokens + (self._n_tokens or 0)
+
+    def tell(self, loss: float, finished: Epoch | None = None) -> None:
+        """Tell how far the run is, if `finished` has ended or the last time is long enough ago."""
+        now = self._clock()
+        if finished is not None:
+            self._after = now - self._stepped
+        if self._tell is None or (finished is None and now - self._told < self._seconds):
+            return
+        self._told = now
+        spent = self._stepped - self._began
+        a_step = spent / max(1, self._step - self._first)
+        epochs_left = self._max_epochs - self._epoch
+        left = (self._n_steps - self._step + epochs_left * self._n_steps) * a_step
+        left += (epochs_left + (finished is None)) * self._after
+        rate = None if self._n_tokens is None or spent <= 0 else self._n_tokens / spent
+        self._tell(Step(self._epoch, self._step, self._n_steps, loss, rate, left, finished))
