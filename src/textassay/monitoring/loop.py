@@ -1,0 +1,33 @@
+"""A monitor in the package's own training loop."""
+
+from collections.abc import Callable, Mapping
+
+from textassay.monitoring.monitor import Sampler, TextMonitor
+
+__all__ = ["loop_monitors"]
+
+
+def loop_monitors(monitor: TextMonitor, sample: Sampler) -> dict[str, Callable[[int], float | None]]:
+    """Return what `textassay.training.loop.train` takes as `monitors`: one name a metric, such as ``textassay/dd``.
+
+    All metrics of a step come from one reading.
+
+    Parameters
+    ----------
+    monitor
+        What to measure.
+    sample
+        Draws from the weights as they are at that moment; see `TextMonitor.measure`.
+    """
+
+    def value_of(name: str) -> Callable[[int], float | None]:
+        def value(step: int) -> float | None:
+            if step not in taken:
+                taken.clear()
+                taken[step] = monitor.measure(sample, step).values
+            return taken[step][name]
+
+        return value
+
+    taken: dict[int, Mapping[str, float | None]] = {}
+    return {f"textassay/{name}": value_of(name) for name in monitor.names}

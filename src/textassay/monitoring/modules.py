@@ -1,0 +1,40 @@
+"""PyTorch models in the middle of their training: switched to drawing and back, and adapters to foreign loops."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from textassay.errors import OptionError
+
+__all__ = ["check_whole", "drawing_from", "with_base"]
+
+
+@contextmanager
+def drawing_from(model: Any) -> Iterator[None]:
+    """Switch dropout and gradients of a PyTorch module off; afterwards every part is in the mode it was found in."""
+    import torch
+
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+def check_whole(model: Any) -> None:
+    """Raise `OptionError` if no process holds all weights (FSDP, tensor parallelism, ZeRO 3): one alone would wait."""
+    names = {type(module).__name__ for module in model.modules()}
+    marks = ("placements", "ds_id")  # of DTensor and of DeepSpeed
+    marked = any(hasattr(weight, mark) for weight in model.parameters() for mark in marks)
+    if marked or "FullyShardedDataParallel" in names:
+        raise OptionError("the weights are spread over processes: a monitor cannot draw from one of them")
+
+
+def with_base(adapter: type, base: type) -> type:
+    """Return `adapter` derived from `base` also: the base is another package's, loaded when it is needed."""
+    if issubclass(adapter, base):
+        return adapter
+    return type(adapter.__name__, (adapter, base), {"__module__": adapter.__module__, "__doc__": adapter.__doc__})

@@ -1,0 +1,54 @@
+"""A vocabulary with room at its end: what was prepared for the real text stays good for every text that is generated.
+
+Metrics want one vocabulary on both sides, and what they prepare for the real text is bound to it. Here the real tokens
+keep their ids for good, and the ids behind them are given anew for each generated text, in order of first appearance:
+the ids that both would have had from one `corpora_from_texts`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import Vocabulary
+
+__all__ = ["OpenVocabulary"]
+
+
+class OpenVocabulary(Vocabulary):
+    """The tokens `known`, then `room` places for others; only the corpus that was admitted last can be read.
+
+    Parameters
+    ----------
+    known
+        All tokens of the real vocabulary in the order of their ids, the special ones first.
+    room
+        Most other tokens of one corpus, at least 0.
+    """
+
+    def __init__(self, known: Sequence[str], room: int) -> None:
+        self._known = {token: number for number, token in enumerate(known)}
+        self._free = tuple(f"\0{place}" for place in range(room))
+        self._fill((*known, *self._free))
+
+    @property
+    def n_known(self) -> int:
+        """Number of tokens that keep their ids."""
+        return len(self._known)
+
+    def admit(self, corpus: Corpus) -> Corpus | None:
+        """Return `corpus` in this vocabulary; None, and nothing has changed, where its new tokens find no room."""
+        ids, first = np.unique(corpus.tokens, return_index=True)
+        ids = ids[np.argsort(first)]
+        tokens = corpus.vocabulary.decode(ids)
+        new = [token for token in tokens if token not in self._known]
+        if len(new) > len(self._free):
+            return None
+        for name in ("_ids", "hashes"):
+            self.__dict__.pop(name, None)
+        self._fill((*self._known, *new, *self._free[len(new) :]))
+        places = {**self._known, **{token: len(self._known) + number for number, token in enumerate(new)}}
+        table = np.zeros(len(corpus.vocabulary), dtype=np.int32)
+        table[ids] = [places[token] for token in tokens]
+        return replace(corpus, tokens=table[corpus.tokens], vocabulary=self)

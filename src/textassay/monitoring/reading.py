@@ -1,0 +1,120 @@
+"""What a monitor read at one step of a training, and the file that all readings of a training are kept in.
+
+The file has one JSON document a line: the settings first, then a reading each. A line is written by one call, so a
+training that is killed loses at most the line it was writing; a line that was cut off is dropped when the file is read.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from textassay.errors import InputError, OutputError
+
+__all__ = ["MonitorReading", "ReadingFile"]
+
+_FORMAT = "textassay monitor 1"
+
+
+@dataclass(frozen=True)
+class MonitorReading:
+    """All metrics at one step.
+
+    Attributes
+    ----------
+    step
+        Of the training, at least 0.
+    values
+        Metric to value; None where there is none.
+    intervals
+        Metric to low and high; None where there are none.
+    seconds
+        Wall time of the parts: ``draw``, and each family of metrics.
+    notes
+        ``draw`` or metric to what is worth knowing: why there is no value, or what was warned of.
+    """
+
+    step: int
+    values: Mapping[str, float | None]
+    intervals: Mapping[str, tuple[float, float] | None]
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    def logged(self, prefix: str = "textassay/") -> dict[str, float]:
+        """Return the values there are under the names by which a tracker shows them, such as ``textassay/dd``."""
+        return {f"{prefix}{name}": value for name, value in self.values.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return the reading that ``dataclasses.asdict`` gave, after a round trip through JSON."""
+        intervals = {name: None if ends is None else tuple(ends) for name, ends in document["intervals"].items()}
+        return cls(**{**document, "intervals": intervals})
+
+
+class ReadingFile:
+    """Readings on disk, in the order in which they were taken.
+
+    Parameters
+    ----------
+    path
+        Made with the first reading; what is there already is read and goes on.
+    settings
+        JSON-ready: what decides the values.
+
+    Raises
+    ------
+    InputError
+        If the file is of another kind, or was begun with other settings.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self._path = path
+        self._settings = {"format": _FORMAT, **settings}
+        self._header = _line(self._settings)
+        self._size: int | None = None  # of what is whole; None where there is nothing yet
+        self.readings: list[MonitorReading] = []
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            whole, newline, cut_off = self._path.read_bytes().rpartition(b"\n")
+            if not whole and self._header.startswith(cut_off):
+                return
+            header, *documents = [json.loads(line) for line in whole.split(b"\n")]
+            self.readings = [MonitorReading.from_dict(document) for document in documents]
+            of_monitor = header["format"] == _FORMAT
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            of_monitor = False
+        if not of_monitor:
+            raise InputError(f"{self._path} holds no readings of a monitor: name another file")
+        changed = [name for name, value in self._settings.items() if header.get(name) != value]
+        if changed:
+            raise InputError(
+                f"the readings in {self._path} were taken with another {' and '.join(changed)}: name another file"
+            )
+        self._size = len(whole + newline)
+
+    def append(self, reading: MonitorReading) -> None:
+        """Write one reading behind the others.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        lines = (self._header if self._size is None else b"") + _line(asdict(reading))
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("ab", buffering=0) as file:
+                file.truncate(self._size or 0)  # what a killed run left half-written
+                file.write(lines)
+        except OSError as error:
+            raise OutputError(f"cannot write the readings to {self._path}: {error.strerror or error}") from error
+        self._size = (self._size or 0) + len(lines)
+        self.readings.append(reading)
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, allow_nan=False).encode("ascii") + b"\n"

@@ -1,0 +1,118 @@
+"""The real side of a monitor: the real text, looked at once, and what the metrics say of draws against it."""
+
+import math
+import time
+import warnings
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import TextassayError
+from textassay.estimate import Estimate
+from textassay.metric.base import Metric
+from textassay.monitoring.open_vocabulary import OpenVocabulary
+
+__all__ = ["RealSide", "noted", "timed"]
+
+_ROOM = 1 << 16  # tokens that the real text does not have, in one set of draws; more, and all is prepared anew
+
+
+class RealSide:
+    """Real text with what each family of metrics prepared for it.
+
+    Parameters
+    ----------
+    real
+        The real text.
+    metrics
+        At least one.
+    seed
+        Given to every metric each time.
+
+    Raises
+    ------
+    TextassayError
+        If a metric cannot use the real text.
+    """
+
+    def __init__(self, real: Corpus, metrics: Sequence[Metric], seed: int) -> None:
+        self._families: dict[str, list[Metric]] = {}
+        for metric in metrics:
+            self._families.setdefault(repr(metric.shares), []).append(metric)
+        self._seed = seed
+        self._prepare(real, _ROOM)
+
+    def _prepare(self, real: Corpus, room: int) -> None:
+        self._vocabulary = OpenVocabulary(real.vocabulary.tokens, room)
+        self.real = replace(real, vocabulary=self._vocabulary)  # its tokens keep their ids
+        self._states: dict[str, Any] = {key: family[0].prepare(self.real) for key, family in self._families.items()}
+
+    def estimates(
+        self, drawn: Corpus, *, seconds: MutableMapping[str, float], notes: MutableMapping[str, str], strict: bool
+    ) -> dict[str, Estimate | None]:
+        """Return metric to estimate, None where there is none.
+
+        Parameters
+        ----------
+        drawn
+            Tokenised as the real text is, over any vocabulary.
+        seconds
+            Gets the wall time of each family of metrics.
+        notes
+            Gets, for a metric, why there is no value, or what it warned of.
+        strict
+            Whether an error that the text explains, such as too few sentences, is raised.
+        """
+        found: dict[str, Estimate | None] = {}
+        generated = self._admitted(drawn)
+        for key, family in self._families.items():
+            statistics = None
+            with timed(seconds, family[0].name.split("(")[0]):
+                for metric in family:
+                    found[metric.name] = None
+                    try:
+                        with noted(notes, metric.name):
+                            if statistics is None:
+                                statistics = metric.statistics(self._states[key], generated, seed=self._seed)
+                            estimate = metric.estimate(statistics)
+                            if math.isfinite(estimate.value):
+                                found[metric.name] = estimate
+                    except Exception as error:  # whatever a model writes in training, the training goes on
+                        if strict and isinstance(error, TextassayError):
+                            raise
+                        notes[metric.name] = f"{type(error).__name__}: {error}"
+                    if found[metric.name] is None:
+                        notes.setdefault(metric.name, "it is undefined for this text")
+        return found
+
+    def _admitted(self, drawn: Corpus) -> Corpus:
+        generated = self._vocabulary.admit(drawn)
+        if generated is None:
+            known = self.real.vocabulary.tokens[: self._vocabulary.n_known]
+            self._prepare(replace(self.real, vocabulary=OpenVocabulary(known, 0)), 2 * len(drawn.vocabulary))
+            generated = self._vocabulary.admit(drawn)
+        assert generated is not None
+        return generated
+
+
+@contextmanager
+def timed(seconds: MutableMapping[str, float], part: str) -> Iterator[None]:
+    """Add the wall time of the ``with`` block to `seconds` under `part`."""
+    begin = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[part] = seconds.get(part, 0.0) + time.perf_counter() - begin
+
+
+@contextmanager
+def noted(notes: MutableMapping[str, str], part: str) -> Iterator[None]:
+    """Put the warnings of the ``with`` block into `notes` under `part`, each once, instead of showing them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    texts = dict.fromkeys(str(warning.message) for warning in caught)
+    if texts:
+        notes[part] = "; ".join(texts)

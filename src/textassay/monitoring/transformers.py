@@ -1,0 +1,127 @@
+"""A monitor as a callback of the ``Trainer`` of transformers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import OptionError
+from textassay.monitoring.modules import check_whole, drawing_from, with_base
+from textassay.monitoring.monitor import TextMonitor
+from textassay.training.backend import require_neural
+
+__all__ = ["TextassayCallback", "sampler_of_tokenizer"]
+
+ModelSampler = Callable[[Any, int, int], Sequence[str] | Corpus]
+
+
+class TextassayCallback:
+    """Callback for ``trainer.add_callback``; it is also an instance of transformers' ``TrainerCallback``.
+
+    Readings go to ``trainer.state.log_history`` and to whatever the trainer reports to (TensorBoard, W&B and others).
+    The main process draws and measures. Weights and random draws of the training are the same as without it.
+
+    Parameters
+    ----------
+    monitor
+        What to measure.
+    trainer
+        The trainer that the callback is added to.
+    sample
+        From the model, a number of sentences and a seed to so many drawn sentences; dropout and gradients are off.
+        `sampler_of_tokenizer` makes one of a tokenizer, for models that have ``generate``.
+    every_n_steps
+        Optimiser steps between readings, at least 1; None reads at the end of every epoch.
+
+    Raises
+    ------
+    OptionError
+        If `every_n_steps` is below 1; when training begins, if the weights are spread over processes (FSDP, ZeRO 3).
+    MissingExtraError
+        If transformers is not installed.
+    """
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Return an instance that is transformers', too."""
+        require_neural("a callback for transformers")
+        from transformers import TrainerCallback
+
+        made: Self = object.__new__(with_base(cls, TrainerCallback))
+        return made
+
+    def __init__(
+        self, monitor: TextMonitor, trainer: Any, sample: ModelSampler, *, every_n_steps: int | None = None
+    ) -> None:
+        if every_n_steps is not None and every_n_steps < 1:
+            raise OptionError(f"every_n_steps must be at least 1, got {every_n_steps}")
+        self.monitor = monitor
+        self.trainer = trainer
+        self.sample = sample
+        self.every_n_steps = every_n_steps
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Raise where one process cannot draw."""
+        check_whole(kwargs["model"])
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Read where enough steps were taken."""
+        if self.every_n_steps is not None and state.global_step % self.every_n_steps == 0:
+            self._read(state, kwargs["model"])
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Read where no number of steps was given."""
+        if self.every_n_steps is None:
+            self._read(state, kwargs["model"])
+
+    def _read(self, state: Any, model: Any) -> None:
+        if not state.is_world_process_zero:
+            return
+        with drawing_from(model):
+            reading = self.monitor.measure(lambda n, seed: self.sample(model, n, seed), state.global_step)
+        if reading.logged():
+            self.trainer.log(reading.logged())
+
+
+def sampler_of_tokenizer(tokenizer: Any, *, max_new_tokens: int = 128, batch_size: int = 100) -> ModelSampler:
+    """Return a `sample` for a model that has ``generate``: plain draws from the model, at temperature 1.
+
+    Parameters
+    ----------
+    tokenizer
+        Of the model. Every sentence begins with its ``bos_token`` (or ``eos_token``) and ends with its ``eos_token``.
+    max_new_tokens
+        A sentence that reaches so many tokens is cut there.
+    batch_size
+        Sentences drawn together, at least 1.
+
+    Raises
+    ------
+    OptionError
+        If the tokenizer has neither token.
+    """
+    begin = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if begin is None:
+        raise OptionError("the tokenizer has neither bos_token nor eos_token to begin a sentence with")
+    end = tokenizer.eos_token_id
+
+    def sample(model: Any, n: int, seed: int) -> list[str]:
+        import torch
+
+        torch.manual_seed(seed)
+        texts: list[str] = []
+        while len(texts) < n:
+            starts = torch.full((min(batch_size, n - len(texts)), 1), begin, device=model.device)
+            drawn = model.generate(
+                input_ids=starts,
+                attention_mask=torch.ones_like(starts),
+                do_sample=True,
+                top_k=0,
+                top_p=1.0,
+                temperature=1.0,
+                max_new_tokens=max_new_tokens,
+                eos_token_id=end,
+                pad_token_id=begin if end is None else end,
+            )
+            texts += tokenizer.batch_decode(drawn[:, 1:], skip_special_tokens=True)
+        return texts
+
+    return sample
