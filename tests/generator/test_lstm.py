@@ -11,7 +11,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import PAD, SOS, UNK, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
 from textassay.execution import parallel_map, workers
-from textassay.generator import network
+from textassay.generator import sampling
 from textassay.generator.lstm import LstmModel
 from textassay.training.loop import Recipe
 
@@ -66,7 +66,7 @@ def test_next_log_probs_agree_with_token_log_probs(tiny: LstmModel) -> None:
     assert np.all(np.isneginf(following[:, [PAD, SOS]]))
     ends = tiny.token_log_probs(prefixes)[prefixes.offsets[1:] + np.arange(len(prefixes))]
     np.testing.assert_allclose(following[:, 1], ends, atol=1e-5)
-    assert tiny.train.vocabulary is TINY
+    assert tiny.vocabulary is TINY
     longer = Corpus.from_texts([f"{text} <unk>".strip() for text in prefixes.texts], vocabulary=TINY)
     lasts = tiny.token_log_probs(longer)[longer.offsets[1:] + np.arange(len(longer)) - 1]
     np.testing.assert_allclose(following[:, UNK], lasts, atol=1e-5)
@@ -93,7 +93,7 @@ def test_inversion_hits_what_the_cumulative_sums_say() -> None:
     mass = np.exp(logits.astype(np.float64))
     ends = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
     expected = [np.searchsorted(row, draw, side="right") for row, draw in zip(ends, draws, strict=True)]
-    hit = network._inverted(torch.from_numpy(logits), torch.from_numpy(draws)).numpy()
+    hit = sampling._inverted(torch.from_numpy(logits), torch.from_numpy(draws)).numpy()
     assert np.mean(hit == expected) > 0.99  # rounding may move a draw that falls on a border
     assert np.all(np.isfinite(logits[np.arange(500), hit]))
 
@@ -114,7 +114,7 @@ def test_the_best_epoch_on_validation_text_is_kept() -> None:
     kept = LstmModel(16, recipe=Recipe(60, learning_rate=2e-2), dropout=0).fit(corpus, valid)
     last = LstmModel(16, recipe=Recipe(60, learning_rate=2e-2), dropout=0).fit(corpus)
     assert kept.log_prob(valid).mean() > last.log_prob(valid).mean() + 0.5
-    assert kept.history[-1] < kept.history[0] / 3
+    assert kept.history.epochs[-1].loss < kept.history.epochs[0].loss / 3
 
 
 def test_draws_depend_on_seed_and_sentence_number_alone(tiny: LstmModel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,5 +51,5 @@ def test_refusals() -> None:
     model = PositionUnigram().fit(TRAIN)
     with pytest.raises(OptionError, match=r"has no temperature but 1, got 0\.5"):
         model.sample(1, seed=0, temperature=0.5)
-    with pytest.raises(OptionError, match="takes no prefix and no context"):
+    with pytest.raises(OptionError, match="takes no prefix"):
         model.sample(1, seed=0, prefix=TRAIN)

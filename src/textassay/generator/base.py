@@ -7,10 +7,23 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import join_tokens
 from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
-__all__ = ["Generator", "LanguageModel", "check_sample", "check_train", "drawn_corpus", "tokens_in"]
+__all__ = [
+    "Generator",
+    "LanguageModel",
+    "check_sample",
+    "check_temperature",
+    "check_train",
+    "drawn_corpus",
+    "not_fitted",
+    "prefix_of_each",
+    "refuse",
+    "sentence_sums",
+    "tokens_in",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -35,6 +48,8 @@ class Generator(Protocol):
         *,
         seed: int,
         temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
@@ -48,10 +63,20 @@ class Generator(Protocol):
             At least 0. Different generators draw independently from the same seed.
         temperature
             Above 0; below 1 likely tokens become likelier.
+        top_k
+            Draw each token from the k likeliest, at least 1; 1 is greedy. None draws from all.
+        top_p
+            Draw each token from the fewest likeliest tokens that together have this probability at least, above 0 and
+            at most 1, after `temperature` and among those of `top_k`. None draws from all.
         prefix
             What the sentences begin with: n token sequences, or one for all; they are part of what is returned.
         context
             What the sentences answer to, n sentences; for conditional generators.
+
+        Raises
+        ------
+        OptionError
+            If a setting is out of range, or one that the generator does not know.
         """
         ...
 
@@ -83,21 +108,65 @@ class LanguageModel(Generator, Protocol):
         ...
 
 
-def check_train(train: Corpus, *, generator: str) -> None:
+def check_train(train: Corpus, *, generator: str, what: str = "training") -> None:
     """Raise unless `train` has sentences, none of which holds a token that is kept for the model's own use."""
     if len(train) == 0:
-        raise EmptyCorpusError(f"{generator}: the training corpus has no sentence")
-    _check_tokens(train.tokens, train, what=f"{generator}: training sentence")
+        raise EmptyCorpusError(f"{generator}: the {what} corpus has no sentence")
+    _check_tokens(train.tokens, train, what=f"{generator}: {what} sentence")
 
 
-def check_sample(n: int, *, temperature: float = 1.0, context: Corpus | None = None, generator: str) -> None:
-    """Raise unless `n` and `temperature` are in range and no context is given (for generators that take none)."""
+def check_sample(
+    n: int,
+    *,
+    seed: int = 0,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    prefix: Corpus | None = None,
+    context: Corpus | None = None,
+    generator: str,
+) -> None:
+    """Raise unless all is in the range that `Generator.sample` says and no `context` is given."""
     if n < 1:
         raise OptionError(f"{generator}: n must be at least 1, got {n}")
+    if seed < 0:
+        raise OptionError(f"seed must be at least 0, got {seed}")
+    check_temperature(temperature, generator=generator)
+    if top_k is not None and top_k < 1:
+        raise OptionError(f"{generator}: top_k must be at least 1, got {top_k}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise OptionError(f"{generator}: top_p must be above 0 and at most 1, got {top_p}")
+    if prefix is not None and len(prefix) not in (1, n):
+        raise OptionError(f"{generator}: prefix must have 1 or {n} sentences, got {len(prefix)}")
+    refuse(generator, context=context)
+
+
+def refuse(
+    generator: str,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    prefix: Corpus | None = None,
+    context: Corpus | None = None,
+) -> None:
+    """Raise if any of the given settings, which the generator does not know, is set."""
+    if temperature != 1:
+        raise OptionError(f"{generator} has no temperature but 1, got {temperature}")
+    for name, value in {"top_k": top_k, "top_p": top_p, "prefix": prefix, "context": context}.items():
+        if value is not None:
+            raise OptionError(f"{generator} takes no {name}")
+
+
+def check_temperature(temperature: float, *, generator: str) -> None:
+    """Raise unless `temperature` is above 0 and finite."""
     if not 0 < temperature < float("inf"):
         raise OptionError(f"{generator}: temperature must be above 0, got {temperature}")
-    if context is not None:
-        raise OptionError(f"{generator} takes no context")
+
+
+def not_fitted(generator: str) -> InputError:
+    """Return the error for a generator that was asked before it learnt."""
+    return InputError(f"{generator} has learnt nothing yet: call fit first")
 
 
 def tokens_in(vocabulary: Vocabulary, corpus: Corpus, *, generator: str) -> TokenArray:
@@ -110,15 +179,26 @@ def tokens_in(vocabulary: Vocabulary, corpus: Corpus, *, generator: str) -> Toke
     return tokens
 
 
-def drawn_corpus(tokens: TokenArray, offsets: IntArray, *, train: Corpus) -> Corpus:
-    """Return drawn token ids, shapes (T,) and (N + 1,), as a corpus that is tokenised as `train` is.
+def prefix_of_each(prefix: Corpus, n: int) -> IntArray:
+    """Return which sentence of `prefix` (one, or n) each of `n` samples begins with, shape (n,)."""
+    return np.arange(n) if len(prefix) == n else np.zeros(n, dtype=np.int64)
 
-    The texts are the tokens with a space between, or nothing where the tokens of `train` are characters.
+
+def sentence_sums(token_log_probs: FloatArray, corpus: Corpus) -> FloatArray:
+    """Return the sums over each sentence and its end, shape (N,), of what `LanguageModel.token_log_probs` gave."""
+    if len(corpus) == 0:
+        return np.empty(0)
+    return np.add.reduceat(token_log_probs, corpus.offsets[:-1] + np.arange(len(corpus)))
+
+
+def drawn_corpus(tokens: TokenArray, offsets: IntArray, *, vocabulary: Vocabulary, tokenizer: str) -> Corpus:
+    """Return drawn ids of `vocabulary`, shapes (T,) and (N + 1,), as a corpus that says `tokenizer` made its tokens.
+
+    The texts are the tokens as `join_tokens` joins them.
     """
-    words = np.array(train.vocabulary.tokens, dtype=object)[tokens].tolist()
-    bounds = offsets.tolist()
-    texts = [train.separator.join(words[begin:end]) for begin, end in pairwise(bounds)]
-    return Corpus(tokens.astype(np.int32), offsets, train.vocabulary, texts, tokenizer=train.tokenizer)
+    words = np.array(vocabulary.tokens, dtype=object)[tokens].tolist()
+    texts = [join_tokens(tokenizer, words[begin:end]) for begin, end in pairwise(offsets.tolist())]
+    return Corpus(tokens.astype(np.int32), offsets, vocabulary, texts, tokenizer=tokenizer)
 
 
 def _check_tokens(tokens: TokenArray, corpus: Corpus, *, what: str) -> None:

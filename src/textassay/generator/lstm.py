@@ -1,4 +1,4 @@
-"""Word language models of long short-term memory (LSTM).
+"""Language models of long short-term memory (LSTM).
 
 Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9, 1997; Zaremba, Sutskever, Vinyals,
 "Recurrent Neural Network Regularization", 2014 (dropout between layers, none along time).
@@ -6,11 +6,11 @@ Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9,
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.errors import OptionError
 from textassay.generator.network import NetworkLanguageModel
-from textassay.training.loop import Recipe
+from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     import torch
@@ -34,6 +34,9 @@ class LstmModel(NetworkLanguageModel):
         Layers of LSTM, at least 1.
     dropout
         Share of word vectors' and layers' outputs that is left out in training, at least 0 and below 1.
+    spread
+        Weights begin uniform between minus and plus this, above 0; none for 1 / sqrt(width), word vectors with
+        variance 1 / width.
     recipe, batch_size, max_length, seed
         See `NetworkLanguageModel`.
 
@@ -53,6 +56,7 @@ class LstmModel(NetworkLanguageModel):
         *,
         layers: int = 1,
         dropout: float = 0.1,
+        spread: float | None = None,
         recipe: Recipe = SMALL,
         batch_size: int = 128,
         max_length: int = 200,
@@ -64,32 +68,47 @@ class LstmModel(NetworkLanguageModel):
                 raise OptionError(f"{setting} must be at least 1, got {value}")
         if not 0 <= dropout < 1:
             raise OptionError(f"dropout must be at least 0 and below 1, got {dropout}")
+        if spread is not None and not 0 < spread < math.inf:
+            raise OptionError(f"spread must be above 0, got {spread}")
         self.width = width
         self.layers = layers
         self.dropout = dropout
+        self.spread = spread
 
     @property
-    def name(self) -> str:
-        """Such as ``lstm(width=128)``."""
+    def settings(self) -> dict[str, Any]:
+        """What its constructor was called with."""
+        names = ("width", "layers", "dropout", "spread", "recipe", "batch_size", "seed")
+        return {**{name: getattr(self, name) for name in names}, "max_length": self._max_length}
+
+    @property
+    def _title(self) -> str:
         layers = "" if self.layers == 1 else f", layers={self.layers}"
         return f"lstm(width={self.width}{layers})"
 
-    def new_weights(self, n_types: int, rng: "torch.Generator") -> "dict[str, Tensor]":
+    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
+        """Return names and shapes of the weights; `longest` does not matter."""
+        shapes: dict[str, tuple[int, ...]] = {"words": (n_types, self.width)}
+        for layer in range(self.layers):
+            for part in ("input", "state"):
+                shapes[f"layer {layer} {part}"] = (4 * self.width, self.width)
+            shapes[f"layer {layer} bias"] = (4 * self.width,)
+        return {**shapes, "output": (n_types, self.width), "output bias": (n_types,)}
+
+    def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin."""
         import torch
 
-        def uniform(*shape: int, scale: float) -> "Tensor":
-            return torch.nn.init.uniform_(torch.empty(shape), -scale, scale, generator=rng)
-
-        scale = 1 / math.sqrt(self.width)
-        weights = {"words": uniform(n_types, self.width, scale=math.sqrt(3) * scale)}
-        for layer in range(self.layers):
-            for part in ("input", "state"):
-                weights[f"layer {layer} {part}"] = uniform(4 * self.width, self.width, scale=scale)
-            bias = torch.zeros(4 * self.width)
-            bias[self.width : 2 * self.width] = _FORGET_BIAS
-            weights[f"layer {layer} bias"] = bias
-        return {**weights, "output": uniform(n_types, self.width, scale=scale), "output bias": torch.zeros(n_types)}
+        weights = {}
+        for name, shape in shapes.items():
+            weights[name] = torch.zeros(shape)
+            if name.endswith("bias"):
+                if name != "output bias":
+                    weights[name][self.width : 2 * self.width] = _FORGET_BIAS
+            else:
+                spread = self.spread or (math.sqrt(3) if name == "words" else 1) / math.sqrt(self.width)
+                weights[name].uniform_(-spread, spread, generator=rng)
+        return weights
 
     def read(self, weights: "Mapping[str, Tensor]", tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
         """Return the output of the last layer after each token, shape (B, L, width)."""
@@ -102,7 +121,7 @@ class LstmModel(NetworkLanguageModel):
         return (zeros,) * (2 * self.layers)
 
     def step(
-        self, weights: "Mapping[str, Tensor]", state: "tuple[Tensor, ...]", tokens: "Tensor"
+        self, weights: "Mapping[str, Tensor]", state: "tuple[Tensor, ...]", tokens: "Tensor", position: int
     ) -> "tuple[Tensor, tuple[Tensor, ...]]":
         """Return the output of the last layer, shape (B, width), and the next state."""
         vectors, state = self._run(weights, tokens[:, None], state, None)
@@ -117,14 +136,16 @@ class LstmModel(NetworkLanguageModel):
     ) -> "tuple[Tensor, tuple[Tensor, ...]]":
         import torch
 
-        vectors = self._dropped(torch.nn.functional.embedding(tokens, weights["words"]), rng)
+        device = tokens.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weights["output"].dtype
+        vectors = self._dropped(torch.nn.functional.embedding(tokens, weights["words"]).to(dtype), rng)
         after: list[Tensor] = []
         for layer in range(self.layers):
-            before = [part[None].contiguous() for part in state[2 * layer : 2 * layer + 2]]  # (1, batch, width)
-            bias = weights[f"layer {layer} bias"]
+            before = [part[None].to(dtype).contiguous() for part in state[2 * layer : 2 * layer + 2]]  # (1, batch, width)
+            bias = weights[f"layer {layer} bias"].to(dtype)
             parameters = [
-                weights[f"layer {layer} input"],
-                weights[f"layer {layer} state"],
+                weights[f"layer {layer} input"].to(dtype),
+                weights[f"layer {layer} state"].to(dtype),
                 bias,
                 torch.zeros_like(bias),
             ]

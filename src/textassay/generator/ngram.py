@@ -12,9 +12,18 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS
-from textassay.errors import InputError, OptionError
+from textassay.errors import OptionError
 from textassay.execution import parallel_map
-from textassay.generator.base import check_sample, check_train, drawn_corpus, tokens_in
+from textassay.generator.base import (
+    check_sample,
+    check_train,
+    drawn_corpus,
+    not_fitted,
+    prefix_of_each,
+    refuse,
+    sentence_sums,
+    tokens_in,
+)
 from textassay.ngram.backoff import BackoffModel, Tempered
 from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
 from textassay.ngram.sentence_ends import with_ends
@@ -119,10 +128,12 @@ class NgramModel:
         *,
         seed: int,
         temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` sentences; see `Generator.sample`. There must be no `context`.
+        """Return `n` sentences; see `Generator.sample`. It takes no `top_k`, `top_p` and `context`.
 
         Raises
         ------
@@ -134,16 +145,15 @@ class NgramModel:
         UserWarning
             If a sentence reached `max_length` and was cut.
         """
-        check_sample(n, temperature=temperature, context=context, generator=self.name)
+        check_sample(n, seed=seed, temperature=temperature, prefix=prefix, context=context, generator=self.name)
+        refuse(self.name, top_k=top_k, top_p=top_p)
         train, model, _ = self._require()
         tempered = self._at(temperature)
         key = self._key(seed, temperature)
         if prefix is None:
             first_states, started = np.full(n, model.start, dtype=np.int64), np.zeros(n, dtype=np.int64)
         else:
-            if len(prefix) not in (1, n):
-                raise OptionError(f"{self.name}: prefix must have 1 or {n} sentences, got {len(prefix)}")
-            which = np.arange(n) if len(prefix) == n else np.zeros(n, dtype=np.int64)
+            which = prefix_of_each(prefix, n)
             given = tokens_in(train.vocabulary, prefix, generator=self.name)
             first_states, started = model.advance(given, prefix.offsets)[which], prefix.lengths[which]
         blocks = [slice(begin, min(begin + _BLOCK, n)) for begin in range(0, n, _BLOCK)]
@@ -167,14 +177,12 @@ class NgramModel:
         if prefix is not None:
             tokens = _interleave(given, prefix.offsets, which, tokens, lengths)
             lengths = lengths + started
-        return drawn_corpus(tokens, np.concatenate(([0], np.cumsum(lengths))), train=train)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return drawn_corpus(tokens, offsets, vocabulary=train.vocabulary, tokenizer=train.tokenizer)
 
     def log_prob(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each sentence, its end included, shape (N,), in nats."""
-        scores = self.token_log_probs(corpus, temperature=temperature)
-        if len(corpus) == 0:
-            return np.empty(0)
-        return np.add.reduceat(scores, corpus.offsets[:-1] + np.arange(len(corpus)))
+        return sentence_sums(self.token_log_probs(corpus, temperature=temperature), corpus)
 
     def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`."""
@@ -201,7 +209,7 @@ class NgramModel:
 
     def _require(self) -> tuple[Corpus, BackoffModel, tuple[Discounts, ...]]:
         if self._fitted is None:
-            raise InputError(f"{self.name} has learnt nothing yet: call fit first")
+            raise not_fitted(self.name)
         return self._fitted
 
     def _at(self, temperature: float) -> Tempered:
@@ -216,8 +224,6 @@ class NgramModel:
 
     def _key(self, seed: int, temperature: float) -> int:
         """Return the seed of the uniforms: another model or temperature draws independently of this one."""
-        if seed < 0:
-            raise OptionError(f"seed must be at least 0, got {seed}")
         rng = stream(seed, "ngram", self.order, self.discounts, self.train.fingerprint, repr(float(temperature)))
         return int(rng.integers(2**63))
 

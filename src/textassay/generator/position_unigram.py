@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
-from textassay.errors import InputError, OptionError
-from textassay.generator.base import check_train, drawn_corpus, tokens_in
-from textassay.generator.scored import check_plain
+from textassay.errors import OptionError
+from textassay.generator.base import check_sample, check_train, drawn_corpus, not_fitted, refuse, tokens_in
 from textassay.seeding import stream, uniforms
 
 __all__ = ["PositionUnigram"]
@@ -82,15 +81,14 @@ class PositionUnigram:
         *,
         seed: int,
         temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` sentences; there must be no temperature but 1, no prefix and no context."""
-        check_plain(n, seed, generator=self.name)
-        if temperature != 1:
-            raise OptionError(f"{self.name} has no temperature but 1, got {temperature}")
-        if prefix is not None or context is not None:
-            raise OptionError(f"{self.name} takes no prefix and no context")
+        """Return `n` sentences; it takes none of the other settings."""
+        check_sample(n, seed=seed, temperature=temperature, generator=self.name)
+        refuse(self.name, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
         train = self._require()
         key = int(stream(seed, self.name, train.fingerprint).integers(2**63))
         lengths = _invert(self._lengths, uniforms(key, np.arange(n), 0))
@@ -99,7 +97,7 @@ class PositionUnigram:
         for position in range(int(lengths.max())):
             rows = np.flatnonzero(lengths > position)
             tokens[offsets[rows] + position] = _invert(self._words(position), uniforms(key, rows, 1 + position))
-        return drawn_corpus(tokens, offsets, train=train)
+        return drawn_corpus(tokens, offsets, vocabulary=train.vocabulary, tokenizer=train.tokenizer)
 
     def log_prob(self, corpus: Corpus) -> FloatArray:
         """Return the log-probability of each sentence, shape (N,), in nats; -inf for one longer than all it knows."""
@@ -123,7 +121,7 @@ class PositionUnigram:
 
     def _require(self) -> Corpus:
         if self._train is None:
-            raise InputError(f"{self.name} has learnt nothing yet: call fit first")
+            raise not_fitted(self.name)
         return self._train
 
 

@@ -59,8 +59,8 @@ class Renamed:
         drawn = self.generator.sample(n, seed=seed)
         if drawn.vocabulary is not self._inner:
             raise InputError(f"{self.generator.name} draws over another vocabulary than the one given")
-        like = Corpus(np.empty(0, np.int32), np.zeros(1, np.int64), self._outer, (), tokenizer=drawn.tokenizer)
-        return drawn_corpus(drawn.tokens + (len(SPECIAL_TOKENS) - UNK), drawn.offsets, train=like)
+        tokens = drawn.tokens + (len(SPECIAL_TOKENS) - UNK)
+        return drawn_corpus(tokens, drawn.offsets, vocabulary=self._outer, tokenizer=drawn.tokenizer)
 
     def log_prob(self, corpus: Corpus) -> FloatArray:
         """Return the log-probability of each sentence, shape (N,), in nats; -inf where a word has no new name."""

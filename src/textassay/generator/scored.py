@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import OptionError
-from textassay.generator.base import LanguageModel, check_sample
+from textassay.generator.base import LanguageModel, check_sample, check_temperature
 
 __all__ = ["AtTemperature", "ScoredGenerator", "check_plain"]
 
@@ -52,8 +51,7 @@ class AtTemperature:
     """
 
     def __init__(self, model: LanguageModel, temperature: float) -> None:
-        if not 0 < temperature < float("inf"):
-            raise OptionError(f"temperature must be above 0, got {temperature}")
+        check_temperature(temperature, generator=model.name)
         self.model = model
         self.temperature = temperature
 
@@ -73,6 +71,4 @@ class AtTemperature:
 
 def check_plain(n: int, seed: int, *, generator: str) -> None:
     """Raise unless `n` is at least 1 and `seed` at least 0."""
-    check_sample(n, generator=generator)
-    if seed < 0:
-        raise OptionError(f"seed must be at least 0, got {seed}")
+    check_sample(n, seed=seed, generator=generator)

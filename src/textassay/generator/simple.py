@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator.base import check_sample, check_train, drawn_corpus
+from textassay.errors import OptionError, TooFewSentencesError
+from textassay.generator.base import check_sample, check_train, drawn_corpus, not_fitted, refuse
 from textassay.seeding import stream, uniforms
 
 __all__ = ["Copier", "WordShuffler"]
@@ -42,11 +42,14 @@ class WordShuffler:
         *,
         seed: int,
         temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` shuffled training sentences; there must be no temperature but 1, no prefix and no context."""
-        _check_plain(n, seed, temperature=temperature, prefix=prefix, context=context, generator=self.name)
+        """Return `n` shuffled training sentences; it takes none of the other settings."""
+        check_sample(n, seed=seed, temperature=temperature, generator=self.name)
+        refuse(self.name, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
         train = _require(self._train, self.name)
         key = _key(seed, self.name, train)
         drawn = train.take(_choose(key, n, len(train)))
@@ -55,7 +58,7 @@ class WordShuffler:
             longer = np.flatnonzero(drawn.lengths > position)
             ranks[drawn.offsets[longer] + position] = uniforms(key, longer, 1 + position)
         order = np.lexsort((ranks, np.repeat(np.arange(n), drawn.lengths)))
-        return drawn_corpus(drawn.tokens[order], drawn.offsets, train=train)
+        return drawn_corpus(drawn.tokens[order], drawn.offsets, vocabulary=train.vocabulary, tokenizer=train.tokenizer)
 
 
 class Copier:
@@ -106,30 +109,21 @@ class Copier:
         *,
         seed: int,
         temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` of the known sentences; there must be no temperature but 1, no prefix and no context."""
-        _check_plain(n, seed, temperature=temperature, prefix=prefix, context=context, generator=self.name)
+        """Return `n` of the known sentences; it takes none of the other settings."""
+        check_sample(n, seed=seed, temperature=temperature, generator=self.name)
+        refuse(self.name, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
         known = _require(self._known, self.name)
         return known.take(_choose(_key(seed, self.name, known), n, len(known)))
 
 
-def _check_plain(
-    n: int, seed: int, *, temperature: float, prefix: Corpus | None, context: Corpus | None, generator: str
-) -> None:
-    check_sample(n, temperature=temperature, context=context, generator=generator)
-    if temperature != 1:
-        raise OptionError(f"{generator} has no temperature but 1, got {temperature}")
-    if prefix is not None:
-        raise OptionError(f"{generator} takes no prefix")
-    if seed < 0:
-        raise OptionError(f"seed must be at least 0, got {seed}")
-
-
 def _require(corpus: Corpus | None, generator: str) -> Corpus:
     if corpus is None:
-        raise InputError(f"{generator} has learnt nothing yet: call fit first")
+        raise not_fitted(generator)
     return corpus
 
 
