@@ -141,7 +141,9 @@ class LstmModel(NetworkLanguageModel):
         vectors = self._dropped(torch.nn.functional.embedding(tokens, weights["words"]).to(dtype), rng)
         after: list[Tensor] = []
         for layer in range(self.layers):
-            before = [part[None].to(dtype).contiguous() for part in state[2 * layer : 2 * layer + 2]]  # (1, batch, width)
+            before = [
+                part[None].to(dtype).contiguous() for part in state[2 * layer : 2 * layer + 2]
+            ]  # (1, batch, width)
             bias = weights[f"layer {layer} bias"].to(dtype)
             parameters = [
                 weights[f"layer {layer} input"].to(dtype),

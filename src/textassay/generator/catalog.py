@@ -1,0 +1,159 @@
+"""The generators that learn from a text, by name, and their presets.
+
+``paper`` is as Cai et al., "Distributional Discrepancy", have it (generators it does not have: as good as they get),
+``small`` is good on two processors within minutes, ``tiny`` is for trying things out, within seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from math import prod
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from textassay.errors import OptionError, unknown_name
+from textassay.generator.base import LanguageModel
+from textassay.generator.gpt2 import Gpt2Model
+from textassay.generator.lstm import LstmModel
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.training.recipe import Recipe
+
+__all__ = ["PRESETS", "ParameterCounts", "Shaped", "make_generator", "parameter_counts"]
+
+_KINDS: Mapping[str, type] = MappingProxyType(
+    {"gpt2": Gpt2Model, "lstm": LstmModel, "ngram": NgramModel, "position-unigram": PositionUnigram}
+)
+
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "gpt2": {
+        "paper": {
+            "width": 768,
+            "layers": 12,
+            "heads": 12,
+            "dropout": 0.1,
+            "batch_size": 128,
+            "recipe": Recipe(max_epochs=40, learning_rate=2e-5),
+        },
+        "small": {
+            "width": 256,
+            "layers": 4,
+            "heads": 4,
+            "dropout": 0.1,
+            "batch_size": 64,
+            "recipe": Recipe(max_epochs=8, learning_rate=1e-3, schedule="cosine", warmup_steps=200, max_norm=1.0),
+        },
+        "tiny": {
+            "width": 32,
+            "layers": 2,
+            "heads": 2,
+            "dropout": 0.0,
+            "batch_size": 32,
+            "recipe": Recipe(max_epochs=3, learning_rate=4e-3, schedule="cosine", warmup_steps=10, max_norm=1.0),
+        },
+    },
+    "lstm": {
+        "paper": {
+            "width": 512,
+            "layers": 2,
+            "dropout": 0.5,
+            "spread": 0.05,
+            "batch_size": 128,
+            "recipe": Recipe(max_epochs=80, learning_rate=1e-3, max_norm=10.0),
+        },
+        "small": {
+            "width": 256,
+            "layers": 1,
+            "dropout": 0.2,
+            "batch_size": 64,
+            "recipe": Recipe(max_epochs=8, learning_rate=3e-3, schedule="cosine", max_norm=5.0),
+        },
+        "tiny": {
+            "width": 32,
+            "layers": 1,
+            "dropout": 0.0,
+            "batch_size": 32,
+            "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
+        },
+    },
+    "ngram": {"paper": {"order": 5}, "small": {"order": 3}, "tiny": {"order": 2}},
+    "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
+}
+
+
+def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
+    """Return a generator that has learnt nothing yet.
+
+    Parameters
+    ----------
+    name
+        One of `PRESETS`.
+    preset
+        ``paper``, ``small`` or ``tiny``; none for ``small``.
+    seed
+        Decides everything random in its training; n-gram and position-unigram models have nothing random.
+    settings
+        What differs from the preset: arguments of the generator's class and, for networks, attributes of `Recipe`.
+
+    Raises
+    ------
+    OptionError
+        If a name is unknown or a setting out of range.
+    MissingExtraError
+        If the generator needs PyTorch, which is not installed.
+    """
+    if name not in PRESETS:
+        raise unknown_name("generator", name, PRESETS)
+    preset = "small" if preset is None else preset
+    if preset not in PRESETS[name]:
+        raise unknown_name(f"preset of {name}", preset, PRESETS[name])
+    chosen = dict(PRESETS[name][preset])
+    kind = _KINDS[name]
+    allowed = {argument for argument in kind.__init__.__annotations__ if argument not in ("return", "seed")}  # type: ignore[misc]
+    of_recipe = {field.name for field in fields(Recipe)} if issubclass(kind, NetworkLanguageModel) else set()
+    for setting in settings:
+        if setting not in allowed | of_recipe:
+            raise unknown_name(f"setting of {name}", setting, allowed | of_recipe)
+    chosen |= {setting: value for setting, value in settings.items() if setting in allowed}
+    if of_recipe:
+        changes = {setting: value for setting, value in settings.items() if setting in of_recipe}
+        chosen |= {"recipe": replace(chosen["recipe"], **changes), "seed": seed}
+    generator: LanguageModel = kind(**chosen)
+    return generator
+
+
+class Shaped(Protocol):
+    """A network that knows the shapes of its weights before there are any."""
+
+    def shapes(self, n_types: int, longest: int) -> Mapping[str, tuple[int, ...]]:
+        """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
+        ...
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """How many numbers a network learns, and with the two moments that Adam keeps of each: three times as many."""
+
+    trainable: int
+
+    @property
+    def with_moments(self) -> int:
+        """What the main paper prints as parameters."""
+        return 3 * self.trainable
+
+
+def parameter_counts(model: Shaped, n_types: int, *, longest: int = 51) -> ParameterCounts:
+    """Return the parameter counts of a network for a vocabulary of `n_types`, computed from shapes alone.
+
+    Parameters
+    ----------
+    model
+        Need not be fitted.
+    n_types
+        Size of the vocabulary, special tokens included, at least 4.
+    longest
+        Tokens of the longest sentence, at least 1; 51 in the main paper. It matters where positions are learnt.
+    """
+    if n_types < 4 or longest < 1:
+        raise OptionError(f"n_types must be at least 4 and longest at least 1, got {n_types} and {longest}")
+    return ParameterCounts(sum(prod(shape) for shape in model.shapes(n_types, longest).values()))
