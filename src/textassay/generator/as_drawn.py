@@ -13,7 +13,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import OptionError
-from textassay.generator.base import LanguageModel, drawn_corpus
+from textassay.generator.base import LanguageModel, check_temperature, drawn_corpus
 
 __all__ = ["AsDrawn"]
 
@@ -44,8 +44,7 @@ class AsDrawn:
     def __init__(
         self, model: LanguageModel, vocabulary: Vocabulary, *, temperature: float = 1.0, max_length: int | None = None
     ) -> None:
-        if not 0 < temperature < float("inf"):
-            raise OptionError(f"temperature must be above 0, got {temperature}")
+        check_temperature(temperature, generator=model.name)
         own = getattr(model, "max_length", None)
         if max_length is not None and not 1 <= max_length <= (own or max_length):
             raise OptionError(f"max_length must be at least 1 and at most {own}, the model's own, got {max_length}")
@@ -69,7 +68,7 @@ class AsDrawn:
         lengths = np.minimum(drawn.lengths, self.max_length)
         kept = np.arange(len(drawn.tokens)) - np.repeat(drawn.offsets[:-1], drawn.lengths) < self.max_length
         offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-        return drawn_corpus(drawn.tokens[kept], offsets, train=drawn)
+        return drawn_corpus(drawn.tokens[kept], offsets, vocabulary=drawn.vocabulary, tokenizer=drawn.tokenizer)
 
     def log_prob(self, corpus: Corpus) -> FloatArray:
         """Return the log-probability of drawing each sentence, shape (N,), in nats; -inf for what is never drawn."""
