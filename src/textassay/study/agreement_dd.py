@@ -1,7 +1,7 @@
 """What a study of generators measured on one corpus, and how each metric's order agrees with the gold order.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", tables 4 and 5: inside
-each family, and on synthetic text over all generators, too; the gold order is by training text, or by exact discrepancy.
+each family, and on synthetic text over all generators, too; gold is by training text or exact discrepancy.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
