@@ -1,0 +1,310 @@
+"""Sentences of a generator that is not ours: a file of its samples, or the output of the user's command.
+
+They have no probabilities, and no settings: what draws them draws as it likes.
+"""
+
+import json
+import math
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.reader import read_texts
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import Tokenizer
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.generator.base import check_sample, refuse
+
+__all__ = ["ExternalCommand", "ExternalFile"]
+
+_GRACE = 2.0  # seconds that a command has to end by itself when it is told to
+_LAST_BYTES = 2000  # of its messages that are kept
+_BLOCK = 1 << 16  # bytes read at once
+
+
+class _External:
+    """What both kinds share.
+
+    Parameters
+    ----------
+    form
+        The text form of the samples, or the name of a tokeniser: samples then have a vocabulary of their own.
+    lowercase
+        Whether to lower-case before tokenising; a text form says so itself.
+    """
+
+    def __init__(self, form: TextForm | str | Tokenizer, *, lowercase: bool) -> None:
+        if isinstance(form, TextForm) and lowercase:
+            raise OptionError("a text form says itself whether text is lower-cased")
+        self.form = form
+        self.lowercase = lowercase
+
+    @property
+    def name(self) -> str:
+        """Where its sentences come from."""
+        raise NotImplementedError
+
+    def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
+        """Raise `OptionError`: there is nothing to fit."""
+        raise OptionError(f"{self.name} cannot be fitted: only its samples are here")
+
+    def _corpus(self, texts: list[str]) -> Corpus:
+        if isinstance(self.form, TextForm):
+            return self.form.corpus(texts)
+        return Corpus.from_texts(texts, tokenizer=self.form, lowercase=self.lowercase)
+
+    def _check(self, n: int, seed: int, **settings: Any) -> None:
+        refuse(self.name, **settings)
+        check_sample(n, seed=seed, generator=self.name)
+
+
+class ExternalFile(_External):
+    """A file of samples; a `Generator` that draws them without replacement, in the order of the file.
+
+    Parameters
+    ----------
+    path
+        What `read_texts` takes.
+    column
+        Which column holds the sentences; see `read_texts`.
+    form, lowercase
+        See `Corpus.from_texts`; a `TextForm` brings its vocabulary.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        column: str | None = None,
+        form: TextForm | str | Tokenizer = "whitespace",
+        lowercase: bool = False,
+    ) -> None:
+        super().__init__(form, lowercase=lowercase)
+        self.path = Path(path)
+        self._texts = read_texts(path, column=column).texts
+        self._seed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Such as ``file(samples.txt)``."""
+        return f"file({self.path.name})"
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return the first `n` sentences of the file; no other setting is known.
+
+        Raises
+        ------
+        OptionError
+            If a setting is given, or another `seed` than before: it would have to give other sentences, and a file
+            that gave the same again would pass one draw for two.
+        TooFewSentencesError
+            If the file has fewer sentences.
+        """
+        self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
+        if n > len(self):
+            raise TooFewSentencesError(f"{self.name}: {n} sentences were asked for, it has {len(self)}")
+        if self._seed not in (None, seed):
+            raise OptionError(
+                f"{self.name} is one draw, and was given for seed {self._seed}: seed {seed} needs a file of its own"
+            )
+        self._seed = seed
+        return self._corpus(list(self._texts[:n]))
+
+
+class ExternalCommand(_External):
+    """A command that prints samples; a `Generator`.
+
+    Parameters
+    ----------
+    command
+        For the shell. ``{n}`` and ``{seed}`` in it become the number of sentences, which it must print exactly, one a
+        line, and the seed, which should decide them.
+    column
+        The key of the sentence in each line, where the lines are JSON; none where a line is the sentence.
+    timeout
+        Seconds that a call may take, above 0; none waits as long as it takes.
+    form, lowercase
+        See `Corpus.from_texts`; a `TextForm` brings its vocabulary.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        column: str | None = None,
+        timeout: float | None = None,
+        form: TextForm | str | Tokenizer = "whitespace",
+        lowercase: bool = False,
+    ) -> None:
+        super().__init__(form, lowercase=lowercase)
+        if not command.strip():
+            raise OptionError("the command of an external generator is empty")
+        if timeout is not None and not timeout > 0:
+            raise OptionError(f"timeout must be above 0 seconds, got {timeout}")
+        self.command = command
+        self.column = column
+        self.timeout = timeout
+
+    @property
+    def name(self) -> str:
+        """Such as ``command(my-model --n {n} --seed {seed})``."""
+        return f"command({' '.join(self.command.split())})"
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return the `n` sentences that the command prints for `seed`; no other setting is known.
+
+        When this ends, for whatever reason, nothing that the command started in its process group runs any more.
+
+        Raises
+        ------
+        InputError
+            If the command fails, takes too long, or prints anything but `n` lines of UTF-8 (or JSON).
+        OptionError
+            If a setting is given.
+        """
+        self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
+        lines, status, message = self._run(n, seed)
+        ended = f"it ended with status {status}" + (f": {message}" if message else "")
+        if status is None:
+            raise InputError(f"{self.name} took longer than {self.timeout:g} seconds and printed {len(lines)} of {n}")
+        if len(lines) > n:
+            raise InputError(f"{self.name} printed more than the {n} sentences that were asked for")
+        if status != 0:
+            raise InputError(f"{self.name} failed after {len(lines)} of {n} sentences; {ended}")
+        if len(lines) < n:
+            raise InputError(f"{self.name} printed {len(lines)} of {n} sentences; {ended}")
+        return self._corpus([self._sentence(line, number) for number, line in enumerate(lines, start=1)])
+
+    def _run(self, n: int, seed: int) -> tuple[list[bytes], int | None, str]:
+        """Return at most n + 1 lines, the exit status (none after too long a time) and the last line of messages."""
+        command = self.command.replace("{n}", str(n)).replace("{seed}", str(seed))
+        deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
+        with _group(command) as process:
+            lines, messages = _read(process, n, deadline)
+            late = not _ended(process, deadline) if len(lines) <= n else False
+        shown = [line.strip() for line in messages.decode("utf-8", "replace").splitlines() if line.strip()]
+        return lines, None if late else process.returncode, shown[-1] if shown else ""
+
+    def _sentence(self, line: bytes, number: int) -> str:
+        """Return the sentence of a line; `number` counts from 1."""
+        try:
+            text = line.removesuffix(b"\r").decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.name}: line {number} is not UTF-8 (byte {error.start + 1})") from None
+        if self.column is None:
+            return text
+        try:
+            found = json.loads(text)
+            for key in self.column.split("."):
+                found = found[key]
+        except (ValueError, KeyError, TypeError, IndexError):
+            raise InputError(f"{self.name}: line {number} is no JSON object with '{self.column}'") from None
+        if not isinstance(found, str):
+            raise InputError(f"{self.name}: '{self.column}' in line {number} must be a string, got {found!r}")
+        return found
+
+
+@contextmanager
+def _group(command: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a shell command in a process group of its own; at the end of the block none of the group is left."""
+    process = subprocess.Popen(
+        command,
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        _kill(process)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _read(process: "subprocess.Popen[bytes]", n: int, deadline: float) -> tuple[list[bytes], bytes]:
+    """Return the lines that a process prints, at most n + 1, and the end of its messages.
+
+    Both streams are read as they come, so that it never waits for us; until both have ended or it is `deadline`.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    printed: list[bytes] = []
+    n_ends, messages = 0, b""
+    with selectors.DefaultSelector() as selector:
+        for stream in (process.stdout, process.stderr):
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map() and n_ends <= n:
+            left = deadline - time.monotonic()
+            ready = selector.select(None if left == math.inf else max(left, 0.0))
+            if not ready:
+                break
+            for key, _ in ready:
+                block = os.read(key.fd, _BLOCK)
+                if not block:
+                    selector.unregister(key.fileobj)
+                elif key.fileobj is process.stdout:
+                    printed.append(block)
+                    n_ends += block.count(b"\n")
+                else:
+                    messages = (messages + block)[-_LAST_BYTES:]
+    lines = b"".join(printed).split(b"\n")
+    return (lines if lines[-1] else lines[:-1])[: n + 1], messages
+
+
+def _ended(process: "subprocess.Popen[bytes]", deadline: float) -> bool:
+    """Wait until the process has ended, at most until `deadline`; its number stays taken. Return whether it has."""
+    pause = 0.001
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+    return True
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End the whole group of a process, first by a request, then by force, and take its exit status."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
+    _ended(process, time.monotonic() + _GRACE)
+    with suppress(ProcessLookupError, PermissionError):  # a group without living processes, on some systems
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
