@@ -24,9 +24,11 @@ __all__ = [
     "Lowercase",
     "MaxTokens",
     "Metrics",
+    "Model",
     "Normalize",
     "Out",
     "Paper",
+    "Precision",
     "Quiet",
     "Ratings",
     "Real",
@@ -73,6 +75,7 @@ Ratings = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=FILE", help="People's ratings, beside generator NAME's; may be repeated."),
 ]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder that 'train' wrote, or pretrained:NAME_OR_PATH.")]
 
 # How it is read
 Tokenizer = Annotated[str, typer.Option(metavar="NAME", help="whitespace, words, chars or 13a.")]
@@ -105,6 +108,7 @@ Folds = Annotated[int | None, typer.Option(metavar="K", help="Folds of cross-fit
 Level = Annotated[float, typer.Option(metavar="L", help="Level of intervals and of significance.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same numbers.")]
 Workers = Annotated[int | None, typer.Option(metavar="N", help="Threads; all processors by default.")]
+Precision = Annotated[str, typer.Option(metavar="P", help="Of networks: float32 or bfloat16.")]
 Device = Annotated[str, typer.Option(metavar="D", help="Of networks: auto, cpu, cuda, cuda:N or mps.")]
 
 # What comes out

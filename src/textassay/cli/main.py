@@ -47,7 +47,11 @@ from textassay.cli.declarations import (
     Train,
     Workers,
 )
+from textassay.cli.discrepancy_command import discrepancy_command
+from textassay.cli.likelihood_command import likelihood_command
 from textassay.cli.messages import show_warning, tell
+from textassay.cli.sample_command import sample_command
+from textassay.cli.train_command import train_command
 
 __all__ = ["app", "main"]
 
@@ -296,6 +300,10 @@ def _plan_command(
 
 
 app.command(name="bench")(bench_command)
+app.command(name="train")(train_command)
+app.command(name="sample")(sample_command)
+app.command(name="likelihood")(likelihood_command)
+app.command(name="discrepancy")(discrepancy_command)
 
 
 @app.command(name="demo")

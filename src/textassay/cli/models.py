@@ -1,0 +1,73 @@
+"""The model that a command names: a folder that ``textassay train`` wrote, or a pretrained one."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from textassay.corpus.text_form import TextForm
+from textassay.errors import InputError, OptionError
+from textassay.generator.base import LanguageModel
+
+__all__ = ["COMMAND", "PRECISIONS", "PRETRAINED", "Opened", "open_model", "set_precision"]
+
+PRETRAINED = "pretrained:"
+COMMAND = "command:"
+PRECISIONS = ("float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A fitted model, the text it knows, and what is known of it (empty where it came from elsewhere)."""
+
+    model: LanguageModel
+    form: TextForm
+    document: dict[str, Any]
+
+
+def open_model(text: str) -> Opened:
+    """Return the model that `text` names: a folder, or ``pretrained:NAME_OR_PATH``.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder, or what is in it cannot be used.
+    MissingExtraError
+        If what the model needs is not installed.
+    OptionError
+        If a command is named, which writes text but has no probabilities.
+    """
+    if text.startswith(COMMAND):
+        raise OptionError(f"'{text}' has no probabilities: only 'sample' takes a command")
+    if text.startswith(PRETRAINED):
+        from textassay.generator.pretrained import PretrainedModel
+
+        name = text.removeprefix(PRETRAINED)
+        if not name:
+            raise OptionError(f"name a model after '{PRETRAINED}', such as {PRETRAINED}gpt2 or {PRETRAINED}FOLDER")
+        model = PretrainedModel(name)
+        return Opened(cast(LanguageModel, model), model.form, {})
+    folder = Path(text)
+    if not folder.exists():
+        raise InputError(f"no folder {folder}: name what 'textassay train --out' wrote, or {PRETRAINED}NAME")
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file: name the folder that 'textassay train --out' wrote")
+    from textassay.generator.saved import load_model
+
+    saved = load_model(folder)
+    return Opened(saved.model, saved.form, dict(saved.document))
+
+
+def set_precision(opened: Opened, precision: str) -> None:
+    """Let the model compute in `precision`, where it can.
+
+    Raises
+    ------
+    OptionError
+        If the model, or anyone, knows no such precision.
+    """
+    if precision not in PRECISIONS:
+        raise OptionError(f"--precision must be {' or '.join(PRECISIONS)}, got '{precision}'")
+    if hasattr(opened.model, "precision"):
+        opened.model.precision = precision
+    elif precision != PRECISIONS[0]:
+        raise OptionError(f"{opened.model.name} is counted, not computed by a network: it has no --precision")

@@ -1,0 +1,142 @@
+"""``textassay sample``: draw sentences from a model and write them, one a line or as JSON lines."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textassay.cli.messages import print_line
+from textassay.cli.models import COMMAND, Opened, open_model, set_precision
+from textassay.cli.options import check_writable
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.reader import read_texts
+from textassay.corpus.vocabulary import UNK
+from textassay.errors import InputError, OptionError, OutputError
+from textassay.execution import check_device, default_workers, device, workers
+from textassay.metric.base import check_range
+from textassay.report.whole_files import write_whole
+
+__all__ = ["SampleOptions", "run_sample"]
+
+_KINDS = (".txt", ".jsonl")
+_TEXT = "text"  # the key of a sentence in JSON lines
+_LISTED = 5  # unknown words that are named
+
+
+@dataclass(frozen=True)
+class SampleOptions:
+    """What the command line asked for; the fields are the options of ``textassay sample``."""
+
+    model: str
+    sentences: int | None = None
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    prefix: str | None = None
+    prefixes: str | None = None
+    seed: int = 0
+    out: Path | None = None
+    precision: str = "float32"
+    workers: int | None = None
+    device: str = "auto"
+    column: str | None = None
+    quiet: bool = False
+
+
+def run_sample(options: SampleOptions) -> int:
+    """Draw sentences, write them, and return 0."""
+    _check(options)
+    prefixes = _prefixes(options)
+    n = len(prefixes) if options.sentences is None else options.sentences
+    if len(prefixes) not in (0, 1, n):
+        raise OptionError(f"{options.prefixes} has {len(prefixes)} lines: give 1, or as many as -n, {n}")
+    with workers(default_workers() if options.workers is None else options.workers), device(options.device):
+        texts = _draw(options, n, prefixes)
+    _write(options, texts)
+    return 0
+
+
+def _check(options: SampleOptions) -> None:
+    """Raise for whatever can be seen to be wrong before the model is read."""
+    if options.sentences is None and options.prefixes is None:
+        raise OptionError("say how many sentences: -n N")
+    check_range("-n", 1 if options.sentences is None else options.sentences, 1)
+    check_range("--seed", options.seed, 0)
+    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_device(options.device)
+    if not 0 < options.temperature < float("inf"):
+        raise OptionError(f"--temperature must be above 0, got {options.temperature:g}")
+    if options.top_k is not None:
+        check_range("--top-k", options.top_k, 1)
+    if options.top_p is not None and not 0 < options.top_p <= 1:
+        raise OptionError(f"--top-p must be above 0 and at most 1, got {options.top_p:g}")
+    if options.prefix is not None and options.prefixes is not None:
+        raise OptionError("--prefix and --prefixes cannot go together: leave one of them out")
+    if options.out is not None:
+        if options.out.suffix not in _KINDS:
+            raise OptionError(f"--out must end in {' or '.join(_KINDS)}, got {options.out}")
+        if options.out.is_dir():
+            raise OutputError(f"cannot write {options.out}: it is a folder")
+        check_writable(options.out.parent)
+
+
+def _prefixes(options: SampleOptions) -> Sequence[str]:
+    if options.prefix is not None:
+        return [options.prefix]
+    if options.prefixes is None:
+        return []
+    return read_texts(options.prefixes, column=options.column).texts
+
+
+def _draw(options: SampleOptions, n: int, prefixes: Sequence[str]) -> Sequence[str]:
+    asked: dict[str, Any] = {"top_k": options.top_k, "top_p": options.top_p}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if options.temperature != 1:
+        asked["temperature"] = options.temperature
+    if options.model.startswith(COMMAND):
+        from textassay.generator.external import ExternalCommand
+
+        if prefixes or asked:
+            raise OptionError("a command draws as it likes: it takes no --prefix, --temperature, --top-k or --top-p")
+        return ExternalCommand(options.model.removeprefix(COMMAND)).sample(n, seed=options.seed).texts
+    opened = open_model(options.model)
+    set_precision(opened, options.precision)
+    prefix = _encoded(opened, prefixes) if prefixes else None
+    return opened.model.sample(n, seed=options.seed, prefix=prefix, **asked).texts
+
+
+def _encoded(opened: Opened, prefixes: Sequence[str]) -> Corpus:
+    """Return the prefixes in the model's tokens; say which of their words it does not know."""
+    prefix = opened.form.corpus(prefixes)
+    if (prefix.tokens == UNK).any():
+        words = dict.fromkeys(word for text in prefixes for word in opened.form.tokenizer(text))
+        unknown = [word for word in words if opened.form.vocabulary.encode([word])[0] == UNK]
+        more = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
+        print_line(f"warning: the model reads these words of the prefix as <unk>: {', '.join(unknown[:_LISTED])}{more}")
+    return prefix
+
+
+def _write(options: SampleOptions, texts: Sequence[str]) -> None:
+    """Write one line a sentence to `out`, whole or not at all, or to standard output."""
+    as_json = options.out is not None and options.out.suffix == ".jsonl"
+    if not as_json:
+        broken = sum(len(text.splitlines()) > 1 for text in texts)
+        if broken:
+            raise InputError(
+                f"{broken} of {len(texts)} sentences have line breaks, which lines of text cannot hold: "
+                "write them with --out FILE.jsonl"
+            )
+    lines = (json.dumps({_TEXT: text}, ensure_ascii=False) if as_json else text for text in texts)
+    if options.out is None:
+        _print(lines)
+        return
+    write_whole(options.out.parent, {options.out.name: "".join(f"{line}\n" for line in lines)})
+    if not options.quiet:
+        print_line(f"wrote {len(texts)} sentences to {options.out}")
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")

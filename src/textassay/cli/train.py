@@ -1,0 +1,357 @@
+"""``textassay train``: fit a generator to the user's text, keep it in a folder, go on there where it stopped."""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from textassay.cli.messages import print_line
+from textassay.cli.options import check_sources, check_writable
+from textassay.cli.progress import show_progress
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.reader import TextFile, read_texts
+from textassay.corpus.split import nested_fractions, split_last
+from textassay.corpus.text_form import TextForm
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.execution import check_device, default_workers, device, workers
+from textassay.generator.base import LanguageModel
+from textassay.generator.catalog import PRESETS, make_generator
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.saved import save_model
+from textassay.generator.text_likelihood import text_likelihood
+from textassay.metric.base import check_range
+from textassay.metric.catalog import parse_metrics, split_names
+from textassay.monitoring.loop import loop_monitors
+from textassay.monitoring.monitor import TextMonitor
+from textassay.report.training import TrainedText, Training, draw_training, render_training
+from textassay.report.whole_files import write_whole
+from textassay.training.history import Step
+
+__all__ = ["CHECKPOINT", "HISTORY", "SETTINGS", "TrainOptions", "run_train"]
+
+SETTINGS = "training.json"  # what the folder was begun with
+HISTORY = "history.json"
+CHECKPOINT = "checkpoint.safetensors"  # there until training is done
+MONITOR = "monitor.jsonl"
+
+_MODEL = "model.json"
+_CUT = 200  # tokens after which samples are cut where --max-tokens says nothing and no sentence is longer
+_HELD_OUT = 10  # without --valid, one sentence in so many
+_NOT_SETTINGS = ("out", "workers", "device", "monitor", "monitor_steps", "monitor_sentences", "quiet", "json", "column")
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """What the command line asked for; the fields are the options of ``textassay train``.
+
+    `settings` are those of the model and of its training, by the names that `make_generator` gives them.
+    """
+
+    model: str
+    real: str
+    out: Path
+    valid: str | None = None
+    preset: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: str = "whitespace"
+    byte_pairs: int | None = None
+    lowercase: bool = False
+    vocabulary_size: int | None = None
+    min_count: int = 1
+    max_tokens: int | None = None
+    fraction: float = 1.0
+    seed: int = 0
+    monitor: str | None = None
+    monitor_steps: int | None = None
+    monitor_sentences: int = 1000
+    column: str | None = None
+    workers: int | None = None
+    device: str = "auto"
+    quiet: bool = False
+    json: bool = False
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Sentences to train on and to validate with, in the form of the model; `longest`: tokens it must take."""
+
+    form: TextForm
+    train: Corpus
+    valid: Corpus
+    train_told: TrainedText
+    valid_told: TrainedText
+    longest: int
+
+
+def run_train(options: TrainOptions) -> int:
+    """Train, write the model, print what came out, and return 0."""
+    _check(options)
+    with (
+        workers(default_workers() if options.workers is None else options.workers),
+        device(options.device),
+    ):
+        texts = _read(options)
+        settings = _settings(options, texts)
+        training = _finished(options.out, settings)
+        if training is None:
+            training = _train(options, texts, settings)
+        elif not options.quiet:
+            print_line(f"{options.out} holds this model, trained to the end: nothing was changed")
+    if options.json:
+        json.dump({"folder": str(options.out), **training.to_dict()}, sys.stdout, indent=1, allow_nan=False)
+        print()
+    else:
+        render_training(training, Console())
+    return 0
+
+
+def _check(options: TrainOptions) -> None:
+    """Raise for whatever can be seen to be wrong before anything is read."""
+    if options.model not in PRESETS:
+        raise unknown_name("model", options.model, PRESETS)
+    least = {
+        "--seed": (options.seed, 0),
+        "--max-tokens": (options.max_tokens, 1),
+        "--byte-pairs": (options.byte_pairs, 1),
+        "--vocabulary-size": (options.vocabulary_size, 1),
+        "--min-count": (options.min_count, 1),
+        "--monitor-steps": (options.monitor_steps, 1),
+        "--monitor-sentences": (options.monitor_sentences, 1),
+        "--workers": (options.workers, 1),
+    }
+    for name, (value, smallest) in least.items():
+        check_range(name, smallest if value is None else value, smallest)
+    if not 0 < options.fraction <= 1:
+        raise OptionError(f"--fraction must be above 0 and at most 1, got {options.fraction:g}")
+    if options.byte_pairs is not None and options.tokenizer != "whitespace":
+        raise OptionError(f"--byte-pairs and --tokenizer {options.tokenizer} cannot go together: leave one of them out")
+    if options.byte_pairs is not None and (options.vocabulary_size is not None or options.min_count != 1):
+        raise OptionError("--byte-pairs N learns N tokens: leave --vocabulary-size and --min-count out")
+    check_device(options.device)
+    model = _new_model(options, {})
+    if options.monitor is not None:
+        parse_metrics(split_names(options.monitor))
+        if not isinstance(model, NetworkLanguageModel):
+            raise OptionError(f"{options.model} is counted in one go: there is nothing to monitor")
+    if options.valid is not None:
+        check_sources(
+            options.real, {"--valid": options.valid}, {"--valid": "validate with text that is not trained on"}
+        )
+    check_writable(options.out)
+
+
+def _read(options: TrainOptions) -> _Texts:
+    """Return the texts that training needs; say what was held out or left out."""
+    real = _file(options.real, options.column)
+    if options.valid is None:
+        kept, held_out = split_last(len(real.texts), math.ceil(len(real.texts) / _HELD_OUT))
+        train_texts = [real.texts[index] for index in kept.tolist()]
+        valid_texts = [real.texts[index] for index in held_out.tolist()]
+        valid_source = f"the last {len(valid_texts)} of {options.real}"
+        _say(options, f"no --valid: {valid_source}, a tenth, are held out and not trained on")
+    else:
+        train_texts, valid_texts = list(real.texts), list(_file(options.valid, options.column).texts)
+        valid_source = options.valid
+    tokenizer = options.tokenizer if options.byte_pairs is None else f"bpe-{options.byte_pairs}"
+    form = TextForm.learn(
+        train_texts,
+        tokenizer=tokenizer,
+        lowercase=options.lowercase,
+        max_size=options.vocabulary_size,
+        min_count=options.min_count,
+    )
+    first = nested_fractions(len(train_texts), [options.fraction])[0]
+    source = options.real if options.fraction == 1 else f"the first {len(first)} of {len(train_texts)}, {options.real}"
+    all_train = form.corpus(train_texts)
+    train, train_told = _fitting(options, all_train.take(first), source)
+    valid, valid_told = _fitting(options, form.corpus(valid_texts), valid_source)
+    if len(train) < 2:
+        raise TooFewSentencesError(f"training needs at least 2 sentences, {source} has {len(train)}")
+    longest = (
+        int(max(all_train.lengths.max(), valid.lengths.max())) if options.max_tokens is None else options.max_tokens
+    )
+    return _Texts(form, train, valid, train_told, valid_told, longest)
+
+
+def _file(source: str, column: str | None) -> TextFile:
+    file = read_texts(source, column=column)
+    if not any(text and not text.isspace() for text in file.texts):
+        raise EmptyCorpusError(f"{source} is empty: all of its {len(file.texts)} lines are blank")
+    return file
+
+
+def _fitting(options: TrainOptions, corpus: Corpus, source: str) -> tuple[Corpus, TrainedText]:
+    """Return the sentences that are not too long, and say how many are, and how many are blank."""
+    n_long = 0
+    if options.max_tokens is not None:
+        fits = corpus.lengths <= options.max_tokens
+        n_long = int((~fits).sum())
+        if n_long == len(corpus):
+            raise EmptyCorpusError(
+                f"no sentence is left of {source}: all {n_long} have more than --max-tokens {options.max_tokens} tokens"
+            )
+        corpus = corpus.take(np.flatnonzero(fits))
+    if n_long:
+        _say(options, f"{n_long} sentences of {source} have more than {options.max_tokens} tokens and are left out")
+    n_blank = int((corpus.lengths == 0).sum())
+    if n_blank:
+        _say(options, f"warning: {n_blank} lines of {source} are blank and count as sentences without words")
+    unknown = corpus.unk_rate if len(corpus.tokens) else 0.0
+    return corpus, TrainedText(source, len(corpus), len(corpus.tokens), n_long, unknown)
+
+
+def _settings(options: TrainOptions, texts: _Texts) -> dict[str, Any]:
+    """Return everything that decides what is trained, as it reads back from JSON."""
+    asked = {name.replace("_", "-"): value for name, value in asdict(options).items() if name not in _NOT_SETTINGS}
+    asked |= {"real": texts.train.fingerprint, "valid": texts.valid.fingerprint, "vocabulary": texts.form.hash}
+    flat = {**asked.pop("settings"), **asked}
+    found: dict[str, Any] = json.loads(json.dumps({name.replace("_", "-"): value for name, value in flat.items()}))
+    return found
+
+
+def _finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
+    """Return what was trained in `out` before, None where that is still to do.
+
+    Raises
+    ------
+    InputError
+        If the folder was begun with other settings, or holds a model that came there otherwise.
+    """
+    try:
+        before = json.loads((out / SETTINGS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if (out / _MODEL).exists():
+            raise InputError(f"{out} holds a model that was not trained there: choose another --out") from None
+        return None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{out / SETTINGS} cannot be read ({error}): choose another --out") from None
+    changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
+    if changed:
+        told = ", ".join(_change(name, before.get(name), settings.get(name)) for name in changed)
+        raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
+    if not (out / _MODEL).exists():
+        return None
+    try:
+        return Training.from_json((out / HISTORY).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{out / HISTORY} cannot be read ({error.strerror}): choose another --out") from None
+
+
+def _change(name: str, before: Any, now: Any) -> str:
+    """Return what changed, as a person reads it; hashes say nothing to one."""
+    if name in ("real", "valid", "vocabulary"):
+        return f"another {name}{' text' if name != 'vocabulary' else ''}"
+    return f"{name} {before}, now {now}"
+
+
+def _new_model(options: TrainOptions, lengths: Mapping[str, int]) -> LanguageModel:
+    """Return a model that has learnt nothing; the name of a setting it does not have is answered as an option's."""
+    known = {**options.settings, **lengths}
+    try:
+        return make_generator(options.model, preset=options.preset, seed=options.seed, **known)
+    except OptionError as error:
+        asked = next((name for name in known if f"'{name}'" in str(error)), None)
+        if asked is None or "unknown setting" not in str(error):
+            raise
+        raise OptionError(
+            f"{options.model} has no --{asked.replace('_', '-').replace('max-epochs', 'epochs')}"
+        ) from None
+
+
+def _lengths(options: TrainOptions, longest: int) -> dict[str, int]:
+    """Return what the model is told of lengths: no sample is longer than ``--max-tokens``, every sentence fits."""
+    if options.model == "gpt2":
+        return {"positions": longest + 1}
+    if options.model in ("lstm", "ngram"):
+        return {"max_length": longest if options.max_tokens is not None else max(longest, _CUT)}
+    return {}
+
+
+def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) -> Training:
+    """Train, write all files, the model last, and return what is reported."""
+    model = _new_model(options, _lengths(options, texts.longest))
+    out = options.out
+    write_whole(out, {SETTINGS: json.dumps(settings, indent=1)})
+    resumes = (out / CHECKPOINT).exists()
+    _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
+    if isinstance(model, NetworkLanguageModel):
+        found = _fit_network(options, texts, model)
+    else:
+        model.fit(texts.train, texts.valid)
+        found = {"valid_nll_per_token": text_likelihood(model, texts.valid).nll_per_token.value}
+    training = Training(
+        model=model.name,
+        n_parameters=getattr(model, "n_parameters", None),
+        tokenizer=texts.form.tokenizer.name,
+        n_types=len(texts.form.vocabulary),
+        train=texts.train_told,
+        valid=texts.valid_told,
+        **found,
+    )
+    drawing = draw_training(training)
+    curve = {} if drawing is None else {drawing.file_name: drawing.svg}
+    written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **curve})
+    save_model(model, out, form=texts.form)
+    (out / CHECKPOINT).unlink(missing_ok=True)
+    _say(options, f"the model is in {out}, with {', '.join(path.name for path in written)}")
+    return training
+
+
+def _fit_network(options: TrainOptions, texts: _Texts, model: NetworkLanguageModel) -> dict[str, Any]:
+    """Train a network and return what `Training` holds of it."""
+    monitors = None
+    if options.monitor is not None:
+        monitor = TextMonitor(
+            texts.valid,
+            metrics=options.monitor,
+            n=options.monitor_sentences,
+            seed=options.seed,
+            keep=options.out / MONITOR,
+        )
+        monitors = loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
+    with show_progress(quiet=options.quiet) as progress:
+        model.fit(
+            texts.train,
+            texts.valid,
+            checkpoint=options.out / CHECKPOINT,
+            monitors=monitors,
+            monitor_steps=options.monitor_steps,
+            progress=None if progress is None else partial(_tell_step, progress, model.recipe.max_epochs),
+        )
+    history = model.history
+    return {
+        "valid_nll_per_token": -history.best.score,
+        "computed": {
+            "device": str(model.record["device"]),
+            "precision": history.precision,
+            "threads": str(model.record["threads"]),
+        },
+        "epochs": history.epochs,
+        "readings": history.readings,
+    }
+
+
+def _tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: Step) -> None:
+    """Say how far training is: steps of all epochs, loss, tokens per second, time left at most."""
+    speed = "" if step.tokens_per_second is None else f", {step.tokens_per_second:,.0f} tokens/s"
+    left = f", {_duration(step.seconds_left)} left at most" if math.isfinite(step.seconds_left) else ""
+    label = f"epoch {step.epoch} of {n_epochs}: loss {step.loss:.3f}{speed}{left}"
+    tell(label, (step.epoch - 1) * step.n_steps + step.step, n_epochs * step.n_steps)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _say(options: TrainOptions, line: str) -> None:
+    if not options.quiet:
+        print_line(line)

@@ -1,0 +1,118 @@
+"""How ``textassay train`` is spelt on the command line; light to import, as `textassay.cli.main` is."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from textassay.cli.declarations import Column, Config, Device, Json, Lowercase, Quiet, Seed, Tokenizer, Workers
+
+__all__ = ["train_command"]
+
+_OF_MODEL = "Of the model"
+_OF_TRAINING = "Of its training"
+
+
+def train_command(
+    *,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="lstm, gpt2, ngram or position-unigram.")],
+    real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the model goes; again, it goes on or is done.")],
+    valid: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Text that chooses the epoch; a tenth of --real by default.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(metavar="NAME", help="Sizes and recipe: paper, small or tiny.")] = None,
+    tokenizer: Tokenizer = "whitespace",
+    byte_pairs: Annotated[
+        int | None, typer.Option(metavar="N", help="Learn N byte pairs from --real instead of a tokenizer's words.")
+    ] = None,
+    lowercase: Lowercase = False,
+    vocabulary_size: Annotated[
+        int | None, typer.Option(metavar="N", help="Keep the N most frequent words; others become <unk>.")
+    ] = None,
+    min_count: Annotated[int, typer.Option(metavar="N", help="Keep words that stand N times or more.")] = 1,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Leave longer sentences out, and draw none that are longer.")
+    ] = None,
+    fraction: Annotated[
+        float, typer.Option(metavar="F", help="Train on the first F of the sentences; the vocabulary is of all.")
+    ] = 1.0,
+    epochs: Annotated[int | None, typer.Option(metavar="N", help="Most epochs.", rich_help_panel=_OF_TRAINING)] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="End after N epochs in a row that bring nothing.", rich_help_panel=_OF_TRAINING),
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(metavar="N", help="Sentences in a batch.", rich_help_panel=_OF_TRAINING)
+    ] = None,
+    auto_batch: Annotated[
+        bool, typer.Option(help="Halve the batch where memory runs out.", rich_help_panel=_OF_TRAINING)
+    ] = False,
+    learning_rate: Annotated[
+        float | None, typer.Option(metavar="X", help="At its highest.", rich_help_panel=_OF_TRAINING)
+    ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="auto, float32 or bfloat16.", rich_help_panel=_OF_TRAINING),
+    ] = None,
+    layers: Annotated[int | None, typer.Option(metavar="N", help="lstm, gpt2.", rich_help_panel=_OF_MODEL)] = None,
+    width: Annotated[int | None, typer.Option(metavar="N", help="lstm, gpt2.", rich_help_panel=_OF_MODEL)] = None,
+    heads: Annotated[int | None, typer.Option(metavar="N", help="gpt2.", rich_help_panel=_OF_MODEL)] = None,
+    dropout: Annotated[float | None, typer.Option(metavar="X", help="lstm, gpt2.", rich_help_panel=_OF_MODEL)] = None,
+    order: Annotated[int | None, typer.Option(metavar="N", help="ngram.", rich_help_panel=_OF_MODEL)] = None,
+    seed: Seed = 0,
+    monitor: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Metrics to follow, such as 'dd,self-bleu(order=4),lm-score'.")
+    ] = None,
+    monitor_steps: Annotated[
+        int | None, typer.Option(metavar="K", help="Every K steps, too, not only after each epoch.")
+    ] = None,
+    monitor_sentences: Annotated[int, typer.Option(metavar="N", help="Sentences drawn each time.")] = 1000,
+    column: Column = None,
+    workers: Workers = None,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Train a generator on your own text: a network, or one that counts n-grams."""
+    from textassay.cli.train import TrainOptions, run_train
+
+    given = {
+        "max_epochs": epochs,
+        "patience": patience,
+        "batch_size": batch_size,
+        "auto_batch": auto_batch or None,
+        "learning_rate": learning_rate,
+        "precision": precision,
+        "layers": layers,
+        "width": width,
+        "heads": heads,
+        "dropout": dropout,
+        "order": order,
+    }
+    options = TrainOptions(
+        model=model,
+        real=real,
+        out=out,
+        valid=valid,
+        preset=preset,
+        settings={name: value for name, value in given.items() if value is not None},
+        tokenizer=tokenizer,
+        byte_pairs=byte_pairs,
+        lowercase=lowercase,
+        vocabulary_size=vocabulary_size,
+        min_count=min_count,
+        max_tokens=max_tokens,
+        fraction=fraction,
+        seed=seed,
+        monitor=monitor,
+        monitor_steps=monitor_steps,
+        monitor_sentences=monitor_sentences,
+        column=column,
+        workers=workers,
+        device=device,
+        json=json,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_train(options))

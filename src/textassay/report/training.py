@@ -1,0 +1,209 @@
+"""A training run as it is reported: on a terminal, as ``history.json``, as a learning curve."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import matplotlib as mpl
+from matplotlib.ticker import MaxNLocator
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from textassay.errors import InputError
+from textassay.generator.likelihood import perplexity
+from textassay.report.console import heading, label_grid, safe
+from textassay.report.drawing import Drawing, plane, tick_places
+from textassay.report.number import MISSING, count, decimals, number
+from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, to_svg
+from textassay.training.history import Epoch, Reading
+
+__all__ = ["TrainedText", "Training", "draw_training", "render_training"]
+
+
+@dataclass(frozen=True)
+class TrainedText:
+    """A text that was trained on, or validated with.
+
+    Attributes
+    ----------
+    source
+        As it was named, or what part of another it is.
+    n_sentences, n_tokens
+        That were used; tokens without ends.
+    n_left_out
+        Sentences with more tokens than were asked for.
+    unknown_share
+        Share of tokens that are not in the vocabulary, in [0, 1].
+    """
+
+    source: str
+    n_sentences: int
+    n_tokens: int
+    n_left_out: int
+    unknown_share: float
+
+    def __str__(self) -> str:
+        left_out = f"; {count(self.n_left_out)} longer ones left out" if self.n_left_out else ""
+        return (
+            f"{count(self.n_sentences)} sentences, {count(self.n_tokens)} tokens, "
+            f"{100 * self.unknown_share:.2f} % unknown ({self.source}{left_out})"
+        )
+
+
+@dataclass(frozen=True)
+class Training:
+    """What was trained, on what, where, and what each epoch brought.
+
+    Attributes
+    ----------
+    model
+        Its name.
+    n_parameters
+        That were learnt; for n-gram models, n-grams stored; none where the model does not say.
+    tokenizer, n_types
+        What it draws over, special tokens counted.
+    train, valid
+        The texts.
+    valid_nll_per_token
+        Of the model that was kept, in nats.
+    computed
+        Device, precision and threads; empty for models that are counted.
+    epochs, readings
+        In order; none for models that are counted. Scores are minus nats per token of the validation text.
+    """
+
+    model: str
+    n_parameters: int | None
+    tokenizer: str
+    n_types: int
+    train: TrainedText
+    valid: TrainedText
+    valid_nll_per_token: float
+    computed: Mapping[str, str] = field(default_factory=dict)
+    epochs: tuple[Epoch, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def kept(self) -> int | None:
+        """Number of the epoch that was kept."""
+        return max(self.epochs, key=lambda epoch: epoch.score).number if self.epochs else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, JSON-ready."""
+        document = {**asdict(self), "valid_perplexity": perplexity(self.valid_nll_per_token), "kept_epoch": self.kept}
+        document["epochs"] = [{**asdict(epoch), "valid_perplexity": perplexity(-epoch.score)} for epoch in self.epochs]
+        return {name: _finite(value) for name, value in document.items()}
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return what `to_dict` gave, read back.
+
+        Raises
+        ------
+        InputError
+            If it is something else.
+        """
+        try:
+            document = json.loads(text)
+            parts = {name: document[name] for name in cls.__dataclass_fields__}
+            parts["train"], parts["valid"] = TrainedText(**parts["train"]), TrainedText(**parts["valid"])
+            parts["epochs"] = tuple(Epoch(**{k: e[k] for k in Epoch.__dataclass_fields__}) for e in parts["epochs"])
+            parts["readings"] = tuple(Reading(**reading) for reading in parts["readings"])
+            return cls(**parts)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"history.json is damaged ({error}): delete the folder to train again") from None
+
+
+def render_training(training: Training, console: Console) -> None:
+    """Print what was trained, and the table of epochs."""
+    heading(console, training.model)
+    grid = label_grid()
+    size = f"{count(training.n_types)} types ({training.tokenizer})"
+    if training.n_parameters is not None:
+        size = f"{count(training.n_parameters)} parameters, {size}"
+    rows = {"size": size, "trained on": str(training.train), "validated with": str(training.valid)}
+    if training.computed:
+        rows["computed with"] = ", ".join(f"{name} {value}" for name, value in training.computed.items())
+    cost = training.valid_nll_per_token
+    rows["validation"] = f"perplexity {_perplexity(cost)} per token ({number(cost, 3)} nats), ends counted"
+    for name, told in rows.items():
+        grid.add_row(safe(console, name, "dim"), safe(console, told))
+    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+    if training.epochs:
+        heading(console, "Epochs")
+        _print_epochs(training, console)
+    if training.readings:
+        heading(console, "Monitors")
+        _print_readings(training, console)
+
+
+def _print_epochs(training: Training, console: Console) -> None:
+    table = _table("epoch", "training loss", "validation perplexity", "")
+    for epoch in training.epochs:
+        kept = "kept" if epoch.number == training.kept else ""
+        table.add_row(str(epoch.number), number(epoch.loss, 3), _perplexity(-epoch.score), kept)
+    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def _print_readings(training: Training, console: Console) -> None:
+    names = list(dict.fromkeys(name for reading in training.readings for name in reading.values))
+    table = _table("step", "epoch", *names)
+    for reading in training.readings:
+        told = [reading.values.get(name) for name in names]
+        table.add_row(
+            count(reading.step),
+            str(reading.epoch),
+            *(MISSING if v is None else number(v, decimals(v, None)) for v in told),
+        )
+    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+
+@mpl.rc_context(SETTINGS)
+def draw_training(training: Training) -> Drawing | None:
+    """Return loss and validation cost by epoch; None where there are no epochs."""
+    if not training.epochs:
+        return None
+    figure, axes = plane(3.6, 2.3, x="epoch", y="nats per token", right=0.8)
+    numbers = [epoch.number for epoch in training.epochs]
+    lines = {
+        "training": ([epoch.loss for epoch in training.epochs], GENERATED),
+        "validation": ([-epoch.score for epoch in training.epochs], REAL),
+    }
+    for name, (values, colour) in lines.items():
+        axes.plot(numbers, values, "o-", color=colour, linewidth=1.3, ms=3.0, mew=0)
+        axes.annotate(name, (numbers[-1], values[-1]), (6, 0), textcoords="offset points", color=colour, va="center",
+                      annotation_clip=False)  # fmt: skip
+    kept = training.kept or 0
+    axes.axvline(kept, color=RULE, linewidth=0.8, zorder=0)
+    axes.annotate("kept", (kept, 1), (0, 2), ("data", "axes fraction"), "offset points", ha="center", color=INK,
+                  annotation_clip=False)  # fmt: skip
+    tick_places(axes)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    told = ", ".join(f"epoch {epoch.number} {-epoch.score:.3f}" for epoch in training.epochs)
+    description = f"Cost of validation text in nats per token: {told}; epoch {kept} was kept."
+    return Drawing("training", training.model, "learning-curve.svg", to_svg(figure), description)
+
+
+def _perplexity(nll_per_token: float) -> str:
+    value = perplexity(nll_per_token)
+    return number(value, decimals(value, None))
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for header in headers:
+        table.add_column(header, justify="right", overflow="fold")
+    return table
+
+
+def _finite(value: Any) -> Any:
+    """Return a JSON-ready document with none for what is not finite."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

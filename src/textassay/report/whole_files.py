@@ -1,0 +1,38 @@
+"""Files that are there whole or not at all, whatever stops the run that writes them."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from textassay.errors import OutputError
+
+__all__ = ["write_whole"]
+
+
+def write_whole(folder: Path, contents: Mapping[str, bytes | str]) -> list[Path]:
+    """Write files into `folder`, which is made, over what is there; return their paths.
+
+    Parameters
+    ----------
+    folder
+        Where they go.
+    contents
+        File name to what is in it; text is written as UTF-8, as it is.
+
+    Raises
+    ------
+    OutputError
+        If one cannot be written; it and those after it are then as they were.
+    """
+    for name, content in contents.items():
+        draft = folder / f".{name}.{os.getpid()}.tmp"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(content.encode() if isinstance(content, str) else content)
+            draft.replace(folder / name)
+        except OSError as error:
+            place = folder / name
+            raise OutputError(f"cannot write {place}: {error.strerror or error}; choose another --out") from error
+        finally:
+            draft.unlink(missing_ok=True)
+    return [folder / name for name in contents]
