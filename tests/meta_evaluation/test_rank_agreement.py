@@ -56,7 +56,7 @@ def test_the_distribution_is_that_of_new_test_texts() -> None:
     assert found.mean == pytest.approx(taus.mean(), abs=0.02)
     # What the real text brings is common to all: as if each had it by itself, the order would be far less sure.
     apart = MetricValues("m", "lower", NAMES, TRUE, np.zeros((6, 6)), np.diag(world.covariance))
-    assert agreement([apart], [GOLD], group="6").mean < taus.mean() - 0.1  # type: ignore[operator]
+    assert agreement([apart], [GOLD], group="6").mean < taus.mean() - 0.1
 
 
 def test_intervals_hold_the_true_tau() -> None:
