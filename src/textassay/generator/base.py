@@ -1,7 +1,7 @@
 """What a generator and a language model are, and the checks that every generator's doors share."""
 
 from itertools import pairwise
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ __all__ = [
     "refuse",
     "sentence_sums",
     "tokens_in",
+    "training_record",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -162,6 +163,11 @@ def check_temperature(temperature: float, *, generator: str) -> None:
     """Raise unless `temperature` is above 0 and finite."""
     if not 0 < temperature < float("inf"):
         raise OptionError(f"{generator}: temperature must be above 0, got {temperature}")
+
+
+def training_record(train: Corpus, fingerprint: str) -> dict[str, Any]:
+    """Return what a model that only counts was fitted to, JSON-ready; `fingerprint` as the text was read."""
+    return {"train": {"fingerprint": fingerprint, "sentences": len(train), "tokens": len(train.tokens)}}
 
 
 def not_fitted(generator: str) -> InputError:

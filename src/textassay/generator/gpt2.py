@@ -1,14 +1,16 @@
 """Language models of the GPT-2 kind: a transformer that reads from left to right.
 
-Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2019: learned positions, layer norm before
-each part, tanh-approximated GELU, the output layer tied to the word vectors. Weights have the names and shapes of
-transformers' `GPT2LMHeadModel`, and the numbers are the same (`Gpt2Model.as_transformers`, which a test compares).
-Departs from it: dropout draws from the generator it is given, so that a seed gives the same weights whatever else runs;
-a sentence that fills all positions has ended, with certainty, so that probabilities sum to 1.
+Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2019: learned positions, layer norm
+before each part, tanh-approximated GELU, the output layer tied to the word vectors. Weights have the names and shapes
+of transformers' `GPT2LMHeadModel`, and so are its numbers (`Gpt2Model.as_transformers`, which a test compares). It
+stands here nevertheless because the library's own draws dropout from the global random state, and its cache copies all
+it holds at every step.
+Departs from it: a sentence that fills all positions has ended, with certainty, so that probabilities sum to 1.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.errors import MissingExtraError, OptionError
@@ -87,8 +89,9 @@ class Gpt2Model(NetworkLanguageModel):
     @property
     def settings(self) -> dict[str, Any]:
         """What its constructor was called with."""
-        names = ("width", "layers", "heads", "dropout", "positions", "recipe", "batch_size", "seed")
-        return {**{name: getattr(self, name) for name in names}, "max_length": self._max_length}
+        names = ("width", "layers", "heads", "dropout", "positions", "batch_size", "seed")
+        own = {name: getattr(self, name) for name in names}
+        return {**own, "max_length": self._max_length, "recipe": asdict(self.recipe)}
 
     @property
     def _title(self) -> str:
@@ -189,7 +192,8 @@ class Gpt2Model(NetworkLanguageModel):
         model = GPT2LMHeadModel(config)
         tied = {"lm_head.weight": self.weights["transformer.wte.weight"]}
         model.load_state_dict({**self.weights, **tied})
-        return model.eval()
+        model.train(False)
+        return model
 
     def _run(
         self,

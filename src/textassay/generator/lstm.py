@@ -6,6 +6,7 @@ Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9,
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.errors import OptionError
@@ -78,8 +79,9 @@ class LstmModel(NetworkLanguageModel):
     @property
     def settings(self) -> dict[str, Any]:
         """What its constructor was called with."""
-        names = ("width", "layers", "dropout", "spread", "recipe", "batch_size", "seed")
-        return {**{name: getattr(self, name) for name in names}, "max_length": self._max_length}
+        names = ("width", "layers", "dropout", "spread", "batch_size", "seed")
+        own = {name: getattr(self, name) for name in names}
+        return {**own, "max_length": self._max_length, "recipe": asdict(self.recipe)}
 
     @property
     def _title(self) -> str:

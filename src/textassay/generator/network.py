@@ -31,13 +31,14 @@ from textassay.generator.base import (
     prefix_of_each,
     sentence_sums,
     tokens_in,
+    training_record,
 )
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import mean_loss, next_scores, padded, token_scores
 from textassay.seeding import stream
 from textassay.training import loop
 from textassay.training.backend import require_neural, threads, training_device
-from textassay.training.history import History, Step
+from textassay.training.history import Epoch, History, Reading, Step
 from textassay.training.processes import launched
 from textassay.training.recipe import Recipe
 
@@ -106,7 +107,7 @@ class NetworkLanguageModel(ABC):
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with, JSON-ready but for the recipe."""
+        """What its constructor was called with, JSON-ready."""
 
     @property
     @abstractmethod
@@ -241,7 +242,7 @@ class NetworkLanguageModel(ABC):
                     checkpoint_seconds=checkpoint_seconds,
                     config={
                         "kind": self.kind,
-                        **{name: value for name, value in self.settings.items() if name != "recipe"},
+                        **self.settings,
                         "train": train.fingerprint,
                         "valid": None if valid is None else valid.fingerprint,
                     },
@@ -258,7 +259,7 @@ class NetworkLanguageModel(ABC):
             weight.requires_grad_(False)
         self._fitted = _Fitted(weights, train.vocabulary, train.tokenizer)
         self.record = {
-            "train": {"fingerprint": train.fingerprint, "sentences": len(train), "tokens": len(train.tokens)},
+            **training_record(train, train.fingerprint),
             "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
             "history": asdict(self.history),
             "threads": n_threads,
@@ -266,27 +267,42 @@ class NetworkLanguageModel(ABC):
         }
         return self
 
-    def restore(self, weights: Weights, vocabulary: Vocabulary, tokenizer: str, record: Mapping[str, Any]) -> Self:
-        """Take over weights that were learnt elsewhere, such as those of a file, and return itself.
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the weights."""
+        return {name: weight.cpu().numpy() for name, weight in self.weights.items()}
+
+    def restore(
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        *,
+        vocabulary: Vocabulary,
+        tokenizer: str,
+        record: Mapping[str, Any],
+    ) -> None:
+        """Take over weights that were learnt before.
 
         Raises
         ------
         InputError
             If their names or shapes are not those of this network with this vocabulary.
         """
-        shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
-        expected = self.shapes(len(vocabulary), 0 if (longest := self.longest(weights)) is None else longest)
-        wrong = sorted(name for name in shapes.keys() | expected.keys() if shapes.get(name) != expected.get(name))
-        if wrong:
-            name = wrong[0]
-            raise InputError(
-                f"{self.name}: the weights do not fit its settings and its vocabulary of {len(vocabulary)} tokens: "
-                f"'{name}' must have shape {expected.get(name)}, got {shapes.get(name)}"
-            )
+        import torch
+
+        weights = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+        expected = self.shapes(len(vocabulary), self.longest(weights) or 0)
+        found = {name: tuple(array.shape) for name, array in arrays.items()}
+        for name in sorted(found.keys() | expected.keys()):
+            if found.get(name) != expected.get(name):
+                raise InputError(
+                    f"the weights do not fit the settings and a vocabulary of {len(vocabulary)} tokens: "
+                    f"'{name}' must have shape {expected.get(name)}, got {found.get(name)}"
+                )
         device = training_device()
         self._fitted = _Fitted({name: weights[name].to(device) for name in expected}, vocabulary, tokenizer)
         self.record = dict(record)
-        return self
+        told = record["history"]
+        epochs = tuple(Epoch(**epoch) for epoch in told["epochs"])
+        self.history = History(epochs, tuple(Reading(**reading) for reading in told["readings"]), told["precision"])
 
     def sample(
         self,

@@ -5,13 +5,14 @@ sentence and position, so that they do not depend on how many sentences are draw
 """
 
 import warnings
-from typing import Self, get_args
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
+from textassay.corpus.vocabulary import EOS, Vocabulary
 from textassay.errors import OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import (
@@ -23,6 +24,7 @@ from textassay.generator.base import (
     refuse,
     sentence_sums,
     tokens_in,
+    training_record,
 )
 from textassay.ngram.backoff import BackoffModel, Tempered
 from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
@@ -66,6 +68,8 @@ class NgramModel:
     above 0, and these sum to 1. So a sample may hold words of that vocabulary which no training sentence holds.
     """
 
+    kind: ClassVar[str] = "ngram"
+
     def __init__(self, order: int = 3, *, discounts: DiscountKind = "modified", max_length: int = 200) -> None:
         if order < 1:
             raise OptionError(f"order must be at least 1, got {order}")
@@ -77,6 +81,7 @@ class NgramModel:
         self.discounts: DiscountKind = discounts
         self.max_length = max_length
         self._fitted: tuple[Corpus, BackoffModel, tuple[Discounts, ...]] | None = None
+        self._fingerprint = ""
         self._tempered: Tempered | None = None
 
     @property
@@ -88,6 +93,26 @@ class NgramModel:
     def train(self) -> Corpus:
         """The corpus it was fitted to."""
         return self._require()[0]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What it draws over."""
+        return self.train.vocabulary
+
+    @property
+    def tokenizer(self) -> str:
+        """Name of the tokeniser of the training text."""
+        return self.train.tokenizer
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its constructor was called with."""
+        return {"order": self.order, "discounts": self.discounts, "max_length": self.max_length}
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What it was fitted to."""
+        return training_record(self.train, self._fingerprint)
 
     @property
     def model(self) -> BackoffModel:
@@ -119,8 +144,25 @@ class NgramModel:
             train.tokens, train.offsets, order=self.order, n_types=len(train.vocabulary), discounts=self.discounts
         )
         self._fitted = (train, model, used)
+        self._fingerprint = train.fingerprint
         self._tempered = None
         return self
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the tokens it was fitted to, which are counted again."""
+        return {"tokens": self.train.tokens, "offsets": self.train.offsets}
+
+    def restore(
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        *,
+        vocabulary: Vocabulary,
+        tokenizer: str,
+        record: Mapping[str, Any],
+    ) -> None:
+        """Count the tokens that another one was fitted to; see `textassay.generator.saved`."""
+        self.fit(drawn_corpus(arrays["tokens"], arrays["offsets"], vocabulary=vocabulary, tokenizer=tokenizer))
+        self._fingerprint = record["train"]["fingerprint"]
 
     def sample(
         self,
@@ -224,7 +266,7 @@ class NgramModel:
 
     def _key(self, seed: int, temperature: float) -> int:
         """Return the seed of the uniforms: another model or temperature draws independently of this one."""
-        rng = stream(seed, "ngram", self.order, self.discounts, self.train.fingerprint, repr(float(temperature)))
+        rng = stream(seed, "ngram", self.order, self.discounts, self._fingerprint, repr(float(temperature)))
         return int(rng.integers(2**63))
 
 

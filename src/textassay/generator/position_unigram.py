@@ -1,18 +1,28 @@
-"""A generator that knows how long sentences are and which words stand where, and nothing of what follows what.
+"""A language model that knows how long sentences are and which words stand where, and nothing of what follows what.
 
 Its word frequencies and its lengths are those of real text, position by position, so that only what looks at two words
 at once can tell it from real text.
 """
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus.vocabulary import EOS, UNK, Vocabulary
 from textassay.errors import OptionError
-from textassay.generator.base import check_sample, check_train, drawn_corpus, not_fitted, refuse, tokens_in
+from textassay.generator.base import (
+    check_sample,
+    check_train,
+    drawn_corpus,
+    not_fitted,
+    refuse,
+    sentence_sums,
+    tokens_in,
+    training_record,
+)
 from textassay.seeding import stream, uniforms
 
 __all__ = ["PositionUnigram"]
@@ -22,7 +32,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class PositionUnigram:
-    """Draws a length, then a word for each position, all independently; a `Generator` that is a `ScoredGenerator`.
+    """Draws a length, then a word for each position, all independently; a `LanguageModel` without temperature.
 
     Parameters
     ----------
@@ -34,13 +44,17 @@ class PositionUnigram:
     The length l has probability (count + 1 / (L + 1)) / (N + 1) for 0 to the longest length L, longer sentences have
     none. The word w at position i has probability (count_i(w) + strength u(w)) / (n_i + strength), where u is the
     word's share of the text, (count(w) + 1 / V) / (T + 1) over the V types that models draw, ``<unk>`` among them.
+    Token by token, a sentence ends at position i with the probability of length i among all lengths from i on.
     """
+
+    kind: ClassVar[str] = "position-unigram"
 
     def __init__(self, *, strength: float = 10.0) -> None:
         if not 0 < strength < float("inf"):
             raise OptionError(f"strength must be above 0, got {strength}")
         self.strength = strength
         self._train: Corpus | None = None
+        self._fingerprint = ""
         self._lengths: FloatArray = np.empty(0)
         self._shares: FloatArray = np.empty(0)
         self._at: list[IntArray] = []
@@ -49,6 +63,32 @@ class PositionUnigram:
     def name(self) -> str:
         """Canonical name."""
         return f"position-unigram(strength={self.strength:g})"
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What it draws over."""
+        return self._require().vocabulary
+
+    @property
+    def tokenizer(self) -> str:
+        """Name of the tokeniser of the training text."""
+        return self._require().tokenizer
+
+    @property
+    def max_length(self) -> int:
+        """Tokens of the longest sentence it draws."""
+        self._require()
+        return len(self._lengths) - 1
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its constructor was called with."""
+        return {"strength": self.strength}
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What it was fitted to."""
+        return training_record(self._require(), self._fingerprint)
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
         """Count `train` and return itself; `valid` is not used.
@@ -73,7 +113,25 @@ class PositionUnigram:
         ends = np.searchsorted(where[order], np.arange(longest + 1))
         self._at = [train.tokens[order[ends[i] : ends[i + 1]]].astype(np.int64) for i in range(longest)]
         self._train = train
+        self._fingerprint = train.fingerprint
         return self
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the tokens it was fitted to, which are counted again."""
+        train = self._require()
+        return {"tokens": train.tokens, "offsets": train.offsets}
+
+    def restore(
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        *,
+        vocabulary: Vocabulary,
+        tokenizer: str,
+        record: Mapping[str, Any],
+    ) -> None:
+        """Count the tokens that another one was fitted to; see `textassay.generator.saved`."""
+        self.fit(drawn_corpus(arrays["tokens"], arrays["offsets"], vocabulary=vocabulary, tokenizer=tokenizer))
+        self._fingerprint = record["train"]["fingerprint"]
 
     def sample(
         self,
@@ -90,7 +148,7 @@ class PositionUnigram:
         check_sample(n, seed=seed, temperature=temperature, generator=self.name)
         refuse(self.name, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
         train = self._require()
-        key = int(stream(seed, self.name, train.fingerprint).integers(2**63))
+        key = int(stream(seed, self.name, self._fingerprint).integers(2**63))
         lengths = _invert(self._lengths, uniforms(key, np.arange(n), 0))
         offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
         tokens = np.empty(offsets[-1], dtype=np.int32)
@@ -99,19 +157,53 @@ class PositionUnigram:
             tokens[offsets[rows] + position] = _invert(self._words(position), uniforms(key, rows, 1 + position))
         return drawn_corpus(tokens, offsets, vocabulary=train.vocabulary, tokenizer=train.tokenizer)
 
-    def log_prob(self, corpus: Corpus) -> FloatArray:
+    def log_prob(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each sentence, shape (N,), in nats; -inf for one longer than all it knows."""
-        train = self._require()
-        tokens = tokens_in(train.vocabulary, corpus, generator=self.name)
-        longest = len(self._lengths) - 1
-        lengths = corpus.lengths
-        found = np.full(len(corpus), -np.inf)
-        known = lengths <= longest
-        found[known] = np.log(self._lengths[lengths[known]])
-        for position in range(min(longest, int(lengths.max(initial=0)))):
-            rows = np.flatnonzero(known & (lengths > position))
-            found[rows] += np.log(self._words(position)[tokens[corpus.offsets[rows] + position]])
+        return sentence_sums(self.token_log_probs(corpus, temperature=temperature), corpus)
+
+    def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`.
+
+        From the first token that makes a sentence longer than all it knows, they are -inf.
+        """
+        refuse(self.name, temperature=temperature)
+        vocabulary = self._require().vocabulary
+        tokens = tokens_in(vocabulary, corpus, generator=self.name)
+        ends, goes_on = self._hazards()
+        found = np.full(len(tokens) + len(corpus), -np.inf)
+        for position in range(min(self.max_length, int(corpus.lengths.max(initial=-1))) + 1):
+            rows = np.flatnonzero(corpus.lengths >= position)
+            begins = corpus.offsets[rows]
+            longer = corpus.lengths[rows] > position
+            found[(begins + rows)[~longer] + position] = ends[position]
+            if position < self.max_length and longer.any():
+                words = np.log(self._words(position)[tokens[begins[longer] + position]])
+                found[(begins + rows)[longer] + position] = goes_on[position] + words
         return found
+
+    def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`.
+
+        NaN after a prefix that is longer than all sentences it knows.
+        """
+        refuse(self.name, temperature=temperature)
+        vocabulary = self._require().vocabulary
+        tokens_in(vocabulary, prefixes, generator=self.name)
+        ends, goes_on = self._hazards()
+        found = np.full((len(prefixes), len(vocabulary)), np.nan)
+        for position in np.unique(prefixes.lengths[prefixes.lengths <= self.max_length]):
+            row = np.full(len(vocabulary), -np.inf)
+            if position < self.max_length:
+                row[UNK:] = goes_on[position] + np.log(self._words(position)[UNK:])
+            row[EOS] = ends[position]
+            found[prefixes.lengths == position] = row
+        return found
+
+    def _hazards(self) -> tuple[FloatArray, FloatArray]:
+        """Return the log-probability of ending, and of going on, at each position from 0 to the longest, (L + 1,)."""
+        from_here = np.cumsum(self._lengths[::-1])[::-1]
+        with np.errstate(divide="ignore"):
+            return np.log(self._lengths / from_here), np.log(np.append(from_here[1:], 0.0) / from_here)
 
     def _words(self, position: int) -> FloatArray:
         """Return the probabilities of all types at one position, shape (V,)."""

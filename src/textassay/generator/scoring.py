@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD, SOS
 from textassay.execution import parallel_map
 from textassay.training.backend import single_threaded
