@@ -1,7 +1,7 @@
 """A monitor as a callback of the ``Trainer`` of transformers."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
@@ -9,12 +9,17 @@ from textassay.monitoring.modules import check_whole, drawing_from, with_base
 from textassay.monitoring.monitor import TextMonitor
 from textassay.training.backend import require_neural
 
+if TYPE_CHECKING:
+    from transformers import TrainerCallback as _Base
+else:
+    _Base = object  # importing this module does not load transformers: instances are made with its class
+
 __all__ = ["TextassayCallback", "sampler_of_tokenizer"]
 
 ModelSampler = Callable[[Any, int, int], Sequence[str] | Corpus]
 
 
-class TextassayCallback:
+class TextassayCallback(_Base):
     """Callback for ``trainer.add_callback``; it is also an instance of transformers' ``TrainerCallback``.
 
     Readings go to ``trainer.state.log_history`` and to whatever the trainer reports to (TensorBoard, W&B and others).
@@ -81,7 +86,9 @@ class TextassayCallback:
             self.trainer.log(reading.logged())
 
 
-def sampler_of_tokenizer(tokenizer: Any, *, max_new_tokens: int = 128, batch_size: int = 100) -> ModelSampler:
+def sampler_of_tokenizer(
+    tokenizer: Any, *, max_new_tokens: int = 128, batch_size: int = 100
+) -> Callable[[Any, int, int], list[str]]:
     """Return a `sample` for a model that has ``generate``: plain draws from the model, at temperature 1.
 
     Parameters
