@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from made_up import sentences
 from textassay.corpus.corpus import Corpus, corpora_from_texts
@@ -167,6 +166,8 @@ def test_the_first_draw_may_fail_and_no_other() -> None:
 
 
 def test_draws_differ_each_step_and_random_state_stays() -> None:
+    torch = pytest.importorskip("torch")
+
     def from_global_state(n: int, seed: int) -> list[str]:
         words = [str(random.random()), str(np.random.random()), str(torch.rand(1).item())]  # noqa: NPY002
         drawn.append(words)
