@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -146,8 +146,7 @@ def load_model(folder: Path) -> SavedModel:
     settings = dict(document["settings"])
     settings |= settings.pop("recipe", {})
     try:
-        model = make_generator(document["kind"], **settings)
-        assert isinstance(model, Saveable)  # all that the catalogue makes are
+        model = cast(Saveable, make_generator(document["kind"], **settings))  # all that the catalogue makes are
         model.restore(
             load(content), vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"]
         )
