@@ -1,0 +1,22 @@
+"""The sentences of the study on real text: generators learn from it, and it judges them.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 6.1.
+"""
+
+from textassay.study.dd_experiment import Texts
+from textassay.study.generators import Part
+from textassay.study.study_text import StudyText
+
+__all__ = ["real_texts"]
+
+
+def real_texts(text: StudyText) -> Texts:
+    """Return the parts of the real text as the study reads them."""
+    return Texts(
+        train=Part(text.train),
+        valid=Part(text.valid),
+        test=Part(text.test),
+        unseen=None if text.unseen is None else Part(text.unseen),
+        more=None if text.more is None else Part(text.more),
+        n_train=len(text.train),
+    )

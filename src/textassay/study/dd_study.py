@@ -1,0 +1,222 @@
+"""The studies ``dd-real`` and ``dd-synthetic``: computed as far as they are not there yet, and set beside the paper.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+from textassay.errors import unknown_name
+from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction, beside
+from textassay.study.agreement_dd import Corpus, agreements, tau_cells
+from textassay.study.dd_experiment import Experiment, build
+from textassay.study.dd_real import real_texts
+from textassay.study.dd_results import (
+    OUR_DD,
+    Found,
+    curves,
+    gather,
+    measured_values,
+    memorisation,
+    tables,
+    temperatures_told,
+)
+from textassay.study.dd_synthetic import synthetic_texts
+from textassay.study.findings_dd import check_findings
+from textassay.study.measures import LEVEL, LM
+from textassay.study.published_dd import published_table
+from textassay.study.scales import Scale
+from textassay.study.stages import Stage, Stages
+from textassay.study.study_text import StudyText
+
+__all__ = ["STUDIES", "DdStudy"]
+
+STUDIES: Mapping[str, Corpus] = {"dd-real": "real", "dd-synthetic": "synthetic"}
+
+
+class DdStudy:
+    """One of the two studies.
+
+    Parameters
+    ----------
+    name
+        Of `STUDIES`.
+    text
+        Real text, split.
+    scale
+        Sizes.
+    folder
+        Where stages are kept; the two studies may share it.
+    seed
+        Of everything random.
+    initialisations
+        How often each generator is trained; none for what the scale says.
+    positives
+        Real sentences that classifiers are given as training text: of all of it, or of what each generator saw.
+    progress
+        Called with the stage that runs, how many are done, and how many there are.
+
+    Raises
+    ------
+    OptionError
+        If there is no such study.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        text: StudyText,
+        scale: Scale,
+        folder: Path,
+        *,
+        seed: int = 0,
+        initialisations: int | None = None,
+        positives: Literal["everything", "fraction"] = "everything",
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        if name not in STUDIES:
+            raise unknown_name("study", name, STUDIES)
+        self.name, self.text, self.scale, self.seed, self.positives = name, text, scale, seed, positives
+        self.stages = Stages(folder / "stages", progress)
+        synthetic = STUDIES[name] == "synthetic"
+        self.texts = synthetic_texts(text, scale, seed=seed) if synthetic else real_texts(text)
+        self.initialisations = scale.initialisations if initialisations is None else initialisations
+        self.experiment: Experiment = build(
+            self.texts,
+            scale,
+            text.form,
+            longest=text.longest,
+            seed=seed,
+            initialisations=self.initialisations,
+            positives=positives,
+        )
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of stages, in the order in which they are computed."""
+        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
+
+    def all_stages(self) -> list[Stage]:
+        """Return all stages, each after those it builds on."""
+        found: dict[str, Stage] = {}
+        waiting = list(self.experiment.targets)
+        while waiting:
+            stage = waiting.pop()
+            if stage.key not in found:
+                found[stage.key] = stage
+                waiting.extend(stage.inputs)
+        return sorted(found.values(), key=lambda stage: stage.level)
+
+    def compute(self, only: Sequence[str] = ()) -> int:
+        """Compute what is missing, and return how many stages that were.
+
+        Parameters
+        ----------
+        only
+            Kinds of stages that are wanted, with what they build on; none for all.
+
+        Raises
+        ------
+        OptionError
+            If there is no such kind.
+        """
+        for kind in only:
+            if kind not in self.kinds:
+                raise unknown_name("stage", kind, self.kinds)
+        targets = [stage for stage in self.all_stages() if stage.kind in only] if only else self.experiment.targets
+        return self.stages.compute(targets)
+
+    def seconds(self) -> dict[str, float]:
+        """Return kind of stage to how long its stages took when they were computed, one after the other."""
+        spent: dict[str, float] = {}
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            if done is not None:
+                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
+        return spent
+
+    def result(self) -> Reproduction:
+        """Return what was found; all stages are done."""
+        corpus = STUDIES[self.name]
+        found = gather(self.experiment, self.stages)
+        measured = measured_values(found, corpus)
+        taus = agreements(measured, level=LEVEL, seed=self.seed)
+        differs = f"another corpus and, at scale {self.scale.name}, other sizes and networks"
+        told = {
+            "FED": "another encoder",
+            LM: "a model from another seed",
+            OUR_DD: "our classifier, on text that no generator saw",
+        }
+        of_taus = published_table({"real": "table 4", "synthetic": "table 5"}[corpus])
+        memory = memorisation(found)
+        return Reproduction(
+            title=f"Distributional Discrepancy on {corpus} text",
+            settings=self._settings(),
+            tables=(
+                *tables(found, corpus, differs=differs),
+                beside(of_taus, tau_cells(taus, differs=told), differs=differs),
+                *([] if memory is None else [memory]),
+                temperatures_told(found),
+                *self._sampled(found),
+            ),
+            findings=check_findings([measured], taus, level=LEVEL),
+            taus=taus,
+            curves=curves(found),
+            notes=tuple(self._notes()),
+            seconds=self.seconds(),
+        )
+
+    def _settings(self) -> dict[str, object]:
+        text = self.text
+        return {
+            "study": self.name,
+            "scale": self.scale.name,
+            **{name: value for name, value in asdict(self.scale).items() if name != "name"},
+            "initialisations": self.initialisations,
+            "positives": self.positives,
+            "seed": self.seed,
+            "version": version("textassay"),
+            "tokenizer": text.form.tokenizer.name,
+            "vocabulary": len(text.form.vocabulary),
+            "longest": text.longest,
+            "train": text.train.fingerprint,
+            "valid": text.valid.fingerprint,
+            "test": text.test.fingerprint,
+            "unk_rate_train": text.unk_rates[0],
+            "unk_rate_test": text.unk_rates[1],
+        }
+
+    def _sampled(self, found: Found) -> list[ReproducedTable]:
+        """Return what is known of the sentences that were drawn: unknown tokens, cut sentences, lengths."""
+        from textassay.meta_evaluation.reproduction import Cell
+
+        cells = []
+        for name, stage in found.experiment.drawn.items():
+            done = self.stages.done(stage)
+            if done is not None:
+                told = done.result["test"]
+                cells += [
+                    Cell(name, key.replace("_", " "), told[key]) for key in ("unk_rate", "cut_share", "mean_length")
+                ]
+        return [ReproducedTable("drawn", "Test sentences of the generators", tuple(cells))]
+
+    def _notes(self) -> list[str]:
+        text, scale = self.text, self.scale
+        notes = []
+        if text.n_cut:
+            notes.append(
+                f"{text.n_cut} sentences were cut after {text.longest} tokens, the longest of the training text."
+            )
+        if self.texts.unseen is None:
+            notes.append("There is no real text that no generator saw, beyond validation and test text, at this scale.")
+        if scale.preset != "paper":
+            notes.append(f"Networks are those of the preset {scale.preset}, not the paper's.")
+        warned: dict[str, int] = {}
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            for message in () if done is None else done.warnings:
+                warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
+        return [*notes, *(f"{message} ({count} stages)" for message, count in warned.items())]

@@ -1,0 +1,60 @@
+"""Sentences that stages hand to one another: token ids in a file, a corpus again when it is read; no text is kept."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import join_tokens
+from textassay.errors import InputError
+
+__all__ = ["as_written", "load_draws", "save_draws"]
+
+
+def save_draws(path: Path, corpus: Corpus) -> None:
+    """Write the tokens of `corpus` to `path`, whole or not at all."""
+    draft = path.with_name(f"{path.name}.tmp")
+    with draft.open("wb") as file:
+        np.savez(file, tokens=corpus.tokens, offsets=corpus.offsets)
+    draft.replace(path)
+
+
+def load_draws(path: Path, form: TextForm) -> Corpus:
+    """Return the corpus whose tokens `save_draws` wrote, as `form` writes them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or holds ids beyond the vocabulary.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            tokens, offsets = kept["tokens"], kept["offsets"]
+    except (OSError, ValueError, KeyError, EOFError):
+        raise InputError(f"{path} is damaged: delete its folder, and it is made again") from None
+    if tokens.max(initial=0) >= len(form.vocabulary):
+        raise InputError(f"{path} was drawn over another vocabulary: delete its folder, and it is made again")
+    return _written(tokens, offsets, form)
+
+
+def as_written(corpus: Corpus, form: TextForm, longest: int | None = None) -> Corpus:
+    """Return `corpus`, which is in `form`, as a generator would write it.
+
+    Sentences are cut after `longest` tokens, and a token that the vocabulary does not have reads ``<unk>`` in the text,
+    too.
+    """
+    lengths = corpus.lengths if longest is None else np.minimum(corpus.lengths, longest)
+    inside = np.arange(len(corpus.tokens)) - np.repeat(corpus.offsets[:-1], corpus.lengths) < np.repeat(
+        lengths, corpus.lengths
+    )
+    return _written(corpus.tokens[inside], np.concatenate(([0], np.cumsum(lengths))), form)
+
+
+def _written(tokens: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], form: TextForm) -> Corpus:
+    words = np.array(form.vocabulary.tokens, dtype=object)[tokens].tolist()
+    name = form.tokenizer.name
+    texts = [join_tokens(name, words[begin:end]) for begin, end in pairwise(offsets.tolist())]
+    return Corpus(tokens, offsets, form.vocabulary, texts, tokenizer=name)

@@ -1,0 +1,198 @@
+"""Stages that make text: a network is trained, a trained one draws.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", sections 4.2 and 4.3.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import nested_fractions
+from textassay.corpus.text_form import TextForm
+from textassay.execution import workers
+from textassay.generator.base import LanguageModel
+from textassay.generator.catalog import PRESETS, make_generator
+from textassay.generator.saved import load_model, save_model
+from textassay.seeding import stream
+from textassay.study.draws import load_draws, save_draws
+from textassay.study.stages import Stage, Work
+
+__all__ = ["Part", "first_share", "opened", "sampling", "seed_for", "training"]
+
+_MODEL = "model"
+_CHECKPOINT = "training.safetensors"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Sentences that stages read: given, or drawn by a stage; `first` of them, or all.
+
+    Attributes
+    ----------
+    corpus
+        What is given.
+    stage, file
+        What draws it, and which of its files it is.
+    first
+        How many sentences count; none for all.
+    """
+
+    corpus: Corpus | None = None
+    stage: Stage | None = None
+    file: str = ""
+    first: int | None = None
+
+    @property
+    def inputs(self) -> tuple[Stage, ...]:
+        """What has to be done before it can be read."""
+        return () if self.stage is None else (self.stage,)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides it, beside `inputs`."""
+        if self.corpus is None:
+            return {"file": self.file, "first": self.first}
+        corpus = self.corpus if self.first is None else self.corpus.take(np.arange(self.first))
+        return {"text": corpus.fingerprint}
+
+    def load(self, work: Work, form: TextForm) -> Corpus:
+        """Return the sentences."""
+        corpus = self.corpus
+        if corpus is None:
+            assert self.stage is not None
+            corpus = load_draws(work.inputs[self.stage].folder / f"{self.file}.npz", form)
+        return corpus if self.first is None else corpus.take(np.arange(self.first))
+
+
+def first_share(n: int, share: float) -> int:
+    """Return ceil(share * n), the share taken as the decimal number it looks like."""
+    return len(nested_fractions(n, (share,))[0])
+
+
+def seed_for(seed: int, *purpose: str | int) -> int:
+    """Return a seed of its own for a purpose."""
+    return int(stream(seed, "study", *purpose).integers(2**31))
+
+
+def training(
+    name: str,
+    kind: str,
+    *,
+    preset: str,
+    text: Part,
+    valid: Part,
+    form: TextForm,
+    longest: int,
+    seed: int,
+    cost: float,
+    stage_kind: str = "train",
+) -> Stage:
+    """Return the stage that trains a network and keeps it.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    kind, preset
+        As `make_generator` takes them.
+    text, valid
+        What it learns from, and what chooses its epoch.
+    form, longest
+        How text is written, and how long a sentence can be.
+    seed
+        Of the network.
+    cost
+        Training sentences, say.
+    stage_kind
+        What the stage is called.
+    """
+
+    def run(work: Work) -> dict[str, Any]:
+        checkpoint = work.folder / _CHECKPOINT
+        positions = {"positions": longest + 1} if kind == "gpt2" else {}
+        model: Any = make_generator(kind, preset=preset, seed=seed, max_length=longest, **positions)
+        with workers(1):  # another number of threads sums in another order, and gives other weights
+            model.fit(
+                text.load(work, form),
+                valid.load(work, form),
+                checkpoint=checkpoint,
+                progress=lambda step: work.tell(_told(step)),
+            )
+        save_model(model, work.folder / _MODEL, form=form)
+        checkpoint.unlink(missing_ok=True)
+        return {"model": model.name, "n_parameters": int(getattr(model, "n_parameters", 0))}
+
+    settings: Mapping[str, Any] = {
+        "model": kind,
+        "preset": f"{preset} {PRESETS[kind][preset]}",
+        "seed": seed,
+        "form": form.hash,
+        "longest": longest,
+        "train": text.settings,
+        "valid": valid.settings,
+    }
+    return Stage(stage_kind, name, settings, run, (*text.inputs, *valid.inputs), cost)
+
+
+def opened(work: Work, trained: Stage) -> LanguageModel:
+    """Return the network that a stage of `training` kept."""
+    model: LanguageModel = load_model(work.inputs[trained].folder / _MODEL).model
+    return model
+
+
+def sampling(
+    name: str,
+    trained: Stage,
+    counts: Mapping[str, int],
+    *,
+    seed: int,
+    temperature: float = 1.0,
+    longest: int,
+    stage_kind: str = "sample",
+) -> Stage:
+    """Return the stage that draws sentences from a trained network: one file a set, each from a seed of its own.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    trained
+        The stage that trained it.
+    counts
+        Set to the number of its sentences.
+    seed
+        Of all sets; their names tell them apart.
+    temperature
+        Above 0.
+    longest
+        Tokens after which sentences are cut.
+    stage_kind
+        What the stage is called.
+    """
+
+    def run(work: Work) -> dict[str, Any]:
+        model = opened(work, trained)
+        told = {}
+        for number, (file, count) in enumerate(counts.items()):
+            work.tell(f"{count} sentences, set {number + 1} of {len(counts)}")
+            drawn = model.sample(count, seed=seed_for(seed, "draw", file), temperature=temperature)
+            save_draws(work.folder / f"{file}.npz", drawn)
+            told[file] = {
+                "n": len(drawn),
+                "unk_rate": drawn.unk_rate if len(drawn.tokens) else 0.0,
+                "cut_share": float(np.mean(drawn.lengths >= longest)),
+                "mean_length": float(np.mean(drawn.lengths)),
+            }
+        return told
+
+    settings = {"counts": dict(counts), "seed": seed, "temperature": temperature, "longest": longest}
+    return Stage(stage_kind, name, settings, run, (trained,), float(sum(counts.values())))
+
+
+def _told(step: Any) -> str:
+    left = "" if not math.isfinite(step.seconds_left) else f", at most {step.seconds_left:.0f} s left"
+    return f"epoch {step.epoch}, step {step.step} of {step.n_steps}{left}"

@@ -1,0 +1,189 @@
+"""What a study measures of one generator: metrics by name, cost under given models, the exact discrepancy.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 4.5.
+Departs from it: sentences that were cut have no end that could be scored, so none is counted.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from textassay.comparison.store import EstimateStore
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError
+from textassay.estimate import Estimate, Evidence
+from textassay.generator.as_drawn import AsDrawn
+from textassay.generator.base import LanguageModel
+from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
+from textassay.metric.base import Metric, make_signature
+from textassay.metric.bleu import Bleu
+from textassay.metric.frechet import FrechetDistance
+from textassay.metric.reverse_lm_score import ReverseLmScore
+from textassay.metric.self_bleu import SelfBleu
+from textassay.resampling.jackknife import terms_interval
+
+__all__ = [
+    "EXACT",
+    "LM",
+    "LM_SELF",
+    "OVERLAP",
+    "REVERSE",
+    "REVERSE_NGRAM",
+    "exact_estimate",
+    "load_estimates",
+    "measured",
+    "model_cost",
+    "overlap_metrics",
+    "save_estimates",
+]
+
+LEVEL = 0.95
+ORDERS = (2, 3, 4, 5)
+
+LM = "LM score"
+LM_SELF = "LM score (own model)"
+REVERSE = "reverse LM score"
+REVERSE_NGRAM = "reverse LM score (n-gram)"
+EXACT = "exact DD"
+OVERLAP = (*(f"BLEU-{order}" for order in ORDERS), *(f"self-BLEU-{order}" for order in ORDERS), "FED", REVERSE_NGRAM)
+
+
+def overlap_metrics() -> dict[str, Metric]:
+    """Return what needs no model of ours, by the names that tables use."""
+    return {
+        **{f"BLEU-{order}": Bleu(order=order, level=LEVEL) for order in ORDERS},
+        **{f"self-BLEU-{order}": SelfBleu(order=order, level=LEVEL) for order in ORDERS},
+        "FED": FrechetDistance(level=LEVEL),
+        REVERSE_NGRAM: ReverseLmScore(level=LEVEL),
+    }
+
+
+def measured(metrics: Mapping[str, Metric], generated: Corpus, real: Corpus, *, seed: int) -> dict[str, Estimate]:
+    """Return the estimate of each metric; those that share statistics compute them once."""
+    shared: dict[str, object] = {}
+    found = {}
+    for name, metric in metrics.items():
+        key = repr(metric.shares)
+        if key not in shared:
+            shared[key] = metric.statistics(metric.prepare(real), generated, seed=seed)
+        found[name] = metric.estimate(shared[key])
+    return found
+
+
+def model_cost(
+    metric: str, model: LanguageModel, scored: Corpus, other: Corpus, *, longest: int, scores_real: bool, seed: int
+) -> Estimate:
+    """Return the mean cost of a token of `scored` under a model that is held fixed, in nats.
+
+    Parameters
+    ----------
+    metric
+        What to call it.
+    model
+        Fitted, on text that is none of `scored`.
+    scored, other
+        The two sides; `scored` is the real one where `scores_real`.
+    longest
+        Tokens after which sentences are cut: one so long has no end.
+    scores_real
+        Whether real text is scored under a model of generated text, or the other way round.
+    seed
+        Stands in the signature.
+
+    Raises
+    ------
+    InputError
+        If the model gives a sentence probability 0.
+    """
+    costs = -AsDrawn(model, scored.vocabulary, max_length=longest).log_prob(scored)
+    if not np.isfinite(costs).all():
+        raise InputError(f"{metric}: {model.name} gives a sentence probability 0")
+    counted = np.minimum(scored.lengths + 1, longest)
+    value = float(costs.sum() / counted.sum())
+    terms = value + (costs - value * counted) / counted.mean()
+    real, generated = (scored, other) if scores_real else (other, scored)
+    per_sentence = costs / np.maximum(counted, 1)
+    return Estimate(
+        metric=metric,
+        value=value,
+        interval=terms_interval(value, [terms], level=LEVEL, method="t: sentences; language model fixed", low=0.0),
+        unit="nats per token",
+        better="lower" if scores_real else "closer",
+        sizes={"n_generated": len(generated), "n_real": len(real), "n_tokens": int(counted.sum())},
+        signature=make_signature(metric, generated, real, seed=seed, model=model.name, ends="counted where drawn"),
+        evidence=Evidence(terms, None, per_sentence, None)
+        if scores_real
+        else Evidence(None, terms, None, per_sentence),
+    )
+
+
+def exact_estimate(
+    original: LanguageModel, model: LanguageModel, real: Corpus, generated: Corpus, *, longest: int, seed: int
+) -> tuple[Estimate, KnownTruth]:
+    """Return the discrepancy of two models from their own probabilities, as an estimate, and with all its checks.
+
+    Parameters
+    ----------
+    original, model
+        What drew `real`, and what drew `generated`.
+    real, generated
+        Independent draws, at least two sentences each.
+    longest
+        Tokens after which both were cut.
+    seed
+        Stands in the signature.
+    """
+    sides = [AsDrawn(each, real.vocabulary, max_length=longest) for each in (original, model)]
+    ratios = [log_ratios(sides[0], sides[1], corpus) for corpus in (real, generated)]
+    truth = truth_from_log_ratios(*ratios, level=LEVEL)
+    halves = [np.abs(np.tanh(ratio / 2)) / 2 for ratio in ratios]
+    estimate = Estimate(
+        metric=EXACT,
+        value=truth.value,
+        interval=truth.interval,
+        unit="fraction",
+        better="lower",
+        sizes={"n_generated": len(generated), "n_real": len(real)},
+        signature=make_signature(EXACT, generated, real, seed=seed, p=original.name, q=model.name, by="tanh"),
+        details={
+            "sign": truth.sign,
+            "sign_low": truth.sign_interval.low,
+            "sign_high": truth.sign_interval.high,
+            "ratio": truth.ratio,
+            "ratio_low": truth.ratio_interval.low,
+            "ratio_high": truth.ratio_interval.high,
+            "disagreement": truth.disagreement,
+        },
+        evidence=Evidence(halves[0] + halves[1].mean(), halves[1] + halves[0].mean()),
+    )
+    return estimate, truth
+
+
+def save_estimates(folder: Path, estimates: Mapping[str, Estimate]) -> None:
+    """Keep estimates with their evidence in `folder`."""
+    store = EstimateStore(folder)
+    for name, estimate in estimates.items():
+        store.save(_file(name), estimate)
+
+
+def load_estimates(folder: Path, names: Sequence[str] | Iterable[str]) -> dict[str, Estimate]:
+    """Return the estimates that `save_estimates` kept.
+
+    Raises
+    ------
+    InputError
+        If one is not there or damaged.
+    """
+    store = EstimateStore(folder)
+    found = {}
+    for name in names:
+        kept = store.load(_file(name))
+        if kept is None:
+            raise InputError(f"{folder} is damaged: delete it, and what it holds is computed again")
+        found[name] = kept[0]
+    return found
+
+
+def _file(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in name)

@@ -1,0 +1,238 @@
+"""Stages of a study: each computed once, kept in a folder named by what decides it, and found again.
+
+What decides a stage is its kind, its settings, the stages it builds on and the version of the software; its key is a
+hash of these, so all keys are known before anything runs. A run computes what its targets lack and nothing else, all
+stages of a level side by side. A stage is done when its document is there, which is written last and whole: what a
+killed run left of another is its working folder, where a training finds its checkpoint.
+"""
+
+import json
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from textassay.comparison.store import estimate_key
+from textassay.errors import OutputError
+from textassay.execution import parallel_map
+
+__all__ = ["Done", "Stage", "Stages", "Work"]
+
+Progress = Callable[[str, int, int], None]
+
+_DOCUMENT = "stage.json"
+_said: ContextVar[list[str] | None] = ContextVar("said", default=None)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A stage that is there: its folder, what it returned, how long it took, and the warnings it gave."""
+
+    folder: Path
+    result: Any
+    seconds: float
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a stage gets to work with.
+
+    Attributes
+    ----------
+    folder
+        Where its files go; what an interrupted run left is still there.
+    inputs
+        The stages it builds on.
+    tell
+        Called with a few words on how far it is.
+    """
+
+    folder: Path
+    inputs: Mapping["Stage", Done]
+    tell: Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One step of a study.
+
+    Attributes
+    ----------
+    kind, name
+        What it does, such as ``train``, and to whom, such as ``LSTM_0.2``.
+    settings
+        JSON-ready: with `inputs`, everything that decides the outcome.
+    run
+        Computes it; what it returns is JSON-ready, all else it writes into the folder, each file whole or not at all.
+    inputs
+        The stages it builds on.
+    cost
+        How long it takes beside others, roughly: the longest of a level begin first. Decides no result.
+    """
+
+    kind: str
+    name: str
+    settings: Mapping[str, Any]
+    run: Callable[[Work], Any] = field(repr=False)
+    inputs: tuple["Stage", ...] = ()
+    cost: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """Kind and name."""
+        return f"{self.kind} {self.name}"
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of all that decides the outcome."""
+        settings = json.dumps(self.settings, sort_keys=True, allow_nan=False)
+        return estimate_key(self.kind, settings, *(stage.key for stage in self.inputs), version("textassay"))
+
+    @cached_property
+    def level(self) -> int:
+        """How many stages have to be done before it, one after another."""
+        return 1 + max((stage.level for stage in self.inputs), default=-1)
+
+
+class Stages:
+    """The stages of a study in a folder.
+
+    Parameters
+    ----------
+    folder
+        Where each has a folder of its own.
+    progress
+        Called with the label of what runs, how many are done and how many there are.
+    """
+
+    def __init__(self, folder: Path, progress: Progress | None = None) -> None:
+        self._folder = folder
+        self._progress = progress
+        self._found: dict[str, Done] = {}
+        self._lock = threading.Lock()
+
+    def folder_of(self, stage: Stage) -> Path:
+        """Return the folder of `stage`, whether it is there or not."""
+        slug = "".join(letter if letter.isalnum() or letter in ".-_" else "-" for letter in stage.label)
+        return self._folder / f"{slug}-{stage.key[:16]}"
+
+    def done(self, stage: Stage) -> Done | None:
+        """Return `stage` if it is done."""
+        if stage.key in self._found:
+            return self._found[stage.key]
+        folder = self.folder_of(stage)
+        try:
+            document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
+            whole = document["key"] == stage.key and all(
+                (folder / name).stat().st_size == size for name, size in document["files"].items()
+            )
+            found = Done(folder, document["result"], document["seconds"], tuple(document["warnings"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if not whole:
+            return None
+        self._found[stage.key] = found
+        return found
+
+    def missing(self, targets: Sequence[Stage]) -> list[Stage]:
+        """Return what has to be computed for `targets`, each before what builds on it."""
+        wanted: dict[str, Stage] = {}
+        waiting = list(targets)
+        while waiting:
+            stage = waiting.pop()
+            if stage.key not in wanted and self.done(stage) is None:
+                wanted[stage.key] = stage
+                waiting.extend(stage.inputs)
+        return sorted(wanted.values(), key=lambda stage: (stage.level, -stage.cost, stage.label))
+
+    def compute(self, targets: Sequence[Stage]) -> int:
+        """Compute what `targets` lack, and return how many stages that were.
+
+        Raises
+        ------
+        OutputError
+            If a folder cannot be written to.
+        TextassayError
+            Whatever a stage raises.
+        """
+        missing = self.missing(targets)
+        total = len({stage.key: stage for stage in missing})
+        n_done = 0
+
+        def run(stage: Stage) -> None:
+            nonlocal n_done
+            self._tell(stage.label, n_done, total)
+            self._compute(stage, lambda text: self._tell(f"{stage.label}: {text}", n_done, total))
+            with self._lock:
+                n_done += 1
+
+        with _warnings_by_stage():
+            for level in sorted({stage.level for stage in missing}):
+                parallel_map(run, [stage for stage in missing if stage.level == level])
+        if total:
+            self._tell("done", total, total)
+        return total
+
+    def _tell(self, label: str, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(label, done, total)
+
+    def _compute(self, stage: Stage, tell: Callable[[str], None]) -> None:
+        inputs = {given: found for given in stage.inputs if (found := self.done(given)) is not None}
+        folder = self.folder_of(stage)
+        said: list[str] = []
+        token = _said.set(said)
+        begun = time.perf_counter()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for rest in folder.glob("*.tmp"):
+                rest.unlink(missing_ok=True)
+            result = stage.run(Work(folder, inputs, tell))
+            document = {
+                "key": stage.key,
+                "kind": stage.kind,
+                "name": stage.name,
+                "settings": stage.settings,
+                "version": version("textassay"),
+                "seconds": time.perf_counter() - begun,
+                "warnings": list(dict.fromkeys(said)),
+                "files": {
+                    str(path.relative_to(folder)): path.stat().st_size
+                    for path in sorted(folder.rglob("*"))
+                    if path.is_file() and path.name != _DOCUMENT
+                },
+                "result": result,
+            }
+            draft = folder / f"{_DOCUMENT}.tmp"
+            draft.write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
+            draft.replace(folder / _DOCUMENT)
+        except OSError as error:
+            raise OutputError(f"cannot write to {folder}: {error.strerror or error}; choose another --out") from error
+        finally:
+            _said.reset(token)
+
+
+@contextmanager
+def _warnings_by_stage() -> Iterator[None]:
+    """Keep each warning with the stage that gives it: all threads share one list of filters, so it is set here."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def keep(message: Any, category: type[Warning], *where: Any, **rest: Any) -> None:
+            said = _said.get()
+            if said is None:
+                shown(message, category, *where, **rest)
+            else:
+                said.append(str(message))
+
+        warnings.simplefilter("always")
+        warnings.showwarning = keep
+        yield
