@@ -8,7 +8,14 @@ import pytest
 
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import device, parallel_map, workers
-from textassay.training.backend import require_neural, single_threaded, training_device
+from textassay.training.backend import (
+    bfloat16_is_native,
+    chosen_precision,
+    require_neural,
+    single_threaded,
+    threads,
+    training_device,
+)
 
 
 def test_without_pytorch_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,3 +66,75 @@ def test_one_thread_inside_as_many_as_before_outside(before: int) -> None:
         assert torch.get_num_threads() == before
     finally:
         torch.set_num_threads(found)
+
+
+def test_as_many_threads_as_workers_but_one_beside_others_and_never_more_than_a_block_around_allows() -> None:
+    torch = pytest.importorskip("torch")
+    found = torch.get_num_threads()
+
+    def inside(_: int) -> int:
+        with threads():
+            return int(torch.get_num_threads())
+
+    torch.set_num_threads(3)
+    try:
+        assert inside(0) == 1  # without `workers` one, as `parallel_map` has it
+        with workers(2):
+            assert inside(0) == 2
+            assert parallel_map(inside, range(2)) == [1, 1]
+            with single_threaded():
+                assert inside(0) == 1
+            with threads():
+                with single_threaded():
+                    assert torch.get_num_threads() == 1
+                assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(found)
+
+
+@pytest.mark.parametrize(
+    ("found", "native"),
+    [
+        ({"amx_bf16": True}, True),
+        ({"avx512_bf16": True, "amx_bf16": False}, True),
+        ({"bf16": True, "neon": True}, True),
+        ({"avx512_f": True, "avx2": True}, False),
+        ({}, False),
+    ],
+)
+def test_auto_precision_follows_the_processor(
+    monkeypatch: pytest.MonkeyPatch, found: dict[str, bool], native: bool
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
+    cpu = torch.device("cpu")
+    assert bfloat16_is_native(cpu) == native
+    assert chosen_precision("auto", cpu) == ("bfloat16" if native else "float32")
+    assert [chosen_precision(name, cpu) for name in ("float32", "bfloat16")] == ["float32", "bfloat16"]
+    assert not bfloat16_is_native(torch.device("mps"))
+
+
+def test_an_older_pytorch_is_asked_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False, raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
+    assert bfloat16_is_native(torch.device("cpu"))
+    monkeypatch.delattr(torch.cpu, "_is_avx512_bf16_supported")
+    assert not bfloat16_is_native(torch.device("cpu"))
+
+
+def test_each_process_of_a_launcher_has_its_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    asked = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch, "empty", lambda size, device: asked.append(str(device)))
+    training_device()
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    training_device()
+    with device("cuda"):
+        training_device()
+    with device("cuda:1"):
+        training_device()
+    assert asked == ["cuda", "cuda:3", "cuda:3", "cuda:1"]

@@ -1,15 +1,14 @@
-"""The training loop: its steps, what it keeps, interrupting and resuming, checkpoints that do not fit."""
+"""The training loop: its steps, what it keeps, what monitors see; `test_resuming.py` interrupts it."""
 
+import itertools
+import math
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from textassay.errors import InputError, OptionError, OutputError
-from textassay.training.checkpoint import load_checkpoint, save_checkpoint
+from textassay.errors import InputError, OptionError
 from textassay.training.loop import Epoch, History, Recipe, train
 
 torch = pytest.importorskip("torch")
@@ -47,12 +46,14 @@ def equal(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return all(torch.equal(first[name], second[name]) for name in first)
 
 
-@pytest.mark.parametrize("schedule", ["constant", "linear"])
+@pytest.mark.parametrize(("schedule", "warmup_steps"), [("constant", 0), ("linear", 0), ("cosine", 4)])
 @pytest.mark.parametrize("max_norm", [None, 0.5])
-def test_steps_are_those_of_adam(schedule: Any, max_norm: float | None) -> None:
+def test_steps_are_those_of_adam(schedule: Any, warmup_steps: int, max_norm: float | None) -> None:
     """Against Adam, clipping and the running mean written out in NumPy, in float64."""
     weights = start()
-    recipe = Recipe(3, learning_rate=0.05, schedule=schedule, averaging=0.6, max_norm=max_norm)
+    recipe = Recipe(
+        3, learning_rate=0.05, schedule=schedule, averaging=0.6, max_norm=max_norm, warmup_steps=warmup_steps
+    )
     seen: list[Any] = []
 
     def monitor(number: int) -> float:
@@ -72,7 +73,9 @@ def test_steps_are_those_of_adam(schedule: Any, max_norm: float | None) -> None:
             step += 1
             first = 0.9 * first + 0.1 * gradient
             second = 0.999 * second + 0.001 * gradient**2
-            rate = 0.05 if schedule == "constant" else 0.05 * (1 - (epoch + number / 5) / 3)
+            passed = (epoch + number / 5) / 3
+            rates = {"constant": 0.05, "linear": 0.05 * (1 - passed), "cosine": 0.025 * (1 + np.cos(np.pi * passed))}
+            rate = rates[schedule] * min(1, step / 4 if warmup_steps else 1)
             theta = theta - rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
             decay = min(0.6, step / (step + 10))
             mean = decay * mean + (1 - decay) * theta
@@ -119,95 +122,6 @@ def test_the_weights_of_the_best_score_stay(scores: list[int], patience: int | N
 RECIPE = Recipe(6, learning_rate=0.05, schedule="linear", averaging=0.9, max_norm=1.0)
 
 
-@pytest.mark.parametrize("recipe", [RECIPE, Recipe(6)])
-@pytest.mark.parametrize("between_epochs", [True, False])
-def test_a_resumed_run_ends_with_the_same_bits(tmp_path: Path, recipe: Recipe, between_epochs: bool) -> None:
-    whole = start()
-    history = run(whole, recipe)
-
-    class KilledError(Exception):
-        pass
-
-    calls = 0
-
-    def interrupt(*_: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == (3 if between_epochs else 18):
-            raise KilledError
-
-    weights = start()
-    path = tmp_path / "run.safetensors"
-    if between_epochs:
-        with pytest.raises(KilledError):
-            run(weights, recipe, checkpoint=path, progress=interrupt)
-    else:
-        plain = squares(weights, noise=0.1)
-
-        def loss(batch: Any, rng: Any) -> Any:
-            interrupt()
-            return plain(batch, rng)
-
-        with pytest.raises(KilledError):
-            run(weights, recipe, checkpoint=path, loss=loss)
-    assert len(load_checkpoint(path)[1]["epochs"]) == 3
-    again = start()
-    reported: list[int] = []
-    resumed = run(again, recipe, checkpoint=path, progress=lambda step: reported.append(step.epoch))
-    assert reported == [4, 5, 6]
-    assert resumed == history
-    assert equal(again, whole)
-    assert not equal(weights, whole)
-    assert [file.name for file in tmp_path.iterdir()] == ["run.safetensors"]
-
-
-def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
-    first, second = start(), start()
-    path = tmp_path / "run.safetensors"
-    history = run(first, RECIPE, checkpoint=path)
-    assert run(second, RECIPE, checkpoint=path, loss=None, score=None) == history
-    assert equal(first, second)
-
-
-@pytest.mark.parametrize(
-    ("changes", "what"),
-    [
-        ({"seed": 4}, "another seed: delete it"),
-        ({"config": {"layers": 2}}, "another config"),
-        ({"recipe": replace(RECIPE, max_epochs=9), "seed": 4}, "another recipe and seed"),
-    ],
-)
-def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path, changes: dict[str, Any], what: str) -> None:
-    path = tmp_path / "run.safetensors"
-    run(start(), RECIPE, checkpoint=path, config={"layers": 1})
-    settings = {"recipe": RECIPE, "config": {"layers": 1}, **changes}
-    with pytest.raises(InputError, match=what):
-        run(start(), checkpoint=path, **settings)
-
-
-def test_a_checkpoint_of_another_network_or_no_checkpoint_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "run.safetensors"
-    run(start(), RECIPE, checkpoint=path)
-    other = {**start(), "c": torch.zeros(1, requires_grad=True)}
-    with pytest.raises(InputError, match="another weights"):
-        run(other, RECIPE, checkpoint=path)
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(InputError, match=r"cannot read the checkpoint .*run\.safetensors: truncated"):
-        run(start(), RECIPE, checkpoint=path)
-    with pytest.raises(OutputError, match="cannot write the checkpoint"):
-        save_checkpoint(tmp_path / "nowhere" / "run.safetensors", start(), {})
-
-
-def test_checkpoints_hold_what_was_put_in(tmp_path: Path) -> None:
-    path = tmp_path / "a.safetensors"
-    shared = torch.arange(6.0).reshape(2, 3)
-    save_checkpoint(path, {"a": shared.T, "b": shared}, {"words": ["é", "<unk>"], "n": 1})
-    tensors, document = load_checkpoint(path)
-    assert torch.equal(tensors["a"], shared.T)
-    assert torch.equal(tensors["b"], shared)
-    assert document == {"words": ["é", "<unk>"], "n": 1}
-
-
 def test_the_seed_decides_what_is_drawn_and_global_state_stays() -> None:
     first, second, other = start(), start(), start()
     state = torch.get_rng_state()
@@ -237,10 +151,42 @@ def test_half_precision_is_for_products_not_for_weights() -> None:
 
 def test_what_is_not_finite_is_an_error() -> None:
     weights = start()
-    with pytest.raises(InputError, match="the loss of epoch 1 is nan; a lower learning rate"):
+    with pytest.raises(InputError, match=r"the loss of epoch 1 is nan; a lower learning rate may help$"):
         run(weights, RECIPE, loss=lambda batch, rng: weights["w"].sum() * torch.nan)
     with pytest.raises(InputError, match="the score of epoch 1 is nan"):
         run(start(), RECIPE, score=lambda: float("nan"))
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
+def test_monitors_read_inside_epochs_and_after_them(averaging: float) -> None:
+    """Every three steps of epochs of five: 3, 5 (the end), 6, 9, 10 (the end); not twice at an end that is a third."""
+    weights, steps = start(), []
+    recipe = Recipe(3, learning_rate=0.1, averaging=averaging)
+
+    def monitor(step: int) -> float | None:
+        steps.append(step)
+        return None if step == 5 else math.nan if step == 6 else float(weights["b"].detach()[0])
+
+    history = run(weights, recipe, monitors={"b": monitor}, monitor_steps=3)
+    assert steps == [3, 5, 6, 9, 10, 12, 15]
+    assert [(reading.step, reading.epoch) for reading in history.readings] == [
+        (3, 1), (5, 1), (6, 2), (9, 2), (10, 2), (12, 3), (15, 3)
+    ]  # fmt: skip
+    values = [reading.values["b"] for reading in history.readings]
+    assert values[1:3] == [None, None]
+    assert values[-1] == float(weights["b"].detach()[0])  # those that are scored and kept, the mean where there is one
+    other = start()
+    run(other, recipe)
+    assert equal(weights, other)
+
+
+def test_without_a_score_the_last_epoch_is_kept() -> None:
+    first, second = start(), start()
+    history = run(first, RECIPE, score=None)
+    count = itertools.count()
+    run(second, RECIPE, score=lambda: float(next(count)))
+    assert [epoch.score for epoch in history.epochs] == [0, 1, 2, 3, 4, 5]
+    assert equal(first, second)
 
 
 def test_nothing_to_train_is_an_error() -> None:
@@ -248,21 +194,7 @@ def test_nothing_to_train_is_an_error() -> None:
         run({}, RECIPE, loss=None)
     with pytest.raises(OptionError, match="at least one batch, got 0"):
         run(start(), RECIPE, batches=lambda epoch: [])
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_epochs": 0}, "max_epochs must be at least 1, got 0"),
-        ({"patience": 0}, "patience must be at least 1, or none, got 0"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
-        ({"learning_rate": float("nan")}, "learning_rate must be above 0, got nan"),
-        ({"schedule": "steep"}, "schedule must be constant, linear or cosine, got steep"),
-        ({"averaging": 1.0}, "averaging must be at least 0 and below 1, got 1.0"),
-        ({"max_norm": 0.0}, "max_norm must be above 0, or none, got 0.0"),
-        ({"precision": "float16"}, "precision must be auto, float32 or bfloat16, got float16"),
-    ],
-)
-def test_bad_settings_are_errors(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        Recipe(**{"max_epochs": 3, **settings})
+    with pytest.raises(OptionError, match="checkpoint_seconds must be at least 0, got -1"):
+        run(start(), RECIPE, checkpoint_seconds=-1)
+    with pytest.raises(OptionError, match="monitor_steps must be at least 1, got 0"):
+        run(start(), RECIPE, monitor_steps=0)

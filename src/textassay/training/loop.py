@@ -84,7 +84,8 @@ def train(
     progress
         Called about four times a second, and after each epoch, when its checkpoint is written.
     processes
-        What `processes.launched` returned: the processes that share the work; None for this one alone.
+        What `processes.launched` returned: the processes that share the work; None for this one alone. A step then
+        takes as many batches as there are processes; readings are kept in the main process.
 
     Raises
     ------
@@ -105,6 +106,7 @@ def train(
     state = RunState(weights, recipe, chosen_precision(recipe.precision, device), settings)
     if checkpoint is not None and checkpoint.exists():
         state.load(checkpoint)
+    together.take_from_main(weights)
     together.check_equal(state.n_steps, "the processes found different checkpoints: keep it on a disk that all see")
     loop = _Loop(
         state=state,
@@ -144,7 +146,7 @@ class _Loop(Generic[Batch]):
     pace: Pace
     together: Processes
     unread: "list[Tensor]" = field(default_factory=list)
-    written: float = field(default_factory=time.monotonic)
+    written: float = field(default_factory=lambda: time.monotonic())
 
     def epoch(self) -> None:
         """Take the steps that the present epoch still needs, score the weights, keep them if they are the best."""
@@ -154,29 +156,31 @@ class _Loop(Generic[Batch]):
         if len(batches) == 0:
             raise OptionError("an epoch needs at least one batch, got 0")
         n_steps = math.ceil(len(batches) / together.count)
+        if state.step >= n_steps:
+            raise InputError(f"the checkpoint {self.checkpoint} is of other batches: delete it to begin anew")
         if state.step == 0:
             state.rng.manual_seed(self._seed(done))
         self.pace.begin(done + 1, state.step, n_steps)
         while state.step < n_steps:
-            self._take_step(batches)
+            self._take_step(batches, n_steps)
             if state.step < n_steps:
                 self._between_steps(batches)
         mean_loss = self._mean_loss(batches)
         with state.judged():
             score = together.from_main(self.score)
             if not math.isfinite(score):
-                raise self._stopped("score", score)
+                raise self._stopped(f"the score of epoch {done + 1} is {score}")
             self._read_monitors()
         state.end_epoch(Epoch(done + 1, mean_loss, score))
         self._write()
         self.pace.tell(mean_loss, state.epochs[-1])
 
-    def _take_step(self, batches: Sequence[Batch]) -> None:
+    def _take_step(self, batches: Sequence[Batch], n_steps: int) -> None:
         import torch
 
         state, together = self.state, self.together
         recipe, done = state.recipe, len(state.epochs)
-        passed = (done + state.step * together.count / len(batches)) / recipe.max_epochs
+        passed = (done + state.step / n_steps) / recipe.max_epochs
         state.optimizer.param_groups[0]["lr"] = recipe.rate(passed, state.n_steps + 1)
         state.optimizer.zero_grad(set_to_none=True)
         shared, place = together.share(batches, state.step)
@@ -212,7 +216,7 @@ class _Loop(Generic[Batch]):
         state = self.state
         for loss in torch.stack(self.unread).cpu().double().tolist() if self.unread else []:
             if not math.isfinite(loss):
-                raise self._stopped("loss", loss)
+                raise self._stopped(f"the loss of epoch {len(state.epochs) + 1} is {loss}")
             state.loss_sum += loss
         self.unread.clear()
         return state.loss_sum / min(state.step * self.together.count, len(batches))
@@ -227,20 +231,18 @@ class _Loop(Generic[Batch]):
         if self.checkpoint is None or not self.together.is_main:
             return
         if not self.state.all_finite():
-            raise self._stopped("largest weight", math.inf)
+            where = f"epoch {len(self.state.epochs) + 1}, step {self.state.step}"
+            raise self._stopped(f"a weight after {where} is not finite")
         self.state.save(self.checkpoint)
         self.written = time.monotonic()
 
     def _seed(self, epoch: int, *batch: int) -> int:
         return int(stream(self.seed, "training", epoch, *batch).integers(2**63))
 
-    def _stopped(self, what: str, value: float) -> InputError:
+    def _stopped(self, why: str) -> InputError:
         there = self.checkpoint is not None and self.checkpoint.exists()
         kept = f"; the last good checkpoint stays in {self.checkpoint}" if there else ""
-        epoch = len(self.state.epochs) + 1
-        return InputError(
-            f"training failed: the {what} of epoch {epoch} is {value}; a lower learning rate may help{kept}"
-        )
+        return InputError(f"training failed: {why}; a lower learning rate may help{kept}")
 
 
 def _finite_or_none(value: float | None) -> float | None:

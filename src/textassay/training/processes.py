@@ -21,7 +21,6 @@ from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.training.backend import training_device
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
 __all__ = ["Processes", "launched"]
@@ -103,11 +102,18 @@ class Processes:
         parts = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in weights.values()]
         told = torch.zeros((), device=self.device) if loss is None else loss.detach().float()
         flat = torch.cat([*(part.reshape(-1) for part in parts), told.reshape(1)])
-        self._collective(lambda: torch.distributed.all_reduce(flat))
+        self._collective(torch.distributed.all_reduce, flat)
         gradients = torch.split(flat[:-1].div_(n_batches), [part.numel() for part in parts])
         for weight, gradient in zip(weights.values(), gradients, strict=True):
             weight.grad = gradient.view_as(weight)
         return flat[-1]
+
+    def take_from_main(self, weights: Mapping[str, "Tensor"]) -> None:
+        """Let `weights` be those of the main process, in all."""
+        import torch
+
+        for weight in weights.values() if self.count > 1 else []:
+            self._collective(torch.distributed.broadcast, weight.detach(), 0)
 
     def from_main(self, compute: Callable[[], float]) -> float:
         """Return what `compute` gives in the main process, which alone calls it."""
@@ -117,7 +123,7 @@ class Processes:
         if self.count == 1:
             return value
         box = torch.tensor([value], dtype=torch.float64, device=self.device)
-        self._collective(lambda: torch.distributed.broadcast(box, 0))
+        self._collective(torch.distributed.broadcast, box, 0)
         return float(box)
 
     def check_equal(self, number: int, what: str) -> None:
@@ -127,13 +133,13 @@ class Processes:
         if self.count == 1:
             return
         ends = torch.tensor([number, -number], dtype=torch.int64, device=self.device)
-        self._collective(lambda: torch.distributed.all_reduce(ends, torch.distributed.ReduceOp.MAX))
+        self._collective(torch.distributed.all_reduce, ends, torch.distributed.ReduceOp.MAX)
         if int(ends[0]) != -int(ends[1]):
             raise InputError(f"{what}: {number} in process {self.rank}, up to {int(ends[0])} in others")
 
-    def _collective(self, call: "Callable[[], torch.distributed.Work | None]") -> None:
+    def _collective(self, call: Callable[..., object], *arguments: object) -> None:
         try:
-            call()
+            call(*arguments)
         except RuntimeError as error:
             reason = (str(error).splitlines() or ["no reason given"])[0]
             raise InputError(

@@ -1,0 +1,127 @@
+"""Out of memory: notice it, and find the batch size that would have fitted.
+
+A GPU says that its memory is full. A CPU's allocator says so only for what no machine has; short of that the operating
+system may promise memory that is not there and end the process without a word.
+"""
+
+import gc
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from textassay.errors import OptionError
+from textassay.training.backend import chosen_precision
+from textassay.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["is_out_of_memory", "largest_batch", "step_fits", "with_memory_explained"]
+
+Batch = TypeVar("Batch")
+Outcome = TypeVar("Outcome")
+
+_SAYINGS = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether `error` says that memory is used up: NumPy's, PyTorch's on a GPU, or that of its CPU allocator."""
+    if isinstance(error, MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(saying in str(error).lower() for saying in _SAYINGS)
+
+
+def largest_batch(fits: Callable[[int], bool], start: int) -> int:
+    """Return `start`, at least 1, halved until it fits.
+
+    Parameters
+    ----------
+    fits
+        Whether a batch of so many sentences fits; see `step_fits`.
+    start
+        Sentences in the batch that is tried first.
+
+    Raises
+    ------
+    OptionError
+        If not even one sentence fits.
+    """
+    n_sentences = start
+    while not fits(n_sentences):
+        if n_sentences == 1:
+            raise OptionError("not even a batch of 1 sentence fits into memory: take a smaller model or shorter text")
+        n_sentences //= 2
+    return n_sentences
+
+
+def step_fits(
+    weights: Mapping[str, "Tensor"],
+    batch: Batch,
+    *,
+    loss: Callable[[Batch, "torch.Generator"], "Tensor"],
+    recipe: Recipe,
+) -> bool:
+    """Return whether memory suffices for a step with `batch`, forwards and backwards, and all that training keeps.
+
+    `batch` should be the largest of its number of sentences, those with the most tokens. Weights stay as they are.
+    """
+    import torch
+
+    device = next(iter(weights.values())).device
+    precision = chosen_precision(recipe.precision, device)
+    n_copies = 4 if recipe.averaging else 3  # Adam's moments, the best weights, their mean
+    try:
+        kept = [torch.zeros_like(weight) for weight in weights.values() for _ in range(n_copies)]
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            value = loss(batch, torch.Generator(device).manual_seed(0))
+        value.backward()  # type: ignore[no-untyped-call]
+        del value, kept
+        fits = True
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        fits = False
+    for weight in weights.values():
+        weight.grad = None
+    _give_back()
+    return fits
+
+
+def with_memory_explained(run: Callable[[], Outcome], *, batch_size: int, fits: Callable[[int], bool]) -> Outcome:
+    """Return ``run()``; where its memory does not suffice, raise one line that says which batch size would fit.
+
+    Parameters
+    ----------
+    run
+        The training.
+    batch_size
+        Sentences in its batches.
+    fits
+        As in `largest_batch`; called when all that `run` had taken is free again.
+
+    Raises
+    ------
+    OptionError
+        If memory does not suffice.
+    """
+    try:
+        return run()
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+    _give_back()  # here the error is gone, and with it what its frames held
+    if batch_size > 1:
+        fitting = largest_batch(fits, batch_size // 2)
+        raise OptionError(
+            f"out of memory with batch_size {batch_size}: {fitting} fits, checked on the longest sentences; "
+            "checkpoints are kept, but belong to the batch size they were made with"
+        )
+    raise OptionError("out of memory with batch_size 1: take a smaller model or shorter text")
+
+
+def _give_back() -> None:
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

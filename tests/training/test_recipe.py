@@ -1,0 +1,48 @@
+"""Recipes: learning rates worked out by hand, settings out of range."""
+
+from typing import Any
+
+import pytest
+
+from textassay.errors import OptionError
+from textassay.training.recipe import Recipe
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ("constant", [8, 8, 8, 8]),
+        ("linear", [8, 6, 4, 2]),
+        ("cosine", [8, 4 * (1 + 0.5**0.5), 4, 4 * (1 - 0.5**0.5)]),
+    ],
+)
+def test_rates_fall_with_what_has_passed(schedule: Any, rates: list[float]) -> None:
+    recipe = Recipe(1, learning_rate=8, schedule=schedule)
+    found = [recipe.rate(passed, step + 1) for step, passed in enumerate([0, 0.25, 0.5, 0.75])]
+    assert found == pytest.approx(rates, rel=1e-12)
+
+
+def test_rates_rise_while_training_warms_up() -> None:
+    recipe = Recipe(1, learning_rate=8, warmup_steps=4)
+    assert [recipe.rate(0.0, step) for step in (1, 2, 3, 4, 5, 600)] == [2, 4, 6, 8, 8, 8]
+    falling = Recipe(1, learning_rate=8, schedule="linear", warmup_steps=2)
+    assert [falling.rate(passed, step) for step, passed in ((1, 0.0), (2, 0.25), (3, 0.5))] == [4, 6, 4]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_epochs": 0}, "max_epochs must be at least 1, got 0"),
+        ({"patience": 0}, "patience must be at least 1, or none, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be above 0, got nan"),
+        ({"schedule": "steep"}, "schedule must be constant, linear or cosine, got steep"),
+        ({"averaging": 1.0}, "averaging must be at least 0 and below 1, got 1.0"),
+        ({"max_norm": 0.0}, "max_norm must be above 0, or none, got 0.0"),
+        ({"warmup_steps": -1}, "warmup_steps must be at least 0, got -1"),
+        ({"precision": "float16"}, "precision must be auto, float32 or bfloat16, got float16"),
+    ],
+)
+def test_bad_settings_are_errors(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        Recipe(**{"max_epochs": 3, **settings})
