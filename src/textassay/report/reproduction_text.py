@@ -121,9 +121,9 @@ def _fitting(table: ReproducedTable, width: int) -> Iterator[list[str]]:
 
 
 def _table(console: Console, *headers: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for place, header in enumerate(headers):
-        table.add_column(safe(console, header), justify="left" if place == 0 else "right", no_wrap=True)
+        table.add_column(safe(console, header), justify="left" if place == 0 else "right", no_wrap=place > 0)
     return table
 
 

@@ -1,0 +1,163 @@
+"""A reproduced study as files: all of it as JSON, cell by cell as CSV, for readers as Markdown with figures.
+
+The figures have a white ground, so that they can be read on dark pages, too. No text of a corpus is in any of them.
+"""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from textassay.errors import InputError, OutputError
+from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
+from textassay.report.digest import printable
+from textassay.report.drawing import Drawing
+from textassay.report.number import number
+from textassay.report.reproduction_figures import draw_reproduction
+from textassay.report.reproduction_words import (
+    cell_texts,
+    differences_told,
+    finding_numbers,
+    inseparable,
+    settings_told,
+    tau_row,
+    unmatched,
+)
+
+__all__ = ["read_reproduction", "reproduction_csv", "reproduction_markdown", "write_reproduction"]
+
+_COLUMNS = ("table", "row", "column", "ours", "low", "high", "spread", "published", "published_spread", "differs")
+
+
+def write_reproduction(reproduction: Reproduction, out: Path, *, stem: str = "study") -> list[Path]:
+    """Write `stem`.json, .csv, .md and the figures into `out`, each whole or not at all; return their paths.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written.
+    """
+    drawings = draw_reproduction(reproduction)
+    contents = {
+        f"{stem}.json": json.dumps(reproduction.to_dict(), indent=1, allow_nan=False) + "\n",
+        f"{stem}.csv": reproduction_csv(reproduction),
+        f"{stem}.md": reproduction_markdown(reproduction, drawings),
+        **{f"figures/{drawing.file_name}": _on_white(drawing.svg) for drawing in drawings},
+    }
+    for name, text in contents.items():
+        target = out / name
+        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(text, encoding="utf-8", newline="\n")
+            draft.replace(target)
+        except OSError as error:
+            raise OutputError(f"cannot write to {out}: {error.strerror or error}; choose another --out") from error
+        finally:
+            if draft.parent.is_dir():
+                draft.unlink(missing_ok=True)
+    return [out / name for name in contents]
+
+
+def read_reproduction(path: Path) -> Reproduction:
+    """Return what `write_reproduction` wrote as JSON.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is no such document.
+    """
+    try:
+        return Reproduction.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is no reproduced study: {error}") from error
+
+
+def reproduction_csv(reproduction: Reproduction) -> str:
+    """Return every cell as a row, in full precision; an empty field is a value that is not there."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for table in reproduction.tables:
+        for cell in table.cells:
+            differs = "; ".join(filter(None, (table.differs, cell.differs))) if cell.ours is not None else ""
+            row = (table.id, *(getattr(cell, name) for name in _COLUMNS[1:-1]), differs)
+            writer.writerow(["" if value is None else value for value in row])
+    return buffer.getvalue()
+
+
+def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing] = ()) -> str:
+    """Return the study as a Markdown document; `drawings` stand in the folder ``figures`` beside it."""
+    lines = [f"# {_escape(reproduction.title)}", ""]
+    lines += [f"- {_escape(name)}: {_escape(text)}" for name, text in settings_told(reproduction)]
+    lines += _findings(reproduction) if reproduction.findings else []
+    if reproduction.taus:
+        lines += ["", "## Kendall's tau with the gold order", ""]
+        header = [
+            "gold",
+            "metric",
+            "generators",
+            "tau",
+            "interval",
+            "single seeds",
+            "published",
+            "share of draws ≥ 0.8",
+        ]
+        lines += _rows(header, [[tau.gold, *tau_row(tau)] for tau in reproduction.taus])
+        told = inseparable(reproduction.taus)
+        lines += ["", "Neighbours of the gold order, by simultaneous intervals:", ""] if told else []
+        lines += [f"- {_escape(text)}" for text in told]
+    for table in reproduction.tables:
+        lines += _table(table)
+    lines += ["", "## Figures"] if drawings else []
+    for drawing in drawings:
+        lines += ["", f"![{_escape(drawing.description)}](figures/{drawing.file_name})"]
+    if reproduction.seconds:
+        times = [[stage, number(seconds, 1)] for stage, seconds in reproduction.seconds.items()]
+        times.append(["all", number(sum(reproduction.seconds.values()), 1)])
+        lines += ["", "## Seconds of each stage", "", *_rows(["stage", "seconds"], times)]
+    if reproduction.notes:
+        lines += ["", "## To know besides", "", *(f"- {_escape(note)}" for note in reproduction.notes)]
+    return "\n".join([*lines, ""])
+
+
+def _findings(reproduction: Reproduction) -> list[str]:
+    header = ["finding", "of", "here", "published", "numbers"]
+    rows = [
+        [f"{found.id}: {found.statement}", found.about, found.verdict, found.published, finding_numbers(found)]
+        for found in reproduction.findings
+    ]
+    lines = ["", "## What the paper found, and whether it holds here", "", *_rows(header, rows, numbers=False)]
+    rules = dict.fromkeys((found.id, found.rule) for found in reproduction.findings)
+    return [*lines, "", "Rules:", "", *(f"- {name}: {_escape(rule)}" for name, rule in rules)]
+
+
+def _table(table: ReproducedTable) -> list[str]:
+    lines = ["", f"## {_escape(table.id.capitalize())}. {_escape(table.title)}", ""]
+    texts = {column: cell_texts(table, column) for column in table.columns}
+    header = ["", *(text for column in table.columns for text in (column, "paper"))]
+    rows = [
+        [row, *(text for column in table.columns for text in texts[column].get(row, ("", "")))] for row in table.rows
+    ]
+    kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in rows)]
+    lines += _rows([header[place] for place in kept], [[row[place] for place in kept] for row in rows])
+    told = [*differences_told(table), *unmatched(table), *([table.note] if table.note else [])]
+    return [*lines, "", *(f"- {_escape(text)}" for text in told)] if told else lines
+
+
+def _rows(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> list[str]:
+    rule = ["---", *("---:" if numbers else "---" for _ in header[1:])]
+    return [f"| {' | '.join(row)} |" for row in ([*map(_escape, header)], rule, *([*map(_escape, r)] for r in rows))]
+
+
+def _escape(text: str) -> str:
+    """Return `text` with what Markdown or HTML would interpret made plain."""
+    plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "".join(f"\\{character}" if character in "\\`*_[]|#~" else character for character in plain)
+
+
+def _on_white(svg: str) -> str:
+    start = svg.index(">", svg.index("<svg")) + 1
+    return f'{svg[:start]}<rect width="100%" height="100%" fill="#ffffff"/>{svg[start:]}'
