@@ -1,17 +1,18 @@
 """Where the files of a sentence-transformers model are: a folder, the local cache, or the network; and their hash."""
 
 import hashlib
+from collections.abc import Collection
 from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
 from textassay.errors import InputError, MissingExtraError
 
-__all__ = ["content_hash", "model_folder"]
+__all__ = ["WEIGHTS", "content_hash", "hub_folder", "model_folder"]
 
 _TIMEOUT = 5.0  # seconds until a network that does not answer counts as none
-_WEIGHTS = {".safetensors", ".bin"}
-_READ = {*_WEIGHTS, ".json", ".txt", ".model"}  # what a model is made of; other formats of the same weights are not
+WEIGHTS = (".safetensors", ".bin")  # the better first
+_READ = {*WEIGHTS, ".json", ".txt", ".model"}  # what a model is made of; other formats of the same weights are not
 _ORGANISATION = "sentence-transformers"  # to which model names without one belong
 _BLOCK = 1 << 22
 
@@ -64,39 +65,64 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _other_format(place: str) -> bool:
-    return place.startswith((".", "onnx/", "openvino/", "coreml/"))
+    return place.startswith((".", "onnx/", "openvino/", "coreml/", "original/", "consolidated"))
 
 
 def _has_weights(folder: Path) -> bool:
-    return any(path.suffix in _WEIGHTS for path in _files(folder))
+    return any(path.suffix in WEIGHTS for path in _files(folder))
 
 
 def _from_hub(name: str) -> Path:
     """Return the folder of a model in the local cache, downloaded where it is not there."""
-    try:
-        from huggingface_hub import HfApi, snapshot_download
-    except ImportError:
-        raise MissingExtraError(f"encoder '{name}'", "encoders") from None
     full = name if "/" in name else f"{_ORGANISATION}/{name}"
     try:
-        folder = Path(snapshot_download(full, local_files_only=True))
-        if _has_weights(folder):
+        return hub_folder(full)
+    except ImportError:
+        raise MissingExtraError(f"encoder '{name}'", "encoders") from None
+    except InputError as error:
+        raise InputError(
+            f"encoder '{name}' is neither lsa or given, nor a folder, nor in the local cache, and cannot be downloaded "
+            f"({error}); on a machine with network: hf download {full} --local-dir DIR, then give --encoder DIR"
+        ) from error
+
+
+def hub_folder(name: str, *, weights: Collection[str] = WEIGHTS) -> Path:
+    """Return the folder of a model of the Hugging Face hub: in the local cache, or downloaded into it.
+
+    Parameters
+    ----------
+    name
+        Such as ``organisation/model``.
+    weights
+        Endings of the files of weights that are wanted; only the first of them that the model has is downloaded.
+
+    Raises
+    ------
+    ImportError
+        If ``huggingface_hub`` is not installed.
+    InputError
+        If it cannot be had: the reason, in one line and without a full stop.
+    """
+    from huggingface_hub import HfApi, snapshot_download
+
+    try:
+        folder = Path(snapshot_download(name, local_files_only=True))
+        if any(path.suffix in weights for path in _files(folder)):
             return folder
     except (OSError, ValueError):
         pass  # not in the cache
     try:
-        files = [entry.rfilename for entry in HfApi().model_info(full, timeout=_TIMEOUT).siblings or ()]
-        wanted = [file for file in files if Path(file).suffix in _READ and not _other_format(file)]
-        if any(file.endswith(".safetensors") for file in wanted):
-            wanted = [file for file in wanted if not file.endswith(".bin")]
-        return Path(snapshot_download(full, allow_patterns=wanted, etag_timeout=_TIMEOUT, tqdm_class=_silent()))
+        files = [entry.rfilename for entry in HfApi().model_info(name, timeout=_TIMEOUT).siblings or ()]
+        files = [file for file in files if Path(file).suffix in _READ and not _other_format(file)]
+        kinds = {Path(file).suffix for file in files}
+        chosen = next((kind for kind in weights if kind in kinds), None)
+        if chosen is None:
+            raise InputError(f"it has no weights in {' or '.join(weights)} files")
+        wanted = [file for file in files if Path(file).suffix not in WEIGHTS or file.endswith(chosen)]
+        return Path(snapshot_download(name, allow_patterns=wanted, etag_timeout=_TIMEOUT, tqdm_class=_silent()))
     except Exception as error:  # whatever the network, its proxy or the server make of it
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputError(
-            f"encoder '{name}' is neither lsa or given, nor a folder, nor in the local cache, and cannot be downloaded "
-            f"({reason[0].rstrip('.')}); on a machine with network: hf download {full} --local-dir DIR, then give "
-            "--encoder DIR"
-        ) from error
+        raise InputError(reason[0].rstrip(".")) from error
 
 
 def _silent() -> Any:

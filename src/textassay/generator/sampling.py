@@ -99,6 +99,7 @@ def draw_sentences(
     *,
     key: int,
     limit: int,
+    together: int | None = None,
 ) -> tuple[TokenArray, IntArray]:
     """Return drawn tokens, beginnings included, one sentence after another, (T,), and lengths, (n,).
 
@@ -112,9 +113,11 @@ def draw_sentences(
         Decides the uniform numbers.
     limit
         Most tokens of a sentence, unless its beginning has more.
+    together
+        Sentences of a block, at least 1; none chooses by device.
     """
     n = len(beginnings.which)
-    together = _TOGETHER.get(next(iter(weights.values())).device.type, _ELSEWHERE)
+    together = together or _TOGETHER.get(next(iter(weights.values())).device.type, _ELSEWHERE)
 
     def draw(start: int) -> tuple[TokenArray, IntArray]:
         with single_threaded():
@@ -214,15 +217,16 @@ def _likeliest(logits: "Tensor", n_kept: "Tensor", likeliest: "Tensor") -> "Tens
 
 
 def _inverted(logits: "Tensor", draws: "Tensor") -> "Tensor":
-    """Return the token that each uniform draw (B,) in [0, 1) hits, shape (B,); sums are taken in float64."""
+    """Return the token that each uniform draw (B,) in [0, 1) hits, shape (B,); sums of stretches are in float64."""
     import torch
 
     n_types = logits.shape[1]
     n_stretches = -(-n_types // _STRETCH)
-    mass = logits.new_zeros(len(logits), n_stretches * _STRETCH)
-    torch.exp(logits - logits.amax(1, keepdim=True), out=mass[:, :n_types])
+    mass = logits.new_empty(len(logits), n_stretches * _STRETCH)
+    mass[:, n_types:] = 0.0
+    torch.sub(logits, logits.amax(1, keepdim=True), out=mass[:, :n_types]).exp_()
     parts = mass.view(len(logits), n_stretches, _STRETCH)
-    ends = parts.sum(2, dtype=torch.float64).cumsum(1)  # (batch, stretches)
+    ends = parts.sum(2).cumsum(1, dtype=torch.float64)  # (batch, stretches)
     wanted = (draws * ends[:, -1])[:, None]
     stretch = torch.searchsorted(ends, wanted, right=True).clamp_(max=n_stretches - 1)
     before = torch.where(stretch > 0, ends.gather(1, (stretch - 1).clamp(min=0)), 0.0)
