@@ -24,7 +24,7 @@ def test_every_table_is_there_and_unmatched_cells_are_listed() -> None:
     for table in PUBLISHED:
         assert len(table.values) == len(table.rows)
         assert {len(row) for row in table.values} == {len(table.columns)}
-        assert table.spreads is None or np.shape(table.spreads) == np.shape(table.values)
+        assert table.spreads is None or [*map(len, table.spreads)] == [*map(len, table.values)]
         ours = [Cell(cell.row, cell.column, ours=1.0) for cell in table.cells()[1:]] + [Cell("extra", "row", ours=2.0)]
         set_beside = beside(table, ours)
         first = table.cells()[0]

@@ -174,7 +174,7 @@ def _taus(taus: Sequence[TauDistribution]) -> Drawing:
     axes.set_xlim(-1.06, 1.06)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xticks([-1, -0.5, 0, 0.5, 1])
-    axes.set_xlabel(f"Kendall's tau with the order by {taus[0].gold}; diamonds: published", color=MUTED, labelpad=3)
+    axes.set_xlabel(f"tau with the order by {taus[0].gold}; diamond: published", color=MUTED, labelpad=3)
     told = "; ".join(
         f"{name} {number(tau.value, 2)} ({number(tau.low, 2)} to {number(tau.high, 2)}"
         f"{'' if tau.published is None else f', published {number(tau.published, 2)}'})"
@@ -195,5 +195,5 @@ def _turned(axis: str) -> str:
 def _name_temperatures(axes: Axes, curve: Curve) -> None:
     """Write the temperatures at both ends of a curve."""
     for point in (curve.points[0], curve.points[-1]):
-        axes.annotate(f"T {number(point.at, 1)}", (_sign(curve.x) * point.x, _sign(curve.y) * point.y), (0, 5),
+        axes.annotate(f"T {number(point.at, 1)}", (_sign(curve.x) * point.x, _sign(curve.y) * point.y), (0, -9),
                       textcoords="offset points", ha="center", color=MUTED, fontsize=7)  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from textassay.errors import InputError, OutputError
 from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
-from textassay.report.digest import printable
+from textassay.report.digest import join_words, printable
 from textassay.report.drawing import Drawing
 from textassay.report.number import number
 from textassay.report.reproduction_figures import draw_reproduction
@@ -130,8 +130,16 @@ def _findings(reproduction: Reproduction) -> list[str]:
         for found in reproduction.findings
     ]
     lines = ["", "## What the paper found, and whether it holds here", "", *_rows(header, rows, numbers=False)]
-    rules = dict.fromkeys((found.id, found.rule) for found in reproduction.findings)
-    return [*lines, "", "Rules:", "", *(f"- {name}: {_escape(rule)}" for name, rule in rules)]
+    rules: dict[str, dict[str, None]] = {}
+    for found in reproduction.findings:
+        rules.setdefault(found.rule, {})[found.id] = None
+    return [
+        *lines,
+        "",
+        "Rules:",
+        "",
+        *(f"- {join_words(list(names))}: {_escape(rule)}" for rule, names in rules.items()),
+    ]
 
 
 def _table(table: ReproducedTable) -> list[str]:

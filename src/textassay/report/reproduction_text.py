@@ -90,12 +90,16 @@ def _print_taus(reproduction: Reproduction, console: Console) -> None:
 def _print_table(table: ReproducedTable, console: Console) -> None:
     for columns in _fitting(table, console.width):
         shown = _table(console, "")
+        kept: list[dict[str, str]] = []  # row to text, one item a printed column
         for column in columns:
-            shown.add_column(safe(console, column), justify="right", no_wrap=True)
-            shown.add_column("", justify="right", no_wrap=True, style="dim")
-        texts = {column: cell_texts(table, column) for column in columns}
+            texts = cell_texts(table, column)
+            for side, header in enumerate((column, "")):
+                part = {row: both[side] for row, both in texts.items()}
+                if any(part.values()):
+                    kept.append(part)
+                    shown.add_column(safe(console, header), justify="right", no_wrap=True, style="dim" if side else "")
         for row in table.rows:
-            cells = [text for column in columns for text in texts[column].get(row, ("", ""))]
+            cells = [part.get(row, "") for part in kept]
             if any(cells):
                 shown.add_row(safe(console, row), *(safe(console, text) for text in cells))
         console.print(Padding(shown, (0, 0, 1, 2), expand=False))

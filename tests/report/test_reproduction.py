@@ -1,0 +1,107 @@
+"""Reports of a reproduced study: every cell of both sides is there, the JSON comes back, figures show their points."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from made_up_reproductions import make_reproduction
+from textassay.errors import InputError, OutputError
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.report.reproduction_figures import draw_reproduction
+from textassay.report.reproduction_files import (
+    read_reproduction,
+    reproduction_csv,
+    reproduction_markdown,
+    write_reproduction,
+)
+from textassay.report.reproduction_text import render_reproduction
+
+MADE = cache(make_reproduction)
+
+
+def _printed(reproduction: Reproduction) -> str:
+    console = Console(file=io.StringIO(), width=80)
+    render_reproduction(reproduction, console)
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.mark.feature("A-12")
+def test_no_cell_is_lost_and_unmatched_ones_are_listed() -> None:
+    made = MADE()
+    rows = list(csv.DictReader(io.StringIO(reproduction_csv(made))))
+    assert len(rows) == sum(len(table.cells) for table in made.tables)
+    by_key = {(row["table"], row["row"], row["column"]): row for row in rows}
+    assert by_key["table 2", "LSTM_0.2", "accuracy"]["published"] == "0.721"
+    assert (
+        by_key["table 2", "LSTM_0.2", "accuracy"]["ours"] == by_key["table 2", "LSTM_0.2", "accuracy"]["differs"] == ""
+    )
+    assert by_key["table 2", "LSTM_0.2", "our DD"]["published"] == ""
+    assert float(by_key["table 2", "LSTM_0.2", "our DD"]["ours"]) == pytest.approx(0.54, abs=0.02)
+    assert by_key["table 5", "FED", "all 10"]["differs"] == "another encoder"
+    for text in (_printed(made), reproduction_markdown(made)):
+        plain = " ".join(text.replace("\\", "").split())
+        assert "Published, not measured here: accuracy of all rows." in plain
+        assert "Not published: our DD and FED of all rows." in plain
+        assert "FED: another encoder." in plain
+
+
+def test_terminal_fits_and_says_verdicts_times_and_notes() -> None:
+    text = _printed(MADE())
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    for words in ("not separated at this size", "does not hold", "not measured", "Nothing here was measured."):
+        assert words in text
+    assert re.search(r"all +16\.8", text)
+    assert "cannot tell apart" in text
+    assert re.search(r"LSTM_0\.2 +0\.\d{3} ±0\.008 +0\.994", text)
+
+
+def test_files_are_whole_the_same_each_time_and_come_back(tmp_path: Path) -> None:
+    written = write_reproduction(MADE(), tmp_path)
+    before = [path.read_bytes() for path in written]
+    assert [path.read_bytes() for path in write_reproduction(MADE(), tmp_path)] == before
+    assert json.loads(before[0], parse_constant=lambda name: pytest.fail(name)) == MADE().to_dict()
+    assert read_reproduction(tmp_path / "study.json").to_dict() == MADE().to_dict()
+    markdown = (tmp_path / "study.md").read_text(encoding="utf-8")
+    figures = re.findall(r"\]\((figures/[^)]*)\)", markdown)
+    assert sorted(figures) == sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "figures").iterdir())
+    (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="no reproduced study"):
+        read_reproduction(tmp_path / "bad.json")
+    with pytest.raises(OutputError, match="cannot write to"):
+        write_reproduction(MADE(), tmp_path / "bad.json")
+
+
+@pytest.mark.feature("DD-24")
+def test_figures_have_three_panels_a_curve_each_generator_and_both_conventions() -> None:
+    made = MADE()
+    drawn = {drawing.file_name: drawing for drawing in draw_reproduction(made)}
+    assert list(drawn) == [
+        *(f"sweep-{name}.svg" for name in ("bleu", "lm", "fed")),
+        "found-and-exact.svg",
+        "dd-by-training-text.svg",
+        "taus-training-text.svg",
+        "taus-exact-dd.svg",
+    ]
+    for name in ("bleu", "lm", "fed"):
+        drawing = drawn[f"sweep-{name}.svg"]
+        assert "temperatures 0.8, 0.9, 1.0, 1.1, 1.2" in drawing.description
+        assert "divided by T; the paper's code multiplies them, so its temperature is 1 / T" in drawing.description
+        texts = re.findall(r">([^<>]+)</text>", drawing.svg)
+        for curve in made.curves:
+            if curve.figure == name:
+                assert texts.count(curve.name) == 1
+        paths = [
+            re.findall(r"[ML] ", path) for path in re.findall(r'<path d="([^"]*)"[^>]*style="fill: none', drawing.svg)
+        ]
+        assert sum(len(path) == 5 for path in paths) == 10  # a line of five temperatures for each generator
+    assert "\N{MINUS SIGN}BLEU-5" in drawn["sweep-bleu.svg"].svg
+    assert "T (logits / T; the paper's code: 1 / T)" in drawn["sweep-fed.svg"].svg
+    assert draw_reproduction(replace(made, curves=(), taus=())) == ()
