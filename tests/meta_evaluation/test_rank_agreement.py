@@ -62,7 +62,7 @@ def test_the_distribution_is_that_of_new_test_texts() -> None:
 def test_intervals_hold_the_true_tau() -> None:
     rng = np.random.default_rng(2)
     inside = []
-    for _ in range(200):
+    for _ in range(100):
         found = agreement([MetricValues.of_estimates(_world(rng), name="m")], [GOLD], group="6", n_draws=500)
         assert found.low is not None
         assert found.high is not None
@@ -74,7 +74,7 @@ def test_simultaneous_intervals_hold_together_as_often_as_they_say() -> None:
     rng = np.random.default_rng(3)
     contrasts = np.eye(6)[:-1] - np.eye(6)[1:]
     truth, hold, alone = contrasts @ TRUE, [], []
-    for _ in range(400):
+    for _ in range(300):
         world = MetricValues.of_estimates(_world(rng), name="m")
         rows = differences(world.values, world.covariance, contrasts)
         inside = (rows[:, 1] <= truth) & (truth <= rows[:, 2])

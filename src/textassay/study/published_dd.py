@@ -20,7 +20,6 @@ __all__ = [
     "EXACT",
     "FAMILIES",
     "FRACTIONS",
-    "N_TESTED",
     "PUBLISHED",
     "VALID_DD",
     "generator_name",
@@ -32,7 +31,6 @@ __all__ = [
 
 DD, VALID_DD, EXACT = "DD", "valid DD", BY_DISCREPANCY
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)
-N_TESTED = 10_000  # sentences a side on which DD was measured
 ALL = "all 10"
 
 # As the paper ranks generators; "closer" (to what real text scores) is ours.
