@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import dropout_run
-from textassay.training.processes import Processes, launched
+from textassay.training.processes import Processes, is_main, launched
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
@@ -35,6 +35,7 @@ def test_without_a_launcher_nothing_is_shared_and_nothing_loaded() -> None:
     code += "import textassay.training.loop; assert 'accelerate' not in sys.modules and 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert launched() is None
+    assert is_main()
 
 
 def test_each_batch_is_one_processs() -> None:

@@ -172,6 +172,16 @@ def test_auto_precision_of_another_machine_is_refused(tmp_path: Path, monkeypatc
     assert dropout_run.run(dropout_run.started(), recipe).precision == "float32"
 
 
+def test_another_number_of_threads_is_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "run.safetensors"
+    dropout_run.run(dropout_run.started(), checkpoint=path, config={"sizes": (1, 2)})
+    dropout_run.run(dropout_run.started(), checkpoint=path, config={"sizes": (1, 2)})  # a list in the document
+    tensors, document = load_checkpoint(path)
+    save_checkpoint(path, tensors, {**document, "threads": 7})
+    with pytest.warns(UserWarning, match="made with 7 threads, now there are 1: the last bits"):
+        dropout_run.run(dropout_run.started(), checkpoint=path, config={"sizes": (1, 2)})
+
+
 def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.safetensors"
     dropout_run.run(dropout_run.started(), Recipe(1), checkpoint=path)

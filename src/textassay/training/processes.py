@@ -1,8 +1,9 @@
 """Several processes, on several GPUs or machines, that train one network together.
 
-A launcher starts them (``accelerate launch`` or ``torchrun``). Each step takes as many batches as there are processes,
-one each; gradients are averaged, so all hold equal weights all the time. The first process, the main one, alone scores,
-calls monitors, writes checkpoints and tells of progress.
+A launcher starts them: ``torchrun --nproc-per-node 2 --no-python textassay train ...``, say, or ``accelerate launch
+--multi-gpu`` (on CPUs that one needs MPI). Each step takes as many batches as there are processes, one each; gradients
+are averaged, so all hold equal weights all the time. The first process, the main one, alone scores, calls monitors,
+writes checkpoints and tells of progress.
 
 Why Hugging Face accelerate, not Lightning Fabric: its launcher starts machines, the extra brings it along already, and
 it finds the backend and the device of each process without owning the loop. What is averaged is one flat buffer,
@@ -23,12 +24,17 @@ from textassay.training.backend import training_device
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Processes", "launched"]
+__all__ = ["Processes", "is_main", "launched"]
 
 Batch = TypeVar("Batch")
 
 _TIMEOUT = timedelta(minutes=30)  # the others wait so long while the main process scores
 _TRAINING: ContextVar[bool] = ContextVar("training", default=False)  # whether the processes are at work already
+
+
+def is_main() -> bool:
+    """Return whether this process writes files and tells of progress; the only one does. Loads nothing."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def launched() -> "Processes | None":
