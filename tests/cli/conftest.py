@@ -70,3 +70,23 @@ def refused(folder: Path, run: Command) -> Callable[..., str]:
         return line.removeprefix("textassay: error: ")
 
     return run_refused
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with ``ngram``, ``lstm``, ``chars`` and ``gpt2``, as ``textassay train`` made them."""
+    root = tmp_path_factory.mktemp("models")
+    for name, seed in (("train", 2), ("valid", 5)):
+        text = "".join(f"{line}\n" for line in sentences(300, seed))
+        (root / f"{name}.txt").write_text(text, encoding="utf-8")
+    texts = ("--real", root / "train.txt", "--valid", root / "valid.txt", "--quiet", "--json")
+    made = {
+        "ngram": ("ngram", "--order", 2),
+        "lstm": ("lstm", "--preset", "tiny"),
+        "chars": ("ngram", "--tokenizer", "chars", "--order", 4),
+        "gpt2": ("gpt2", "--preset", "tiny", "--epochs", 1),
+    }
+    for name, arguments in made.items():
+        command = ["train", *arguments, *texts, "--out", root / name]
+        assert main([str(argument) for argument in command]) == 0
+    return root

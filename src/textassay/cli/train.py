@@ -233,7 +233,8 @@ def _finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
     except (OSError, ValueError) as error:
         raise InputError(f"{out / SETTINGS} cannot be read ({error}): choose another --out") from None
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
-    if changed:
+    begun = [name for name in (CHECKPOINT, _MODEL) if (out / name).exists()]
+    if changed and begun:
         told = ", ".join(_change(name, before.get(name), settings.get(name)) for name in changed)
         raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
     if not (out / _MODEL).exists():

@@ -52,7 +52,5 @@ def _drawn(name: str, side: Side, found: ModelDiscrepancy) -> str:
     if found.max_length is not None:
         parts.append(f"{100 * side.cut_share:.2g} % reach {count(found.max_length)} tokens, where both are cut")
     if side.foreign_share > 0:
-        parts.append(
-            f"{100 * side.foreign_share:.2g} % hold a word the other does not have, or are longer than it draws"
-        )
+        parts.append(f"{100 * side.foreign_share:.2g} % the other never draws")
     return "; ".join(parts) + "."

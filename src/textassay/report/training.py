@@ -167,16 +167,18 @@ def draw_training(training: Training) -> Drawing | None:
     """Return loss and validation cost by epoch; None where there are no epochs."""
     if not training.epochs:
         return None
-    figure, axes = plane(3.6, 2.3, x="epoch", y="nats per token", right=0.8)
+    figure, axes = plane(3.6, 2.3, x="epoch", y="nats per token", right=0.8, top=0.22)
     numbers = [epoch.number for epoch in training.epochs]
     lines = {
         "training": ([epoch.loss for epoch in training.epochs], GENERATED),
         "validation": ([-epoch.score for epoch in training.epochs], REAL),
     }
+    ends = [values[-1] for values, _ in lines.values()]
     for name, (values, colour) in lines.items():
         axes.plot(numbers, values, "o-", color=colour, linewidth=1.3, ms=3.0, mew=0)
-        axes.annotate(name, (numbers[-1], values[-1]), (6, 0), textcoords="offset points", color=colour, va="center",
-                      annotation_clip=False)  # fmt: skip
+        beside = 3 if values[-1] == max(ends) else -3  # points, so that equal ends do not hide each other's names
+        axes.annotate(name, (numbers[-1], values[-1]), (6, beside), textcoords="offset points", color=colour,
+                      va="center", annotation_clip=False)  # fmt: skip
     kept = training.kept or 0
     axes.axvline(kept, color=RULE, linewidth=0.8, zorder=0)
     axes.annotate("kept", (kept, 1), (0, 2), ("data", "axes fraction"), "offset points", ha="center", color=INK,

@@ -1,0 +1,236 @@
+"""The command ``train``: what it makes, what it says, what it refuses, and that it goes on where it was stopped."""
+
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from made_up import sentences
+from textassay.generator.saved import load_model
+
+Run = Callable[..., Any]
+Refused = Callable[..., str]
+
+NGRAM = ("train", "ngram", "--real", "train.txt", "--valid", "real.txt")
+LSTM = ("train", "lstm", "--preset", "tiny", "--real", "train.txt", "--valid", "real.txt")
+
+
+def _document(folder: Path, name: str = "out") -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((folder / name / "history.json").read_text())
+    return document
+
+
+@pytest.mark.feature("A-03")
+def test_a_network_is_trained_kept_and_told(folder: Path, run: Run) -> None:
+    done = run(*LSTM, "--out", "out", "--epochs", 4)
+    assert done.status == 0
+    told = " ".join(done.stdout.split())
+    for part in ("lstm(width=32)", "13,195 parameters", "75 types (whitespace)", "300 sentences", "0.00 % unknown",
+                 "device", "precision float32", "threads", "kept"):  # fmt: skip
+        assert part in told
+    assert "training lstm(width=32) on 300 sentences" in done.stderr
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        "history.json", "learning-curve.svg", "model.json", "model.safetensors", "training.json",
+    ]  # fmt: skip
+    document = _document(folder)
+    perplexities = [epoch["valid_perplexity"] for epoch in document["epochs"]]
+    assert len(perplexities) == 4
+    assert perplexities[-1] < 0.9 * perplexities[0]
+    assert document["kept_epoch"] == 1 + int(np.argmin(perplexities))
+    saved = load_model(folder / "out")
+    corpus = saved.form.corpus((folder / "real.txt").read_text().splitlines())
+    cost = -saved.model.log_prob(corpus).sum() / (len(corpus.tokens) + len(corpus))
+    assert math.exp(cost) == pytest.approx(min(perplexities), rel=1e-4), "the kept epoch is the one that was saved"
+
+
+def test_again_changes_nothing_and_tells_the_same(folder: Path, run: Run) -> None:
+    first = run(*LSTM, "--out", "out")
+    before = {path: path.stat().st_mtime_ns for path in (folder / "out").iterdir()}
+    again = run(*LSTM, "--out", "out")
+    assert again.status == 0
+    assert again.stdout == first.stdout
+    assert "trained to the end: nothing was changed" in again.stderr
+    assert {path: path.stat().st_mtime_ns for path in (folder / "out").iterdir()} == before
+
+
+def test_other_settings_are_refused(folder: Path, run: Run, refused: Refused) -> None:
+    assert run(*NGRAM, "--order", 2, "--out", "out").status == 0
+    assert "begun with other settings (order 2, now 3): choose" in refused(*NGRAM, "--order", 3, "--out", "out")
+    other = ("train", "ngram", "--order", 2, "--real", "lstm.txt", "--valid", "real.txt")
+    assert "another real text, another vocabulary" in refused(*other, "--out", "out")
+
+
+def test_a_model_that_came_otherwise_is_left_alone(folder: Path, run: Run, refused: Refused) -> None:
+    assert run(*NGRAM, "--out", "out").status == 0
+    (folder / "out" / "training.json").unlink()
+    assert "holds a model that was not trained there" in refused(*NGRAM, "--out", "out")
+
+
+def test_without_valid_the_last_tenth_is_held_out(folder: Path, run: Run) -> None:
+    done = run("train", "ngram", "--real", "train.txt", "--out", "out", "--json")
+    assert "no --valid: the last 30 of train.txt, a tenth, are held out" in done.stderr
+    document = json.loads(done.stdout)
+    assert [document[side]["n_sentences"] for side in ("train", "valid")] == [270, 30]
+
+
+@pytest.mark.filterwarnings("default:.*were cut at 8 tokens:UserWarning")
+def test_long_sentences_are_left_out_and_counted(folder: Path, run: Run, refused: Refused) -> None:
+    lines = (folder / "train.txt").read_text().splitlines()
+    n_long = sum(len(line.split()) > 8 for line in lines)
+    done = run(*NGRAM, "--max-tokens", 8, "--out", "out")
+    assert 0 < n_long < 300
+    assert f"{n_long} sentences of train.txt have more than 8 tokens and are left out" in done.stderr
+    assert _document(folder)["train"]["n_sentences"] == 300 - n_long
+    assert _document(folder)["train"]["n_left_out"] == n_long
+    sample = run("sample", "out", "-n", 50)
+    assert max(len(line.split()) for line in sample.stdout.splitlines()) == 8
+    assert "were cut at 8 tokens" in sample.stderr
+    message = refused(*NGRAM, "--max-tokens", 1, "--out", "other")
+    assert "no sentence is left of train.txt: all 300 have more than --max-tokens 1 tokens" in message
+
+
+def test_fractions_are_nested_and_share_the_vocabulary(folder: Path, run: Run) -> None:
+    found = []
+    for fraction, n in ((0.2, 60), (0.501, 151), (1, 300)):
+        assert run(*NGRAM, "--fraction", fraction, "--out", f"of-{n}").status == 0
+        assert _document(folder, f"of-{n}")["train"]["n_sentences"] == n
+        found.append(load_model(folder / f"of-{n}").form.hash)
+    assert len(set(found)) == 1
+
+
+def test_unknown_words_are_counted(folder: Path, run: Run) -> None:
+    done = run(*NGRAM, "--vocabulary-size", 10, "--out", "out", "--json")
+    document = json.loads(done.stdout)
+    assert document["n_types"] == 14
+    words = [word for line in (folder / "real.txt").read_text().splitlines() for word in line.split()]
+    known = set(load_model(folder / "out").form.vocabulary.tokens)
+    assert document["valid"]["unknown_share"] == pytest.approx(np.mean([word not in known for word in words]))
+
+
+@pytest.mark.parametrize("how", [("--byte-pairs", 300), ("--tokenizer", "chars"), ("--lowercase",)])
+def test_other_forms_of_text(folder: Path, run: Run, how: tuple[Any, ...]) -> None:
+    assert run(*NGRAM, *how, "--out", "out").status == 0
+    done = run("sample", "out", "-n", 20)
+    assert len(done.stdout.splitlines()) == 20
+    assert " " in done.stdout
+    assert "\u0120" not in done.stdout, "byte pairs are text again"
+
+
+def test_monitors_read_while_it_trains(folder: Path, run: Run) -> None:
+    done = run(*LSTM, "--out", "out", "--epochs", 1, "--monitor", "length,vocabulary", "--monitor-steps", 4,
+               "--monitor-sentences", 60)  # fmt: skip
+    assert done.status == 0, done.stderr
+    readings = _document(folder)["readings"]
+    assert [reading["step"] for reading in readings] == [4, 8, 10]
+    assert all(reading["values"] for reading in readings)
+    assert "Monitors" in done.stdout
+    assert (folder / "out" / "monitor.jsonl").exists()
+
+
+def test_everything_can_stand_in_a_config_file(folder: Path, run: Run) -> None:
+    (folder / "train.yaml").write_text(
+        "real: train.txt\nvalid: real.txt\nout: out\norder: 2\nmin-count: 2\njson: true\n"
+    )
+    done = run("train", "ngram", "--config", "train.yaml")
+    assert json.loads(done.stdout)["model"] == "ngram(order=2)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("lstmm", "--real", "train.txt", "--out", "o"), "unknown model 'lstmm': did you mean lstm?"),
+        (("lstm", "--real", "gone.txt", "--out", "o"), "gone.txt"),
+        (("ngram", "--real", "train.txt", "--valid", "train.txt", "--out", "o"), "are the same file, train.txt"),
+        (("ngram", "--real", "train.txt", "--out", "o", "--width", "3"), "ngram has no --width"),
+        (("ngram", "--real", "train.txt", "--out", "o", "--epochs", "3"), "ngram has no --epochs"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--order", "3"), "lstm has no --order"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--preset", "big"), "unknown preset of lstm 'big'"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--epochs", "0"), "epochs must be at least 1, got 0"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--batch-size", "0"), "batch_size must be at least 1, got 0"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--dropout", "1"), "dropout must be at least 0 and below 1"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--precision", "int8"), "precision must be auto, float32 or"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--device", "tpu"), "device must be auto, cpu, cuda"),
+        (("ngram", "--real", "train.txt", "--out", "o", "--fraction", "0"), "--fraction must be above 0 and at most 1"),
+        (("ngram", "--real", "train.txt", "--out", "o", "--tokenizer", "wrds"), "unknown tokenizer 'wrds'"),
+        (("ngram", "--real", "train.txt", "--out", "o", "--monitor", "length"), "there is nothing to monitor"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--monitor", "lenth"), "unknown metric 'lenth'"),
+        (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "0"), "--min-count must be at least 1, got 0"),
+        (("ngram", "--real", "train.txt", "--out", "train.txt/x"), "cannot write into train.txt/x: not a directory"),
+        (
+            ("ngram", "--real", "train.txt", "--out", "o", "--byte-pairs", "300", "--tokenizer", "words"),
+            "--byte-pairs and --tokenizer words cannot go together",
+        ),
+    ],
+)
+def test_mistakes(refused: Refused, arguments: tuple[str, ...], line: str) -> None:
+    message = refused("train", *arguments, "--quiet")
+    assert line in message
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"", "empty"),
+        (b"\n \n", "blank"),
+        (b"\x00\x01PK\x00\xff" * 99, "binary"),
+        (b"only this .\n", "cannot hold out the last 1 of 1 sentences"),
+        (b"a <sos> b\n" * 20, "holds '<sos>'"),
+    ],
+)
+def test_text_that_cannot_be_trained_on(folder: Path, run: Run, content: bytes, line: str) -> None:
+    (folder / "text.txt").write_bytes(content)
+    done = run("train", "ngram", "--real", "text.txt", "--out", "out", "--quiet")
+    assert (done.status, done.stdout) == (2, "")
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "out" / "model.json").exists()
+
+
+def test_blank_lines_are_told(folder: Path, run: Run) -> None:
+    (folder / "text.txt").write_text("a b c\n\nb c d\n" * 20)
+    done = run("train", "ngram", "--real", "text.txt", "--out", "out")
+    assert "lines of text.txt are blank and count as sentences without words" in done.stderr
+
+
+def test_a_loss_that_is_no_number_ends_it_and_another_rate_may_follow(folder: Path, run: Run) -> None:
+    wild = run(*LSTM, "--out", "out", "--learning-rate", 1e38, "--quiet")
+    assert (wild.status, wild.stdout) == (2, "")
+    assert "loss" in wild.stderr
+    assert wild.stderr.count("\n") == 1
+    assert run(*LSTM, "--out", "out", "--quiet").status == 0, "nothing was kept, so nothing is in the way"
+
+
+def _started(folder: Path, out: str) -> tuple[list[str], Path]:
+    (folder / "text.txt").write_text("\n".join(sentences(3000, 7)), encoding="utf-8")
+    command = [sys.executable, "-m", "textassay", "train", "lstm", "--preset", "tiny", "--real", "text.txt"]
+    return [*command, "--epochs", "4", "--workers", "1", "--out", out], folder / out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, how: signal.Signals) -> None:
+    command, whole = _started(tmp_path, "whole")
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    command, out = _started(tmp_path, "stopped")
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and not (out / "checkpoint.safetensors").exists():
+            time.sleep(0.01)
+        process.send_signal(how)
+        _, errors = process.communicate()
+    assert not (out / "model.json").exists(), "it was stopped too late to test anything"
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert b"run the same command again" in errors
+        assert b"Traceback" not in errors
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "going on with lstm(width=32)" in done.stderr
+    assert (out / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    assert not (out / "checkpoint.safetensors").exists()
