@@ -32,6 +32,21 @@ def test_draws_follow_the_probabilities() -> None:
     assert draws_fit(PositionUnigram(strength=1.0).fit(TRAIN))
 
 
+def test_tokens_add_up_to_sentences_and_follow_their_prefixes() -> None:
+    model = PositionUnigram(strength=1.0).fit(TRAIN)
+    corpus = corpus_of(["a b", "", "b b b", "a b a a", "a <unk>"])
+    tokens = model.token_log_probs(corpus)
+    np.testing.assert_allclose(np.add.reduceat(tokens, corpus.offsets[:-1] + np.arange(5)), model.log_prob(corpus))
+    assert np.isfinite(tokens[:11]).all()
+    assert tokens[11:13] == pytest.approx([-np.inf] * 2)  # a fourth token, and the end after it, never come
+    following = model.next_log_probs(corpus_of(["", "a", "b", "a b", "a b b"]))
+    np.testing.assert_allclose(np.exp(following).sum(axis=1), 1)
+    np.testing.assert_array_equal(following[1], following[2])
+    assert following[[0, 1, 3], [*TRAIN.vocabulary.encode(["a", "b"]), 1]] == pytest.approx(tokens[:3])
+    assert following[4, 1] == 0
+    assert np.isnan(model.next_log_probs(corpus_of(["a b b a"]))).all()
+
+
 def test_seeds_do_as_promised() -> None:
     model = PositionUnigram().fit(TRAIN)
     sample = model.sample(300, seed=7)
