@@ -37,7 +37,7 @@ def kept(probs: Array, top_k: int | None, top_p: float | None) -> Array:
         chosen.append(order[len(chosen)])
     cut = np.zeros(len(probs))
     cut[chosen or order] = probs[chosen or order]
-    return cut / cut.sum()
+    return np.asarray(cut / cut.sum())
 
 
 @pytest.mark.feature("A-04")

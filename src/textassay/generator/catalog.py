@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from math import prod
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from textassay.errors import OptionError, unknown_name
 from textassay.generator.base import LanguageModel
@@ -122,6 +122,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     return generator
 
 
+@runtime_checkable
 class Shaped(Protocol):
     """A network that knows the shapes of its weights before there are any."""
 

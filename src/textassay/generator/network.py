@@ -146,11 +146,15 @@ class NetworkLanguageModel(ABC):
         """Return the logits of the next token, (B, V), for vectors (B, width); -inf for what never comes."""
         import torch
 
+        logits = torch.nn.functional.linear(vectors, *self.output_layer(weights))
+        return logits if temperature == 1 else logits / temperature
+
+    def output_layer(self, weights: Weights) -> tuple["Tensor", "Tensor"]:
+        """Return matrix and bias of the output layer; the bias is -inf for what never comes."""
         matrix, bias = self.output(weights)
         blocked = matrix.new_zeros(len(matrix))
         blocked[[PAD, SOS]] = -math.inf
-        logits = torch.nn.functional.linear(vectors, matrix, blocked if bias is None else bias + blocked)
-        return logits if temperature == 1 else logits / temperature
+        return matrix, blocked if bias is None else bias + blocked
 
     @property
     def name(self) -> str:

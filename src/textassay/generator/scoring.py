@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from textassay.corpus.vocabulary import EOS, PAD, SOS
 from textassay.execution import parallel_map
+from textassay.generator.cross_entropy import linear_cross_entropy
 from textassay.training.backend import single_threaded
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def mean_loss(
     device = rng.device
     vectors = network.read(weights, torch.from_numpy(inputs).to(device), rng)[torch.from_numpy(inside).to(device)]
     wanted = torch.from_numpy(targets[inside]).to(device)
-    return torch.nn.functional.cross_entropy(network.logits(weights, vectors), wanted)
+    return linear_cross_entropy(vectors, *network.output_layer(weights), wanted)
 
 
 def token_scores(

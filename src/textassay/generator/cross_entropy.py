@@ -1,0 +1,75 @@
+"""The loss of an output layer, some rows at a time: logits of all tokens at once would take more memory than all else.
+
+The gradient of a row is known as soon as its loss is: each block of logits is made once, used for both and forgotten.
+
+Source: Hsu et al., "Liger Kernel: Efficient Triton Kernels for LLM Training", 2024 (FusedLinearCrossEntropy).
+"""
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["linear_cross_entropy"]
+
+_AT_ONCE = 1 << 22  # logits
+
+
+def linear_cross_entropy(vectors: "Tensor", matrix: "Tensor", bias: "Tensor", targets: "Tensor") -> "Tensor":
+    """Return the mean cross-entropy of ``vectors @ matrix.T + bias``, a scalar that can be differentiated.
+
+    Parameters
+    ----------
+    vectors
+        Shape (N, width), at least one row.
+    matrix, bias
+        Shapes (V, width) and (V,); a bias of -inf shuts out a type.
+    targets
+        The type of each row, shape (N,), none shut out.
+
+    Notes
+    -----
+    Products are taken in the precision of autocast where it is on; exponentials and sums in float32.
+    """
+    loss: Tensor = _function().apply(vectors, matrix, bias, targets)
+    return loss
+
+
+@cache
+def _function() -> Any:
+    import torch
+
+    class LinearCrossEntropy(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, vectors: "Tensor", matrix: "Tensor", bias: "Tensor", targets: "Tensor") -> "Tensor":
+            device = vectors.device.type
+            dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else matrix.dtype
+            n = len(targets)
+            lowered, shift = matrix.to(dtype), bias.to(dtype)
+            of_vectors, of_matrix, of_bias = torch.empty_like(vectors), torch.zeros_like(matrix), torch.zeros_like(bias)
+            total = vectors.new_zeros((), dtype=torch.float64)
+            step = max(1, _AT_ONCE // len(matrix))
+            for rows in (slice(start, start + step) for start in range(0, n, step)):
+                seen, wanted = vectors[rows].to(dtype), targets[rows, None]
+                logits = torch.nn.functional.linear(seen, lowered, shift).float()
+                logits -= logits.amax(1, keepdim=True)
+                hit = logits.gather(1, wanted)
+                mass = logits.exp_().sum(1, keepdim=True)
+                total += (mass.log() - hit).sum(dtype=torch.float64)
+                logits *= 1 / (mass * n)
+                logits.scatter_add_(1, wanted, torch.full_like(hit, -1 / n))
+                of_bias += logits.sum(0)
+                slopes = logits.to(dtype)
+                of_vectors[rows] = slopes @ lowered
+                of_matrix += slopes.t() @ seen
+            ctx.save_for_backward(of_vectors, of_matrix, of_bias)
+            return (total / n).float()
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: "Tensor") -> "tuple[Tensor | None, ...]":
+            of_vectors, of_matrix, of_bias = ctx.saved_tensors
+            (slope,) = gradients
+            return of_vectors * slope.to(of_vectors.dtype), of_matrix * slope, of_bias * slope, None
+
+    return LinearCrossEntropy
