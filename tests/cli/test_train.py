@@ -208,6 +208,36 @@ def test_a_loss_that_is_no_number_ends_it_and_another_rate_may_follow(folder: Pa
     assert run(*LSTM, "--out", "out", "--quiet").status == 0, "nothing was kept, so nothing is in the way"
 
 
+def _little_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Let memory run out where more than `most` sentences are trained on at once."""
+    from textassay.generator import batch_size, network, scoring
+
+    def mean_loss(model: Any, weights: Any, inputs: Any, *rest: Any) -> Any:
+        if len(inputs) > most:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes")
+        return scoring.mean_loss(model, weights, inputs, *rest)
+
+    for module in (batch_size, network):
+        monkeypatch.setattr(module, "mean_loss", mean_loss)
+
+
+def test_out_of_memory_says_which_batch_fits(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, models: Path
+) -> None:
+    _little_memory(monkeypatch, 10)
+    done = run(*LSTM, "--out", "out", "--quiet")
+    assert (done.status, done.stdout) == (2, "")
+    assert "out of memory with batch_size 32: 8 fits" in done.stderr
+    assert done.stderr.count("\n") == 1
+    done = run(*LSTM, "--out", "out", "--batch-size", 8)
+    assert done.status == 0
+    again = run(*LSTM, "--out", "auto", "--auto-batch")
+    assert "--auto-batch: batches of 8 sentences" in again.stderr
+    assert again.stdout == done.stdout
+    assert (folder / "auto" / "model.safetensors").read_bytes() == (folder / "out" / "model.safetensors").read_bytes()
+    assert "nothing was changed" in run(*LSTM, "--out", "auto", "--auto-batch").stderr
+
+
 def _started(folder: Path, out: str) -> tuple[list[str], Path]:
     (folder / "text.txt").write_text("\n".join(sentences(3000, 7)), encoding="utf-8")
     command = [sys.executable, "-m", "textassay", "train", "lstm", "--preset", "tiny", "--real", "text.txt"]

@@ -22,6 +22,7 @@ from textassay.corpus.text_form import TextForm
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.generator.base import LanguageModel
+from textassay.generator.batch_size import fit_in_memory, fitting_batch_size
 from textassay.generator.catalog import PRESETS, make_generator
 from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.saved import save_model
@@ -42,6 +43,7 @@ CHECKPOINT = "checkpoint.safetensors"  # there until training is done
 MONITOR = "monitor.jsonl"
 
 _MODEL = "model.json"
+_FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 _CUT = 200  # tokens after which samples are cut where --max-tokens says nothing and no sentence is longer
 _HELD_OUT = 10  # without --valid, one sentence in so many
 _NOT_SETTINGS = ("out", "workers", "device", "monitor", "monitor_steps", "monitor_sentences", "quiet", "json", "column")
@@ -60,6 +62,7 @@ class TrainOptions:
     valid: str | None = None
     preset: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    auto_batch: bool = False
     tokenizer: str = "whitespace"
     byte_pairs: int | None = None
     lowercase: bool = False
@@ -136,6 +139,8 @@ def _check(options: TrainOptions) -> None:
         raise OptionError("--byte-pairs N learns N tokens: leave --vocabulary-size and --min-count out")
     check_device(options.device)
     model = _new_model(options, {})
+    if options.auto_batch and not isinstance(model, NetworkLanguageModel):
+        raise OptionError(f"{options.model} is counted in one go: it has no --auto-batch")
     if options.monitor is not None:
         parse_metrics(split_names(options.monitor))
         if not isinstance(model, NetworkLanguageModel):
@@ -232,6 +237,9 @@ def _finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
         return None
     except (OSError, ValueError) as error:
         raise InputError(f"{out / SETTINGS} cannot be read ({error}): choose another --out") from None
+    if not isinstance(before, dict):
+        raise InputError(f"{out / SETTINGS} was not written by 'train': choose another --out")
+    before.pop(_FOUND, None)
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     begun = [name for name in (CHECKPOINT, _MODEL) if (out / name).exists()]
     if changed and begun:
@@ -279,14 +287,20 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
     """Train, write all files, the model last, and return what is reported."""
     model = _new_model(options, _lengths(options, texts.longest))
     out = options.out
-    write_whole(out, {SETTINGS: json.dumps(settings, indent=1)})
     resumes = (out / CHECKPOINT).exists()
+    found: dict[str, int] = {}
+    if options.auto_batch and isinstance(model, NetworkLanguageModel):
+        before = json.loads((out / SETTINGS).read_text(encoding="utf-8")) if resumes else {}
+        found[_FOUND] = before.get(_FOUND) or fitting_batch_size(model, texts.train)
+        _say(options, f"--auto-batch: batches of {found[_FOUND]} sentences")
+        model = _new_model(options, {**_lengths(options, texts.longest), "batch_size": found[_FOUND]})
+    write_whole(out, {SETTINGS: json.dumps({**settings, **found}, indent=1)})
     _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
     if isinstance(model, NetworkLanguageModel):
-        found = _fit_network(options, texts, model)
+        outcome = _fit_network(options, texts, model)
     else:
         model.fit(texts.train, texts.valid)
-        found = {"valid_nll_per_token": text_likelihood(model, texts.valid).nll_per_token.value}
+        outcome = {"valid_nll_per_token": text_likelihood(model, texts.valid).nll_per_token.value}
     training = Training(
         model=model.name,
         n_parameters=getattr(model, "n_parameters", None),
@@ -294,7 +308,7 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
         n_types=len(texts.form.vocabulary),
         train=texts.train_told,
         valid=texts.valid_told,
-        **found,
+        **outcome,
     )
     drawing = draw_training(training)
     curve = {} if drawing is None else {drawing.file_name: drawing.svg}
@@ -318,7 +332,8 @@ def _fit_network(options: TrainOptions, texts: _Texts, model: NetworkLanguageMod
         )
         monitors = loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
     with show_progress(quiet=options.quiet) as progress:
-        model.fit(
+        fit_in_memory(
+            model,
             texts.train,
             texts.valid,
             checkpoint=options.out / CHECKPOINT,

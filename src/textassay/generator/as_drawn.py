@@ -15,9 +15,15 @@ from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import OptionError
 from textassay.generator.base import LanguageModel, check_temperature, drawn_corpus
 
-__all__ = ["AsDrawn"]
+__all__ = ["AsDrawn", "cut_length"]
 
 FloatArray = npt.NDArray[np.float64]
+
+
+def cut_length(model: LanguageModel) -> int | None:
+    """Return after how many tokens a model cuts its samples, at the latest; None where it does not."""
+    limits = (getattr(model, name, None) for name in ("max_length", "longest"))
+    return min((limit for limit in limits if isinstance(limit, int)), default=None)
 
 
 class AsDrawn:
@@ -45,7 +51,7 @@ class AsDrawn:
         self, model: LanguageModel, vocabulary: Vocabulary, *, temperature: float = 1.0, max_length: int | None = None
     ) -> None:
         check_temperature(temperature, generator=model.name)
-        own = getattr(model, "max_length", None)
+        own = cut_length(model)
         if max_length is not None and not 1 <= max_length <= (own or max_length):
             raise OptionError(f"max_length must be at least 1 and at most {own}, the model's own, got {max_length}")
         self.model = model
@@ -68,6 +74,8 @@ class AsDrawn:
         lengths = np.minimum(drawn.lengths, self.max_length)
         kept = np.arange(len(drawn.tokens)) - np.repeat(drawn.offsets[:-1], drawn.lengths) < self.max_length
         offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+        if drawn.tokenizer.startswith("hf-"):  # only the model itself can join these; the texts stay whole
+            return Corpus(drawn.tokens[kept], offsets, drawn.vocabulary, drawn.texts, tokenizer=drawn.tokenizer)
         return drawn_corpus(drawn.tokens[kept], offsets, vocabulary=drawn.vocabulary, tokenizer=drawn.tokenizer)
 
     def log_prob(self, corpus: Corpus) -> FloatArray:

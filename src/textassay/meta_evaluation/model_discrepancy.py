@@ -17,7 +17,7 @@ import numpy.typing as npt
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import OptionError
 from textassay.estimate import Interval
-from textassay.generator.as_drawn import AsDrawn
+from textassay.generator.as_drawn import AsDrawn, cut_length
 from textassay.generator.base import LanguageModel
 from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 from textassay.seeding import stream
@@ -131,8 +131,7 @@ def model_discrepancy(
     """
     if n < 2:
         raise OptionError(f"n must be at least 2, got {n}")
-    lengths = [own for own in (getattr(model, "max_length", None) for model in (p, q)) if own is not None]
-    limit = min(lengths, default=None)
+    limit = min((own for own in map(cut_length, (p, q)) if own is not None), default=None)
     first, second = (
         AsDrawn(model, vocabulary, temperature=temperature, max_length=limit)
         for model, vocabulary, temperature in zip((p, q), vocabularies, temperatures, strict=True)

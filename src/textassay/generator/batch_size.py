@@ -1,0 +1,66 @@
+"""How many sentences a network can be trained on at once, in the memory there is."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from textassay.corpus.corpus import Corpus
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.scoring import mean_loss, padded
+from textassay.training.backend import threads, training_device
+from textassay.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["fit_in_memory", "fitting_batch_size"]
+
+
+def fitting_batch_size(model: NetworkLanguageModel, train: Corpus) -> int:
+    """Return the batch size of `model`, halved until a step on the longest sentences of `train` fits into memory.
+
+    Raises
+    ------
+    OptionError
+        If not even one sentence fits.
+    """
+    return largest_batch(_fits(model, train), model.batch_size)
+
+
+def fit_in_memory(model: NetworkLanguageModel, train: Corpus, valid: Corpus | None, **settings: Any) -> None:
+    """Fit `model` as its `fit` does, with the same `settings`; where memory runs out, say which batch size fits.
+
+    Raises
+    ------
+    OptionError
+        If memory does not suffice; and as `NetworkLanguageModel.fit`.
+    """
+    with_memory_explained(
+        lambda: model.fit(train, valid, **settings), batch_size=model.batch_size, fits=_fits(model, train)
+    )
+
+
+def _fits(model: NetworkLanguageModel, train: Corpus) -> Callable[[int], bool]:
+    """Return the function that says whether so many of the longest sentences fit; each call begins with new weights."""
+
+    def fits(n_sentences: int) -> bool:
+        import torch
+
+        shapes = model.shapes(len(train.vocabulary), int(train.lengths.max()))
+        try:
+            began = model.new_weights(shapes, torch.Generator().manual_seed(0))
+            weights = {name: weight.to(training_device()).requires_grad_() for name, weight in began.items()}
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            return False
+        longest = np.argsort(-train.lengths, kind="stable")[:n_sentences]
+
+        def loss(rows: Any, rng: "torch.Generator") -> "Tensor":
+            return mean_loss(model, weights, *padded(train.tokens, train.offsets, rows), rng)
+
+        with threads():
+            return step_fits(weights, longest, loss=loss, recipe=model.recipe)
+
+    return fits
