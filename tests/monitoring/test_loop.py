@@ -1,10 +1,14 @@
 """The monitor in the package's own loop: one reading a step for all metrics, and the same weights as without it."""
 
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 import torch
 
 from made_up import sentences
+from textassay.corpus.corpus import Corpus
+from textassay.generator.lstm import LstmModel
 from textassay.monitoring.loop import loop_monitors
 from textassay.monitoring.monitor import TextMonitor
 from textassay.training.loop import Recipe, train
@@ -61,3 +65,23 @@ def test_readings_inside_epochs() -> None:
     fitted(monitor, monitor_steps=4)
     assert [reading.step for reading in monitor.readings] == [4, 8, 10, 12, 16, 20, 24, 28, 30]
     assert loop_monitors(monitor, lambda n, seed: ["too few"])["textassay/length"](31) is None
+
+
+def test_a_network_is_read_as_it_is_at_that_step() -> None:
+    """Readings inside the training are those of networks that were trained so far and no further."""
+    real, train = sentences(100, 2), Corpus.from_texts(sentences(200, 1))
+    monitor = TextMonitor(real, n=50)
+
+    def fit(epochs: int, monitors: Any = None) -> Any:
+        model = LstmModel(16, dropout=0.2, recipe=Recipe(epochs, learning_rate=1e-2), batch_size=20)
+        if monitors is not None:
+            monitors = loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
+        return model.fit(train, monitors=monitors)
+
+    watched = fit(2, True)
+    for epochs in (1, 2):
+        model = fit(epochs)
+        apart = TextMonitor(real, n=50)
+        reading = apart.measure(lambda n, seed, model=model: model.sample(n, seed=seed), 10 * epochs)  # type: ignore[misc]
+        assert reading == monitor.readings[epochs - 1]
+    np.testing.assert_array_equal(watched.log_prob(train), model.log_prob(train))

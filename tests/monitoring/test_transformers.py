@@ -115,12 +115,16 @@ def test_the_sampler_draws_from_the_model_itself(tmp_path: Path, tokenizer: PreT
     model = made(tmp_path, tokenizer)[0].model.eval()
     model.generation_config.top_k = 5
     model.generation_config.temperature = 0.3
+    model.generation_config.repetition_penalty = 9.0
+    model.generation_config.num_beams = 2
+    settings = model.generation_config
     with torch.no_grad():
         model.transformer.ln_f.bias.normal_(0, 1)
         logits = model(torch.tensor([[tokenizer.eos_token_id]])).logits[0, -1]
     n = 4000
     texts = sampler_of_tokenizer(tokenizer, max_new_tokens=1, batch_size=1000)(model, n, 3)
     assert len(texts) == n
+    assert model.generation_config is settings
     assert texts == sampler_of_tokenizer(tokenizer, max_new_tokens=1, batch_size=1000)(model, n, 3)
     chances = logits.softmax(0)
     for word in chances.topk(8).indices.tolist():
@@ -137,6 +141,8 @@ def test_doors(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
         TextassayCallback(monitor, trainer, lambda model, n, seed: TEXTS, every_n_steps=0)
     with pytest.raises(OptionError, match="neither bos_token nor eos_token"):
         sampler_of_tokenizer(nameless)
+    with pytest.raises(OptionError, match="batch_size must be at least 1, got 0"):
+        sampler_of_tokenizer(tokenizer, batch_size=0)
     next(trainer.model.parameters()).placements = ()
     trainer.add_callback(TextassayCallback(monitor, trainer, lambda model, n, seed: TEXTS))
     with pytest.raises(OptionError, match="the weights are spread over processes"):

@@ -66,12 +66,13 @@ class TextassayCallback:
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Raise where one process cannot draw."""
+        self._last_step = trainer.global_step
         check_whole(trainer.strategy.model or pl_module)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
         """Read where enough steps were taken."""
-        step = trainer.global_step
-        if self.every_n_steps is not None and step % self.every_n_steps == 0 and step != self._last_step:
+        every = self.every_n_steps  # several optimisers take several steps at once
+        if every is not None and trainer.global_step // every > self._last_step // every:
             self._read(trainer, pl_module)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:

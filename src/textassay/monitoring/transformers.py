@@ -96,39 +96,44 @@ def sampler_of_tokenizer(
     tokenizer
         Of the model. Every sentence begins with its ``bos_token`` (or ``eos_token``) and ends with its ``eos_token``.
     max_new_tokens
-        A sentence that reaches so many tokens is cut there.
+        A sentence that reaches so many tokens, at least 1, is cut there.
     batch_size
         Sentences drawn together, at least 1.
 
     Raises
     ------
     OptionError
-        If the tokenizer has neither token.
+        If the tokenizer has neither token, or a setting is out of range.
     """
     begin = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    for setting, value in (("max_new_tokens", max_new_tokens), ("batch_size", batch_size)):
+        if value < 1:
+            raise OptionError(f"{setting} must be at least 1, got {value}")
     if begin is None:
         raise OptionError("the tokenizer has neither bos_token nor eos_token to begin a sentence with")
     end = tokenizer.eos_token_id
 
     def sample(model: Any, n: int, seed: int) -> list[str]:
         import torch
+        from transformers import GenerationConfig
 
         torch.manual_seed(seed)
+        plain = GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=True,
+            top_k=0,
+            max_new_tokens=max_new_tokens,
+            eos_token_id=end,
+            pad_token_id=begin if end is None else end,
+        )
+        own, model.generation_config = model.generation_config, plain  # given as an argument, they would be mixed
         texts: list[str] = []
-        while len(texts) < n:
-            starts = torch.full((min(batch_size, n - len(texts)), 1), begin, device=model.device)
-            drawn = model.generate(
-                input_ids=starts,
-                attention_mask=torch.ones_like(starts),
-                do_sample=True,
-                top_k=0,
-                top_p=1.0,
-                temperature=1.0,
-                max_new_tokens=max_new_tokens,
-                eos_token_id=end,
-                pad_token_id=begin if end is None else end,
-            )
-            texts += tokenizer.batch_decode(drawn[:, 1:], skip_special_tokens=True)
+        try:
+            while len(texts) < n:
+                starts = torch.full((min(batch_size, n - len(texts)), 1), begin, device=model.device)
+                drawn = model.generate(input_ids=starts, attention_mask=torch.ones_like(starts))
+                texts += tokenizer.batch_decode(drawn[:, 1:], skip_special_tokens=True)
+        finally:
+            model.generation_config = own
         return texts
 
     return sample
