@@ -79,7 +79,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, seed in (("train", 2), ("valid", 5)):
         text = "".join(f"{line}\n" for line in sentences(300, seed))
         (root / f"{name}.txt").write_text(text, encoding="utf-8")
-    texts = ("--real", root / "train.txt", "--valid", root / "valid.txt", "--quiet", "--json")
+    texts = ("--real", root / "train.txt", "--valid", root / "valid.txt", "--quiet", "--json", "--workers", 1)
     made = {
         "ngram": ("ngram", "--order", 2),
         "lstm": ("lstm", "--preset", "tiny"),

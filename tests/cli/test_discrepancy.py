@@ -32,7 +32,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("lstm", "q", "lstm", "--preset", "tiny", "--epochs", "2"),
     ):
         texts = ["--real", root / f"{side}.txt", "--valid", root / f"{side}-valid.txt", "--max-tokens", 3]
-        assert main(["train", *model, *map(str, texts), "--out", str(root / name), "--quiet", "--json"]) == 0
+        assert (
+            main(["train", *model, *map(str, texts), "--out", str(root / name), "--quiet", "--json", "--workers", "1"])
+            == 0
+        )
     return root
 
 

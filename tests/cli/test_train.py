@@ -20,7 +20,7 @@ Run = Callable[..., Any]
 Refused = Callable[..., str]
 
 NGRAM = ("train", "ngram", "--real", "train.txt", "--valid", "real.txt")
-LSTM = ("train", "lstm", "--preset", "tiny", "--real", "train.txt", "--valid", "real.txt")
+LSTM = ("train", "lstm", "--preset", "tiny", "--real", "train.txt", "--valid", "real.txt", "--workers", 1)
 
 
 def _document(folder: Path, name: str = "out") -> dict[str, Any]:
@@ -52,9 +52,9 @@ def test_a_network_is_trained_kept_and_told(folder: Path, run: Run) -> None:
 
 
 def test_again_changes_nothing_and_tells_the_same(folder: Path, run: Run) -> None:
-    first = run(*LSTM, "--out", "out")
+    first = run(*LSTM, "--out", "out", "--epochs", 1)
     before = {path: path.stat().st_mtime_ns for path in (folder / "out").iterdir()}
-    again = run(*LSTM, "--out", "out")
+    again = run(*LSTM, "--out", "out", "--epochs", 1)
     assert again.status == 0
     assert again.stdout == first.stdout
     assert "trained to the end: nothing was changed" in again.stderr
@@ -205,7 +205,9 @@ def test_a_loss_that_is_no_number_ends_it_and_another_rate_may_follow(folder: Pa
     assert (wild.status, wild.stdout) == (2, "")
     assert "loss" in wild.stderr
     assert wild.stderr.count("\n") == 1
-    assert run(*LSTM, "--out", "out", "--quiet").status == 0, "nothing was kept, so nothing is in the way"
+    assert run(*LSTM, "--out", "out", "--epochs", 1, "--quiet").status == 0, (
+        "nothing was kept, so nothing is in the way"
+    )
 
 
 def _little_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
@@ -225,17 +227,17 @@ def test_out_of_memory_says_which_batch_fits(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, models: Path
 ) -> None:
     _little_memory(monkeypatch, 10)
-    done = run(*LSTM, "--out", "out", "--quiet")
+    done = run(*LSTM, "--out", "out", "--epochs", 1, "--quiet")
     assert (done.status, done.stdout) == (2, "")
     assert "out of memory with batch_size 32: 8 fits" in done.stderr
     assert done.stderr.count("\n") == 1
-    done = run(*LSTM, "--out", "out", "--batch-size", 8)
+    done = run(*LSTM, "--out", "out", "--batch-size", 8, "--epochs", 1)
     assert done.status == 0
-    again = run(*LSTM, "--out", "auto", "--auto-batch")
+    again = run(*LSTM, "--out", "auto", "--auto-batch", "--epochs", 1)
     assert "--auto-batch: batches of 8 sentences" in again.stderr
     assert again.stdout == done.stdout
     assert (folder / "auto" / "model.safetensors").read_bytes() == (folder / "out" / "model.safetensors").read_bytes()
-    assert "nothing was changed" in run(*LSTM, "--out", "auto", "--auto-batch").stderr
+    assert "nothing was changed" in run(*LSTM, "--out", "auto", "--auto-batch", "--epochs", 1).stderr
 
 
 def _started(folder: Path, out: str) -> tuple[list[str], Path]:
