@@ -99,7 +99,6 @@ def test_what_cannot_be_learnt_or_saved_is_one_line() -> None:
         TextForm.learn(TEXTS, tokenizer=lambda text: text.split(",")).to_dict()
 
 
-@pytest.mark.feature("A-01")
 def test_real_sentences_go_through_all_forms_and_back(data_dir: Path) -> None:
     texts = list(read_texts(data_dir / "yelp" / "valid.txt").texts[:2000])
     for tokenizer in ("whitespace", "chars", "bpe-1000"):

@@ -101,6 +101,10 @@ def test_names_stand_for_what_was_done() -> None:
     assert resolve_tokenizer(str.split).name == "str.split"
     assert resolve_tokenizer(partial(named)).name == "functools.partial"
     assert resolve_tokenizer(Splitter()).name == f"{__name__}.Splitter"
+    chars = resolve_tokenizer("chars")
+    assert resolve_tokenizer(chars) is chars
+    assert resolve_tokenizer(chars, lowercase=True).name == "chars+lower"
+    assert resolve_tokenizer(resolve_tokenizer(chars, lowercase=True), lowercase=True)("Ab") == ["a", "b"]
 
 
 def test_a_callable_need_not_be_hashable() -> None:

@@ -114,6 +114,7 @@ def test_neither_batches_nor_workers_change_a_score(model: PretrainedModel, fold
     assert model.next_log_probs(model.form.corpus([])).shape == (0, len(model.vocabulary))
 
 
+@pytest.mark.feature("A-04")
 @pytest.mark.parametrize(
     "settings", [{}, {"temperature": 0.6}, {"top_k": 5}, {"temperature": 1.5, "top_p": 0.8}, {"top_k": 9, "top_p": 0.7}]
 )
@@ -279,15 +280,8 @@ def test_what_it_cannot_do_is_one_line(model: PretrainedModel) -> None:
     unknown = Corpus(np.array([5, UNK]), np.array([0, 1, 2]), model.vocabulary, ["", ""], tokenizer=model.tokenizer)
     with pytest.raises(InputError, match="sentence 2 holds a token that the model does not know"):
         model.log_prob(unknown)
-    wrong: list[dict[str, Any]] = [
-        {"n": 0},
-        {"temperature": 0.0},
-        {"top_k": 0},
-        {"top_p": 0.0},
-        {"context": corpus},
-        {"seed": -1},
-    ]
-    for settings in wrong:
+    wrong: dict[str, Any] = {"n": 0, "temperature": 0.0, "top_k": 0, "top_p": 0.0, "context": corpus, "seed": -1}
+    for name, value in wrong.items():
         with pytest.raises(OptionError, match=name):
             model.sample(**{"n": 1, "seed": 0, name: value})
     with pytest.raises(OptionError, match="temperature must be above 0"):
@@ -352,6 +346,15 @@ def test_a_network_that_reads_both_ways_is_refused(copy: Path) -> None:
     assert "it looks at the tokens it is to predict" in message(copy)
 
 
+def test_a_network_whose_state_is_not_kept_while_drawing_is_refused(copy: Path) -> None:
+    """The library takes the cache and leaves it empty: each token would be drawn as if it were the first."""
+    config = transformers.MambaConfig(
+        vocab_size=280, hidden_size=16, num_hidden_layers=1, state_size=4, initializer_range=0.5, bos_token_id=0
+    )
+    transformers.MambaForCausalLM(config).save_pretrained(copy)
+    assert "its state is not kept as keys and values" in message(copy)
+
+
 class _Hub(BaseHTTPRequestHandler):
     """A network that knows no model."""
 
@@ -392,6 +395,24 @@ def test_a_name_without_a_model_says_how_to_get_one(
     found = message("nobody/no-model")
     assert {"404": "404", "refused": "refused", "offline": "offline mode"}[network] in found
     assert "hf download nobody/no-model --local-dir DIR" in found
+
+
+def test_a_name_in_the_local_cache_needs_no_network(
+    folder: Path, model: PretrainedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants, hf_api
+
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(hf_api, "ENDPOINT", "http://127.0.0.1:9", raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    kept = tmp_path / "models--nobody--tiny"
+    shutil.copytree(folder, kept / "snapshots" / ("0" * 40))
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text("0" * 40)
+    found = PretrainedModel("nobody/tiny")
+    assert found.name == model.name.replace("tiny", "nobody/tiny")
+    corpus = model.form.corpus(TEXTS[:2])
+    np.testing.assert_allclose(found.log_prob(corpus), model.log_prob(corpus), rtol=1e-5)
 
 
 def test_without_the_extra_the_command_that_installs_it_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

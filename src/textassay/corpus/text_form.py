@@ -112,7 +112,8 @@ class TextForm:
         name = self.tokenizer.name.removesuffix("+lower")
         if TOKENIZERS.get(name) is not function and not isinstance(function, BytePairs):
             raise OptionError(
-                f"tokenizer {name} cannot be saved, since it is code: use one of {', '.join(TOKENIZERS)}, bpe-SIZE"
+                f"tokenizer {name} cannot be saved, since it is code or belongs to a pretrained model: "
+                f"use one of {', '.join(TOKENIZERS)}, bpe-SIZE"
             )
         merges = {"merges": [list(pair) for pair in function.merges]} if isinstance(function, BytePairs) else {}
         return {

@@ -199,7 +199,7 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
     ----------
     tokenizer
         A name of `TOKENIZERS`, or a callable from a sentence to its tokens; its qualified name stands in signatures
-        (``<lambda>`` for one without a name; its own for a `SubwordTokenizer`). A `NamedTokenizer` stays as it is.
+        (``<lambda>`` for one without a name; its own for a `SubwordTokenizer`). A `NamedTokenizer` keeps its name.
     lowercase
         Whether to lower-case before tokenising; the name says so.
 
@@ -208,8 +208,9 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
     OptionError
         If the name is unknown.
     """
-    if isinstance(tokenizer, NamedTokenizer) and (tokenizer.lowercase or not lowercase):
-        return tokenizer
+    if isinstance(tokenizer, NamedTokenizer):
+        lower = lowercase and not tokenizer.lowercase
+        return NamedTokenizer(f"{tokenizer.name}+lower", tokenizer.function, True) if lower else tokenizer
     if callable(tokenizer):
         name, function = _name(tokenizer), tokenizer
     elif tokenizer in TOKENIZERS:

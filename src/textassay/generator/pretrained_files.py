@@ -6,7 +6,7 @@ refused, too: its numbers would mean nothing.
 """
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from importlib.util import find_spec
 from pathlib import Path
@@ -104,23 +104,30 @@ def load_module(folder: Path, device: "torch.device", precision: str, tokens: Pr
         if found["missing_keys"]:
             raise InputError(f"its files lack weights, such as {min(found['missing_keys'])}")
         module = module.to(getattr(torch, precision)).to(device).eval().requires_grad_(False)
-        if _looks_ahead(module, tokens):
-            raise InputError("it is no causal language model: it looks at the tokens it is to predict")
+        if (wrong := _found_wrong(module, tokens)) is not None:
+            raise InputError(wrong)
     return module  # type: ignore[no-any-return]
 
 
-def _looks_ahead(module: Callable[..., Any], tokens: PretrainedTokens) -> bool:
-    """Return whether what comes later changes what the network gives for earlier tokens."""
+def _found_wrong(module: Any, tokens: PretrainedTokens) -> str | None:
+    """Return what makes a network unfit to score or to draw, if anything, from what it gives for four tokens."""
     import torch
+    from transformers import DynamicCache
 
     first, second = tokens.ordinary[0], tokens.ordinary[-1]
-    device = next(module.parameters()).device  # type: ignore[attr-defined]
+    read = torch.tensor([[tokens.begin, first, second, first], [tokens.begin, first, second, second]])
+    read = read.to(next(module.parameters()).device)
     with torch.no_grad():
-        given = [
-            module(torch.tensor([[tokens.begin, first, second, last]], device=device)).logits[0, :3].float()
-            for last in (first, second)
-        ]
-    return bool((given[0] - given[1]).abs().max() > 0.01 * given[0].abs().max())
+        one, other = (module(row[None], use_cache=False).logits[0].float() for row in read)
+        cache = DynamicCache()
+        steps = [module(read[:1, [place]], past_key_values=cache, use_cache=True).logits[0, 0] for place in range(4)]
+    rounding = 1e-3 if next(module.parameters()).dtype == torch.float32 else 0.1
+    near = rounding * float(one.abs().max())
+    if float((one - other)[:3].abs().max()) > near:
+        return "it is no causal language model: it looks at the tokens it is to predict"
+    if float((one - torch.stack(steps).float()).abs().max()) > near:
+        return "token by token it gives other numbers than for the whole: its state is not kept as keys and values"
+    return None
 
 
 @contextmanager

@@ -54,13 +54,13 @@ class PretrainedTokens:
 
     def __init__(self, tokenizer: Any, config: Any, ends: int | Sequence[int] | None) -> None:
         self._tokenizer = tokenizer
-        for found in (ends, tokenizer.eos_token_id, config.eos_token_id):
+        for found in (ends, tokenizer.eos_token_id, getattr(config, "eos_token_id", None)):
             self.ends: tuple[int, ...] = (found,) if isinstance(found, int) else tuple(found or ())
             if self.ends:
                 break
         else:
             raise InputError("it has no token that ends a sentence")
-        begins = (tokenizer.bos_token_id, config.bos_token_id, self.ends[0])
+        begins = (tokenizer.bos_token_id, getattr(config, "bos_token_id", None), self.ends[0])
         self.begin = int(next(number for number in begins if number is not None))
         own = tokenizer.convert_ids_to_tokens(list(range(max(config.vocab_size, len(tokenizer)))))
         special = {tokenizer.pad_token_id: PAD, tokenizer.unk_token_id: UNK, self.begin: SOS}
