@@ -51,6 +51,7 @@ from textassay.cli.discrepancy_command import discrepancy_command
 from textassay.cli.likelihood_command import likelihood_command
 from textassay.cli.messages import show_warning, tell
 from textassay.cli.sample_command import sample_command
+from textassay.cli.study_command import study_command
 from textassay.cli.train_command import train_command
 
 __all__ = ["app", "main"]
@@ -300,6 +301,7 @@ def _plan_command(
 
 
 app.command(name="bench")(bench_command)
+app.command(name="study")(study_command)
 app.command(name="train")(train_command)
 app.command(name="sample")(sample_command)
 app.command(name="likelihood")(likelihood_command)

@@ -3,8 +3,8 @@
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 6.1.
 """
 
-from textassay.study.dd_experiment import Texts
 from textassay.study.generators import Part
+from textassay.study.judging import Texts
 from textassay.study.study_text import StudyText
 
 __all__ = ["real_texts"]

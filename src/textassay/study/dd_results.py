@@ -12,7 +12,8 @@ from textassay.meta_evaluation.metric_values import MetricValues
 from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, beside
 from textassay.resampling.jackknife import terms_interval
 from textassay.study.agreement_dd import Corpus, Measured
-from textassay.study.dd_experiment import CNN, ESTIMATES, OURS, REAL, Experiment
+from textassay.study.dd_experiment import Experiment
+from textassay.study.judging import CNN, ESTIMATES, OURS, REAL
 from textassay.study.measures import EXACT, LEVEL, LM, LM_SELF, REVERSE_NGRAM, load_estimates
 from textassay.study.published_dd import DD, DIRECTIONS, VALID_DD, published_table
 from textassay.study.scales import FAMILIES, TEMPERATURES
@@ -114,7 +115,9 @@ def tables(found: Found, corpus: Corpus, *, differs: str) -> tuple[ReproducedTab
     for name in wanted:
         table = published_table(name)
         ours = [
-            cell for cell in cells if cell.column in table.columns and (cell.row in FAMILIES) == (name == "table 1")
+            cell
+            for cell in cells
+            if cell.column in table.columns and (cell.row in (*FAMILIES, "CNN")) == (name == "table 1")
         ]
         made.append(beside(table, [cell for cell in ours if cell.row != REAL], differs=differs))
     everything = tuple(cell for cell in cells if cell.row not in (*FAMILIES, "CNN"))

@@ -5,8 +5,8 @@ Then the probability of every sentence is known on both sides, and with it the e
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 6.2.
 """
 
-from textassay.study.dd_experiment import Texts
 from textassay.study.generators import Part, sampling, seed_for, training
+from textassay.study.judging import Texts
 from textassay.study.scales import FAMILIES, Scale
 from textassay.study.study_text import StudyText
 
@@ -31,6 +31,7 @@ def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
         "original",
         FAMILIES[ORIGINAL],
         preset=scale.original,
+        precision=scale.precision,
         text=Part(text.train),
         valid=Part(text.valid),
         form=text.form,

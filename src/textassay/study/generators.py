@@ -89,6 +89,7 @@ def training(
     longest: int,
     seed: int,
     cost: float,
+    precision: str = "float32",
     stage_kind: str = "train",
 ) -> Stage:
     """Return the stage that trains a network and keeps it.
@@ -107,6 +108,8 @@ def training(
         Of the network.
     cost
         Training sentences, say.
+    precision
+        In which it is trained.
     stage_kind
         What the stage is called.
     """
@@ -114,7 +117,9 @@ def training(
     def run(work: Work) -> dict[str, Any]:
         checkpoint = work.folder / _CHECKPOINT
         positions = {"positions": longest + 1} if kind == "gpt2" else {}
-        model: Any = make_generator(kind, preset=preset, seed=seed, max_length=longest, **positions)
+        model: Any = make_generator(
+            kind, preset=preset, seed=seed, max_length=longest, precision=precision, **positions
+        )
         with workers(1):  # another number of threads sums in another order, and gives other weights
             model.fit(
                 text.load(work, form),
@@ -130,6 +135,7 @@ def training(
         "model": kind,
         "preset": f"{preset} {PRESETS[kind][preset]}",
         "seed": seed,
+        "precision": precision,
         "form": form.hash,
         "longest": longest,
         "train": text.settings,

@@ -1,9 +1,9 @@
 """Stages of a study: each computed once, kept in a folder named by what decides it, and found again.
 
-What decides a stage is its kind, its settings, the stages it builds on and the version of the software; its key is a
-hash of these, so all keys are known before anything runs. A run computes what its targets lack and nothing else, all
-stages of a level side by side. A stage is done when its document is there, which is written last and whole: what a
-killed run left of another is its working folder, where a training finds its checkpoint.
+What decides a stage is its kind, its name, its settings, the stages it builds on and the version of the software; its
+key is a hash of these, so all keys are known before anything runs. A run computes what its targets lack and nothing
+else, all stages of a level side by side. A stage is done when its document is there, which is written last and whole:
+what a killed run left of another is its working folder, where a training finds its checkpoint.
 """
 
 import json
@@ -94,7 +94,7 @@ class Stage:
     def key(self) -> str:
         """Hash of all that decides the outcome."""
         settings = json.dumps(self.settings, sort_keys=True, allow_nan=False)
-        return estimate_key(self.kind, settings, *(stage.key for stage in self.inputs), version("textassay"))
+        return estimate_key(self.kind, self.name, settings, *(stage.key for stage in self.inputs), version("textassay"))
 
     @cached_property
     def level(self) -> int:

@@ -1,0 +1,181 @@
+"""The command ``study``: the experiments of a paper, computed as far as they are not there yet, and their report."""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from rich.console import Console
+
+from textassay.cli.messages import print_line
+from textassay.cli.options import check_sources, check_writable
+from textassay.cli.progress import show_progress
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.corpus.reader import read_texts
+from textassay.errors import EmptyCorpusError, OptionError, unknown_name
+from textassay.execution import check_device, default_workers, device, workers
+from textassay.metric.base import check_range
+from textassay.report.reproduction_files import write_reproduction
+from textassay.report.reproduction_text import render_reproduction
+from textassay.seeding import stream
+from textassay.study.dd_study import STUDIES, DdStudy
+from textassay.study.scales import SCALES, scale_of
+from textassay.study.study_text import split_text
+from textassay.training.backend import require_neural
+
+__all__ = ["StudyOptions", "list_studies", "run_study"]
+
+_POSITIVES = ("everything", "fraction")
+_ABOUT: Mapping[str, str] = {
+    "dd-real": "generators trained on 20 to 100 % of a text; does a metric put them in that order?",
+    "dd-synthetic": "the same on text that a GPT-2 wrote; does a metric follow the exact discrepancy?",
+}
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """What the command line asked for; the fields are the options of ``textassay study``."""
+
+    name: str
+    real: str | None = None
+    valid: str | None = None
+    test: str | None = None
+    scale: str = "tiny"
+    out: Path | None = None
+    seeds: int | None = None
+    positives: str = "everything"
+    only: tuple[str, ...] = ()
+    tokenizer: str = "whitespace"
+    lowercase: bool = False
+    column: str | None = None
+    seed: int = 0
+    workers: int | None = None
+    device: str = "auto"
+    json: bool = False
+    quiet: bool = False
+
+
+def list_studies(*, as_json: bool) -> int:
+    """Print the studies and the scales there are, and return 0."""
+    if as_json:
+        json.dump({"studies": dict(_ABOUT), "scales": list(SCALES)}, sys.stdout, indent=1)
+        print()
+        return 0
+    for name, about in _ABOUT.items():
+        print(f"{name:14}{about}")
+    print(f"scales: {', '.join(SCALES)}")
+    return 0
+
+
+def run_study(options: StudyOptions) -> int:
+    """Compute what is missing of a study, print and write what it found, and return 0."""
+    if options.name not in STUDIES:
+        raise unknown_name("study", options.name, [*STUDIES, "list"])
+    scale = scale_of(options.scale)
+    if options.positives not in _POSITIVES:
+        raise unknown_name("value of --positives", options.positives, _POSITIVES)
+    for name, number, least in (("--seed", options.seed, 0), ("--seeds", options.seeds or 1, 1)):
+        check_range(name, number, least)
+    if options.seeds == 0:
+        raise OptionError("--seeds must be at least 1, got 0")
+    n_workers = default_workers() if options.workers is None else options.workers
+    check_range("--workers", n_workers, 1)
+    check_device(options.device)
+    if options.out is None:
+        raise OptionError("name a folder: --out DIR; what is computed is kept there")
+    require_neural(f"the study {options.name}")
+    check_writable(options.out)
+    texts = _read(options)
+    synthetic = STUDIES[options.name] == "synthetic"
+    text = split_text(
+        *texts, scale, tokenizer=options.tokenizer, lowercase=options.lowercase, needs_unseen=not synthetic
+    )
+    with (
+        _stopping_at_once(),
+        show_progress(quiet=options.quiet) as progress,
+        workers(n_workers),
+        device(options.device),
+    ):
+        study = DdStudy(
+            options.name,
+            text,
+            scale,
+            options.out,
+            seed=options.seed,
+            initialisations=options.seeds,
+            positives=cast(Literal["everything", "fraction"], options.positives),
+            progress=progress,
+        )
+        n_computed = study.compute(options.only)
+        found = None if options.only else study.result()
+    if not options.quiet:
+        print_line(f"{n_computed} stages computed, {len(study.all_stages())} in all")
+    if found is None:
+        _print(options, {"seconds": study.seconds(), "computed": n_computed})
+        return 0
+    if options.json:
+        json.dump(found.to_dict(), sys.stdout, indent=1, allow_nan=False)
+        print()
+    else:
+        render_reproduction(found, Console())
+    written = write_reproduction(found, options.out)
+    if not options.quiet:
+        print_line(f"wrote {', '.join(map(str, written))}")
+    return 0
+
+
+def _print(options: StudyOptions, told: Mapping[str, Any]) -> None:
+    """Print how long the stages took that are there."""
+    if options.json:
+        json.dump(told, sys.stdout, indent=1)
+        print()
+        return
+    for kind, seconds in told["seconds"].items():
+        print(f"{kind:18}{seconds:10.1f} s")
+
+
+def _read(options: StudyOptions) -> tuple[list[str], list[str] | None, list[str] | None]:
+    """Return training, validation and test sentences; docstrings are shuffled, files stay in their order."""
+    others = {"--valid": options.valid, "--test": options.test}
+    if options.real is None:
+        given = [name for name, source in others.items() if source is not None]
+        if given:
+            raise OptionError(f"{' and '.join(given)} needs --real FILE beside it")
+        sentences = docstring_sentences()
+        order = stream(0, "study", "docstrings").permutation(len(sentences))
+        return [sentences[place] for place in order.tolist()], None, None
+    sources = {name: source for name, source in others.items() if source is not None}
+    check_sources(options.real, sources, dict.fromkeys(sources, "leave the option out to take a part of --real"))
+    read = {}
+    for name, source in {"--real": options.real, **sources}.items():
+        texts = list(read_texts(source, column=options.column).texts)
+        if not any(text and not text.isspace() for text in texts):
+            raise EmptyCorpusError(f"{source} is empty: all of its {len(texts)} lines are blank")
+        read[name] = texts
+    return read["--real"], read.get("--valid"), read.get("--test")
+
+
+@contextmanager
+def _stopping_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process: threads that train cannot be stopped, and all that is done is on disk."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        if sys.stderr.isatty():
+            print("\x1b[?25h", end="", file=sys.stderr)  # the cursor, which a bar of progress hides
+        print_line("interrupted; run the same command again, and it goes on where it stopped")
+        os._exit(130)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

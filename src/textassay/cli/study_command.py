@@ -1,0 +1,78 @@
+"""How ``textassay study`` is spelt on the command line; light to import, as `textassay.cli.main` is."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from textassay.cli.declarations import Column, Config, Device, Json, Lowercase, Quiet, Seed, Tokenizer, Workers
+
+__all__ = ["study_command"]
+
+
+def study_command(
+    *,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="dd-real or dd-synthetic; list tells what they are.")],
+    real: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Real text to train on, in random order; Python's docstrings by default.",
+            show_default=False,
+        ),
+    ] = None,
+    valid: Annotated[str | None, typer.Option(metavar="FILE", help="Validation text; else the end of --real.")] = None,
+    test: Annotated[str | None, typer.Option(metavar="FILE", help="Test text; else what stands before that.")] = None,
+    scale: Annotated[str, typer.Option(metavar="HOW", help="tiny, laptop or paper: minutes, hours, a GPU.")] = "tiny",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where it computes and reports; again, it goes on where it stopped."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="K", help="Train each generator K times; as the scale says by default.")
+    ] = None,
+    positives: Annotated[
+        str,
+        typer.Option(
+            metavar="WHICH", help="Training text for classifiers: everything, or the fraction a generator saw."
+        ),
+    ] = "everything",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STAGE", help="Compute these stages alone, such as train; may be repeated."),
+    ] = None,
+    tokenizer: Tokenizer = "whitespace",
+    lowercase: Lowercase = False,
+    column: Column = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Repeat the experiments of a paper on your text, and set its numbers beside yours."""
+    from textassay.cli.study import StudyOptions, list_studies, run_study
+
+    if name == "list":
+        raise typer.Exit(list_studies(as_json=json))
+    options = StudyOptions(
+        name=name,
+        real=real,
+        valid=valid,
+        test=test,
+        scale=scale,
+        out=out,
+        seeds=seeds,
+        positives=positives,
+        only=tuple(only or ()),
+        tokenizer=tokenizer,
+        lowercase=lowercase,
+        column=column,
+        seed=seed,
+        workers=workers,
+        device=device,
+        json=json,
+        quiet=quiet,
+    )
+    raise typer.Exit(run_study(options))
