@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from textassay.inspection.inspection import inspect
     from textassay.metric.base import measure
     from textassay.metric.catalog import parse_metric
+    from textassay.monitoring.monitor import TextMonitor
     from textassay.report.document import write_report
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Corpus",
     "Estimate",
     "Interval",
+    "TextMonitor",
     "TextassayError",
     "compare",
     "corpora_from_texts",
@@ -35,6 +37,7 @@ _HOMES = {
     "Corpus": "textassay.corpus.corpus",
     "Estimate": "textassay.estimate",
     "Interval": "textassay.estimate",
+    "TextMonitor": "textassay.monitoring.monitor",
     "TextassayError": "textassay.errors",
     "compare": "textassay.comparison.run",
     "corpora_from_texts": "textassay.corpus.corpus",

@@ -71,8 +71,8 @@ class TextMonitor:
 
     Examples
     --------
-    >>> from textassay.monitoring.monitor import TextMonitor
-    >>> monitor = TextMonitor(["a b c", "b c"] * 50, metrics="length", n=50)
+    >>> from textassay import TextMonitor
+    >>> monitor = TextMonitor(["a b c", "b c"] * 25, metrics="length", n=50)
     >>> monitor.measure(lambda n, seed: ["a b c"] * n, step=1).values
     {'length': 0.5}
     """
