@@ -4,11 +4,12 @@ import json
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -290,6 +291,27 @@ def test_what_it_cannot_do_is_one_line(model: PretrainedModel) -> None:
         PretrainedModel("any", batch_size=0)
     with pytest.warns(UserWarning, match="of 200 samples were cut at 8 tokens"):
         model.sample(200, seed=0)
+
+
+def test_too_little_memory_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = PretrainedModel(folder, batch_size=4)
+    corpus = model.form.corpus(TEXTS[:2])
+    asked: list[Callable[[], object]] = [
+        lambda: model.sample(2, seed=0),
+        lambda: model.log_prob(corpus),
+        lambda: model.next_log_probs(corpus),
+    ]
+    model.log_prob(corpus)
+
+    def fail(*args: object, **settings: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB\nand more")
+
+    monkeypatch.setattr(
+        model._network(), "module", Mock(side_effect=fail, parameters=model._network().module.parameters)
+    )
+    for ask in asked:
+        with pytest.raises(OptionError, match=r"out of memory with batch_size 4 in float32: a smaller batch_size"):
+            ask()
 
 
 def message(name: Path | str) -> str:

@@ -8,6 +8,8 @@ Source of the draws: see `textassay.generator.sampling`. Keys and values of earl
 
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -30,6 +32,7 @@ from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import padded
 from textassay.seeding import stream
 from textassay.training.backend import single_threaded, training_device
+from textassay.training.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     import torch
@@ -142,7 +145,7 @@ class PretrainedModel:
         Raises
         ------
         OptionError
-            If a setting is out of range, or `prefix` has neither 1 nor n sentences.
+            If a setting is out of range, `prefix` has neither 1 nor n sentences, or memory does not suffice.
         InputError
             If a prefix is not in the model's own tokens, or too long.
 
@@ -157,16 +160,17 @@ class PretrainedModel:
         if prefix is not None:
             beginnings = Beginnings(self._own_tokens(prefix), prefix.offsets, prefix_of_each(prefix, n))
         limit = min(self.max_length, self.longest or self.max_length)
-        network = self._network()
-        tokens, lengths = draw_sentences(
-            cast(Any, network),
-            {"": next(network.module.parameters())},
-            Choice(temperature, top_k, top_p),
-            beginnings,
-            key=int(stream(seed, "pretrained", self._hash, repr(float(temperature))).integers(2**63)),
-            limit=limit,
-            together=self.batch_size,
-        )
+        with self._memory_explained():
+            network = self._network()
+            tokens, lengths = draw_sentences(
+                cast(Any, network),
+                {"": next(network.module.parameters())},
+                Choice(temperature, top_k, top_p),
+                beginnings,
+                key=int(stream(seed, "pretrained", self._hash, repr(float(temperature))).integers(2**63)),
+                limit=limit,
+                together=self.batch_size,
+            )
         n_cut = int(np.count_nonzero(lengths >= limit))
         if n_cut > 0:
             warnings.warn(f"{self.name}: {n_cut} of {n} samples were cut at {limit} tokens", stacklevel=2)
@@ -205,7 +209,8 @@ class PretrainedModel:
             places = (offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
             scores[places[inside]] = found
 
-        parallel_map(score, self._batches(corpus.lengths, network))
+        with self._memory_explained():
+            parallel_map(score, self._batches(corpus.lengths, network))
         return scores
 
     def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
@@ -230,7 +235,8 @@ class PretrainedModel:
                 logits = network.logits({}, network.read(inputs, last), temperature)
                 scores[rows] = torch.log_softmax(logits.double(), 1).cpu().numpy()
 
-        parallel_map(score, self._batches(prefixes.lengths, network))
+        with self._memory_explained():
+            parallel_map(score, self._batches(prefixes.lengths, network))
         return scores
 
     @cached_property
@@ -269,6 +275,18 @@ class PretrainedModel:
             batches.append(order[start : start + max(fits, 1)])
             start += max(fits, 1)
         return batches
+
+    @contextmanager
+    def _memory_explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise OptionError(
+                f"{self.name}: out of memory with batch_size {self.batch_size} in {self.precision}: "
+                "a smaller batch_size, fewer workers or bfloat16 need less"
+            ) from error
 
     def _network(self) -> "_Network":
         """Return the network in the asked precision, on the device that `textassay.execution.device` names."""
