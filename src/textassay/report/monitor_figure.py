@@ -38,8 +38,9 @@ def _draw(metric: str, rows: pd.DataFrame) -> Drawing:
     )
     if pd.notna(first["floor"]):
         axes.axhline(first["floor"], color=REAL, linewidth=1.1, dashes=(3, 2))
-        axes.annotate("real text", (0, first["floor"]), (3, 3), ("axes fraction", "data"), "offset points", ha="left",
-                      color=REAL)  # fmt: skip; where training begins, the curve is elsewhere
+        axes.annotate(
+            "real text", (0, first["floor"]), (3, 3), ("axes fraction", "data"), "offset points", ha="left", color=REAL
+        )  # on the left, where training begins, the curve is elsewhere
         told += f"; real text scores {number(first['floor'], places)}"
     tick_places(axes)
     return Drawing("monitor", metric, f"monitor-{slug(metric)}.svg", to_svg(figure), f"{told}.")
