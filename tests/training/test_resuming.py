@@ -94,8 +94,8 @@ def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path: Pat
     assert (document["epoch"], document["step"]) == (2, 2 if seconds == 0 else 0)
     assert all(tensor.isfinite().all() for tensor in tensors.values() if tensor.is_floating_point())
     whole, resumed = dropout_run.started(), dropout_run.started()
-    dropout_run.run(whole)
-    dropout_run.run(resumed, checkpoint=path)  # as if it had been the machine's fault
+    history = dropout_run.run(whole)
+    assert dropout_run.run(resumed, checkpoint=path) == history  # as if it had been the machine's fault
     assert equal(whole, resumed)
 
 
@@ -215,6 +215,8 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
         dropout_run.run(dropout_run.started(), Recipe(1), checkpoint=path)
     with pytest.raises(OutputError, match=r"cannot write the checkpoint .*: No such file or directory"):
         save_checkpoint(tmp_path / "nowhere" / "run.safetensors", other, {})
+    with pytest.raises(OutputError, match="there is no folder"):  # before anything is trained
+        dropout_run.run(other, loss=None, checkpoint=tmp_path / "nowhere" / "run.safetensors")
 
 
 def test_checkpoints_hold_what_was_put_in(tmp_path: Path) -> None:

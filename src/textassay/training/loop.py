@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, OutputError
 from textassay.seeding import stream
 from textassay.training.backend import chosen_precision
 from textassay.training.history import Epoch, History, Reading, Step
@@ -93,6 +93,8 @@ def train(
         If loss or score are no longer finite, or the checkpoint was made with other settings or is damaged.
     OptionError
         If there is nothing to train, or an epoch without batches.
+    OutputError
+        If the checkpoint cannot be written; that its folder is missing is said before training begins.
     """
     if not weights:
         raise OptionError("there are no weights to train")
@@ -100,6 +102,8 @@ def train(
         raise OptionError(f"checkpoint_seconds must be at least 0, got {checkpoint_seconds}")
     if monitor_steps is not None and monitor_steps < 1:
         raise OptionError(f"monitor_steps must be at least 1, got {monitor_steps}")
+    if checkpoint is not None and not checkpoint.parent.is_dir():
+        raise OutputError(f"cannot write the checkpoint {checkpoint}: there is no folder {checkpoint.parent}")
     together = processes or Processes()
     device = next(iter(weights.values())).device
     settings = {"config": dict(config or {}), "seed": seed, "processes": together.count}
