@@ -49,7 +49,7 @@ def _agreement(found: ModelDiscrepancy) -> str:
 def _drawn(name: str, side: Side, found: ModelDiscrepancy) -> str:
     """Return what was drawn from one side, and what of it is out of the ordinary."""
     parts = [f"{name}: {count(found.n)} sentences of {side.name}"]
-    if found.max_length is not None:
+    if side.cut_share > 0 and found.max_length is not None:
         parts.append(f"{100 * side.cut_share:.2g} % reach {count(found.max_length)} tokens, where both are cut")
     if side.foreign_share > 0:
         parts.append(f"{100 * side.foreign_share:.2g} % the other never draws")
