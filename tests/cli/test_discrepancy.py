@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from tabled import all_sentences
 from textassay.cli.main import main
+from textassay.cli.models import open_model
 from textassay.generator.as_drawn import AsDrawn
 from textassay.generator.saved import load_model
 
@@ -117,6 +119,47 @@ def test_models_must_see_text_alike(models: Path, refused: Refused) -> None:
     assert "the two models see text differently" in message
     assert "'whitespace'" in message
     assert "'chars'" in message
+
+
+def _pretrained(folder: Path, seed: int) -> Path:
+    """Save a GPT-2 of random weights that knows three words."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    core = Tokenizer(models.WordLevel({"<end>": 0, "a": 1, "b": 2, "c": 3}, unk_token="<end>"))
+    core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    transformers.PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<end>").save_pretrained(folder)
+    config = transformers.GPT2Config(
+        vocab_size=4, n_positions=4, n_embd=8, n_layer=1, n_head=1, bos_token_id=None, eos_token_id=0,
+        initializer_range=0.5,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.filterwarnings("default:.*were cut at:UserWarning")
+def test_pretrained_models_against_enumeration(folder: Path, run: Run) -> None:
+    names = [f"pretrained:{_pretrained(folder / name, seed)}" for name, seed in (("one", 1), ("two", 2))]
+    found = json.loads(run("discrepancy", *names, "-n", 4_000, "--json").stdout)
+    assert found["max_length"] == 3
+    probabilities = []
+    for name in names:
+        opened = open_model(name)
+        everything = opened.form.corpus([" ".join(s) for n in range(4) for s in product("abc", repeat=n)])
+        drawn = AsDrawn(opened.model, opened.form.vocabulary)
+        probabilities.append(np.exp(drawn.log_prob(everything)))
+        assert probabilities[-1].sum() == pytest.approx(1, abs=1e-5)
+    truth = np.abs(probabilities[0] - probabilities[1]).sum() / 2
+    for estimator in ("discrepancy", "ratio", "sign"):
+        told = found[estimator]
+        assert abs(told["value"] - truth) < 2 * (told["high"] - told["low"]), estimator
+    (folder / "two.txt").write_text("a b\nc\n")
+    lines = run("sample", names[0], "-n", 50).stdout.splitlines()
+    assert len(lines) == 50
+    assert {word for line in lines for word in line.split()} <= set("abc")
+    assert json.loads(run("likelihood", names[0], "two.txt", "--json").stdout)["texts"]["two.txt"]["n_tokens"] == 3
 
 
 @pytest.mark.parametrize(

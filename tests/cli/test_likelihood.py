@@ -16,7 +16,6 @@ Run = Callable[..., Any]
 Refused = Callable[..., str]
 
 
-@pytest.mark.feature("A-06")
 @pytest.mark.parametrize("name", ["ngram", "lstm", "chars"])
 def test_numbers(folder: Path, models: Path, run: Run, name: str) -> None:
     found = json.loads(run("likelihood", models / name, "real.txt", "--json").stdout)["texts"]["real.txt"]

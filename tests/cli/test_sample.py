@@ -31,7 +31,6 @@ def test_a_seed_gives_the_same_sentences_whatever_the_workers(models: Path, run:
     assert run("sample", models / name, "-n", 10, "--seed", 3).stdout == "".join(first.splitlines(keepends=True)[:10])
 
 
-@pytest.mark.feature("A-04")
 def test_greedy_draws_one_sentence(models: Path, run: Run) -> None:
     greedy = run("sample", models / "lstm", "-n", 10, "--top-k", 1).stdout.splitlines()
     assert len(set(greedy)) == 1

@@ -28,7 +28,6 @@ def _document(folder: Path, name: str = "out") -> dict[str, Any]:
     return document
 
 
-@pytest.mark.feature("A-03")
 def test_a_network_is_trained_kept_and_told(folder: Path, run: Run) -> None:
     done = run(*LSTM, "--out", "out", "--epochs", 4)
     assert done.status == 0
