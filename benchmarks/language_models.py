@@ -80,7 +80,7 @@ def train_peer(model: Gpt2Model, corpus: Corpus, precision: str) -> None:
     optimizer = torch.optim.Adam(peer.parameters(), lr=1e-4, fused=True)
     tokens = torch.from_numpy(corpus.tokens.reshape(-1, LENGTH).astype(np.int64)).to(training_device())
     inputs = torch.nn.functional.pad(tokens, (1, 0), value=SOS)
-    for batch in torch.split(inputs, BATCH):  # type: ignore[no-untyped-call]
+    for batch in torch.split(inputs, BATCH):
         with torch.autocast(training_device().type, torch.bfloat16, enabled=precision == "bfloat16"):
             loss = peer(batch, labels=batch).loss
         optimizer.zero_grad()

@@ -41,7 +41,9 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "heads": 4,
             "dropout": 0.1,
             "batch_size": 64,
-            "recipe": Recipe(max_epochs=8, learning_rate=1e-3, schedule="cosine", warmup_steps=200, max_norm=1.0),
+            "recipe": Recipe(
+                max_epochs=8, learning_rate=1e-3, schedule="cosine", max_norm=1.0, precision="auto", warmup_steps=200
+            ),
         },
         "tiny": {
             "width": 32,
@@ -66,7 +68,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "layers": 1,
             "dropout": 0.2,
             "batch_size": 64,
-            "recipe": Recipe(max_epochs=8, learning_rate=3e-3, schedule="cosine", max_norm=5.0),
+            "recipe": Recipe(max_epochs=8, learning_rate=3e-3, schedule="cosine", max_norm=5.0, precision="auto"),
         },
         "tiny": {
             "width": 32,
