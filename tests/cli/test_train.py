@@ -134,12 +134,19 @@ def test_monitors_read_while_it_trains(folder: Path, run: Run) -> None:
     assert (folder / "out" / "monitor.jsonl").exists()
 
 
+def test_a_model_can_be_read_by_whom_other_files_can(folder: Path, run: Run) -> None:
+    assert run(*NGRAM, "--out", "out").status == 0
+    assert (folder / "out" / "model.json").stat().st_mode == (folder / "out" / "history.json").stat().st_mode
+
+
 def test_everything_can_stand_in_a_config_file(folder: Path, run: Run) -> None:
     (folder / "train.yaml").write_text(
-        "real: train.txt\nvalid: real.txt\nout: out\norder: 2\nmin-count: 2\njson: true\n"
+        "model: lstm\npreset: tiny\nepochs: 1\nreal: train.txt\nvalid: real.txt\nout: out\njson: true\n"
+        "workers: 1\nmin-count: 2\nmonitor: [length, vocabulary]\nmonitor-sentences: 60\n"
     )
-    done = run("train", "ngram", "--config", "train.yaml")
-    assert json.loads(done.stdout)["model"] == "ngram(order=2)"
+    document = json.loads(run("train", "--config", "train.yaml").stdout)
+    assert document["model"] == "lstm(width=32)"
+    assert [len(reading["values"]) for reading in document["readings"]] == [2]
 
 
 @pytest.mark.parametrize(

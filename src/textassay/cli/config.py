@@ -66,7 +66,7 @@ def _value(path: Path, key: str, value: Any, *, may_repeat: bool) -> Any:
     if key in NAMED_FILES and isinstance(value, Mapping):
         return [f"{name}={source}" for name, source in value.items()]
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
-        if key == "metrics":
+        if key in ("metrics", "monitor"):
             return ",".join(map(str, value))
         if may_repeat:
             return [str(item) for item in value]

@@ -6,11 +6,11 @@ are written under other names and then renamed, the document last.
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -183,12 +183,10 @@ def _checksum(content: bytes) -> str:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    with NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as temporary:
-        try:
-            temporary.write(content)
-            temporary.close()
-            Path(temporary.name).replace(path)
-        except BaseException:
-            Path(temporary.name).unlink(missing_ok=True)
-            raise
+    """Write a file whole or not at all, with the permissions that new files have here."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

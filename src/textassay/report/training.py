@@ -151,7 +151,7 @@ def _print_epochs(training: Training, console: Console) -> None:
 
 def _print_readings(training: Training, console: Console) -> None:
     names = list(dict.fromkeys(name for reading in training.readings for name in reading.values))
-    table = _table("step", "epoch", *names)
+    table = _table("step", "epoch", *(name.removeprefix("textassay/") for name in names))
     for reading in training.readings:
         told = [reading.values.get(name) for name in names]
         table.add_row(
