@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from textassay.corpus.corpus import Corpus
+from textassay.generator.batching import padded
 from textassay.generator.network import NetworkLanguageModel
-from textassay.generator.scoring import mean_loss, padded
+from textassay.generator.scoring import mean_loss
 from textassay.training.backend import threads, training_device
 from textassay.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
 

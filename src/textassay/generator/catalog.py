@@ -68,7 +68,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "layers": 1,
             "dropout": 0.2,
             "batch_size": 64,
-            "recipe": Recipe(max_epochs=8, learning_rate=3e-3, schedule="cosine", max_norm=5.0, precision="auto"),
+            "recipe": Recipe(max_epochs=8, learning_rate=5e-3, schedule="cosine", max_norm=5.0, precision="auto"),
         },
         "tiny": {
             "width": 32,

@@ -6,21 +6,18 @@ next token. `textassay.generator.scoring` and `textassay.generator.sampling` do 
 Source: Mikolov et al., "Recurrent neural network based language model", Interspeech 2010.
 """
 
-import hashlib
-import math
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import PAD, SOS, Vocabulary
+from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.generator.base import (
     check_sample,
@@ -33,8 +30,11 @@ from textassay.generator.base import (
     tokens_in,
     training_record,
 )
+from textassay.generator.batching import epoch_batches, padded
+from textassay.generator.fitted import Fitted
+from textassay.generator.reader import Reader, Weights
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
-from textassay.generator.scoring import mean_loss, next_scores, padded, token_scores
+from textassay.generator.scoring import mean_loss, next_scores, token_scores
 from textassay.seeding import stream
 from textassay.training import loop
 from textassay.training.backend import require_neural, threads, training_device
@@ -42,22 +42,14 @@ from textassay.training.history import Epoch, History, Reading, Step
 from textassay.training.processes import launched
 from textassay.training.recipe import Recipe
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-__all__ = ["NetworkLanguageModel", "State", "Weights"]
+__all__ = ["NetworkLanguageModel"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
-Weights = Mapping[str, "Tensor"]
-State = tuple["Tensor", ...]
-
-_SORTED_BATCHES = 16  # sentences of so many batches are sorted by length, so that padding costs little
 
 
-class NetworkLanguageModel(ABC):
+class NetworkLanguageModel(Reader):
     """A neural `LanguageModel`; a subclass says what the network is.
 
     Parameters
@@ -102,7 +94,7 @@ class NetworkLanguageModel(ABC):
         self.history = History()
         self.record: dict[str, Any] = {}
         self._max_length = max_length
-        self._fitted: _Fitted | None = None
+        self._fitted: Fitted | None = None
 
     @property
     @abstractmethod
@@ -113,48 +105,6 @@ class NetworkLanguageModel(ABC):
     @abstractmethod
     def _title(self) -> str:
         """Name without the precision."""
-
-    @abstractmethod
-    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
-
-    @abstractmethod
-    def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> dict[str, "Tensor"]:
-        """Return weights of these shapes as they begin."""
-
-    @abstractmethod
-    def read(self, weights: Weights, tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
-        """Return the vector after each token, shape (B, L, width), of whole sentences (B, L); dropout from `rng`."""
-
-    @abstractmethod
-    def begin(self, weights: Weights, n: int) -> State:
-        """Return the state of `n` sentences before their first token; sentences are the first axis of each part."""
-
-    @abstractmethod
-    def step(self, weights: Weights, state: State, tokens: "Tensor", position: int) -> tuple["Tensor", State]:
-        """Return the vector after the token at `position`, from 0, shape (B, width), as `read` does, and the state."""
-
-    def output(self, weights: Weights) -> tuple["Tensor", "Tensor | None"]:
-        """Return matrix, shape (V, width), and bias, (V,), of the output layer."""
-        return weights["output"], weights["output bias"]
-
-    def longest(self, weights: Weights) -> int | None:
-        """Return how many tokens a sentence may have at most; None where there is no limit."""
-        return None
-
-    def logits(self, weights: Weights, vectors: "Tensor", temperature: float = 1.0) -> "Tensor":
-        """Return the logits of the next token, (B, V), for vectors (B, width); -inf for what never comes."""
-        import torch
-
-        logits = torch.nn.functional.linear(vectors, *self.output_layer(weights))
-        return logits if temperature == 1 else logits / temperature
-
-    def output_layer(self, weights: Weights) -> tuple["Tensor", "Tensor"]:
-        """Return matrix and bias of the output layer; the bias is -inf for what never comes."""
-        matrix, bias = self.output(weights)
-        blocked = matrix.new_zeros(len(matrix))
-        blocked[[PAD, SOS]] = -math.inf
-        return matrix, blocked if bias is None else bias + blocked
 
     @property
     def name(self) -> str:
@@ -229,14 +179,14 @@ class NetworkLanguageModel(ABC):
         began = self.new_weights(shapes, torch.Generator().manual_seed(seed("weights")))
         weights = {name: weight.to(device).requires_grad_() for name, weight in began.items()}
         before = self._fitted
-        self._fitted = _Fitted(weights, train.vocabulary, train.tokenizer, changing=True)
+        self._fitted = Fitted(weights, train.vocabulary, train.tokenizer, changing=True)
         try:
             self._tokens(train)
             scored = None if valid is None else (self._tokens(valid), valid.offsets)
             with threads():
                 self.history = loop.train(
                     weights,
-                    batches=lambda epoch: _batches(train.lengths, self.batch_size, seed("order"), epoch),
+                    batches=lambda epoch: epoch_batches(train.lengths, self.batch_size, seed("order"), epoch),
                     loss=lambda rows, rng: mean_loss(self, weights, *padded(train.tokens, train.offsets, rows), rng),
                     score=None if scored is None else lambda: float(token_scores(self, weights, *scored, 1.0).mean()),
                     recipe=self.recipe,
@@ -261,7 +211,7 @@ class NetworkLanguageModel(ABC):
             raise
         for weight in weights.values():
             weight.requires_grad_(False)
-        self._fitted = _Fitted(weights, train.vocabulary, train.tokenizer)
+        self._fitted = Fitted(weights, train.vocabulary, train.tokenizer)
         self.record = {
             **training_record(train, train.fingerprint),
             "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
@@ -302,7 +252,7 @@ class NetworkLanguageModel(ABC):
                     f"'{name}' must have shape {expected.get(name)}, got {found.get(name)}"
                 )
         device = training_device()
-        self._fitted = _Fitted({name: weights[name].to(device) for name in expected}, vocabulary, tokenizer)
+        self._fitted = Fitted({name: weights[name].to(device) for name in expected}, vocabulary, tokenizer)
         self.record = dict(record)
         told = record["history"]
         epochs = tuple(Epoch(**epoch) for epoch in told["epochs"])
@@ -381,7 +331,7 @@ class NetworkLanguageModel(ABC):
         weights = self._require().at(self.precision)
         return score(self, weights, self._tokens(corpus), corpus.offsets, temperature)
 
-    def _require(self) -> "_Fitted":
+    def _require(self) -> Fitted:
         if self._fitted is None:
             raise not_fitted(self.name)
         return self._fitted
@@ -397,49 +347,3 @@ class NetworkLanguageModel(ABC):
                 "shorten it, or train with more positions"
             )
         return tokens_in(fitted.vocabulary, corpus, generator=self.name)
-
-
-class _Fitted:
-    """Weights, float32, and what they are for; `changing` while they are trained."""
-
-    def __init__(self, weights: Weights, vocabulary: Vocabulary, tokenizer: str, *, changing: bool = False) -> None:
-        self.weights = weights
-        self.vocabulary = vocabulary
-        self.tokenizer = tokenizer
-        self.changing = changing
-
-    @property
-    def digest(self) -> str:
-        """Hash of the weights."""
-        return self._digest() if self.changing else self._kept_digest
-
-    def at(self, precision: str) -> Weights:
-        """Return the weights in a precision."""
-        if precision not in ("float32", "bfloat16"):
-            raise OptionError(f"precision must be float32 or bfloat16, got {precision}")
-        if precision == "float32":
-            return self.weights
-        return self._cast() if self.changing else self._kept_cast
-
-    def _digest(self) -> str:
-        digest = hashlib.blake2b(digest_size=16)
-        for weight in self.weights.values():
-            digest.update(weight.detach().cpu().numpy().tobytes())
-        return digest.hexdigest()
-
-    def _cast(self) -> Weights:
-        return {name: weight.detach().bfloat16() for name, weight in self.weights.items()}
-
-    _kept_digest = cached_property(_digest)
-    _kept_cast = cached_property(_cast)
-
-
-def _batches(lengths: IntArray, batch_size: int, seed: int, epoch: int) -> list[IntArray]:
-    """Return the sentences of each batch, in an order of their own in each epoch; like lengths stand together."""
-    n_batches = math.ceil(len(lengths) / batch_size)
-    rng = stream(seed, str(epoch))
-    order = rng.permutation(len(lengths))
-    parts = np.array_split(order, math.ceil(n_batches / _SORTED_BATCHES))
-    ordered = np.concatenate([part[np.argsort(lengths[part], kind="stable")] for part in parts])
-    chosen = np.array_split(ordered, n_batches)
-    return [chosen[number] for number in rng.permutation(n_batches)]

@@ -26,10 +26,10 @@ from textassay.embedding.model_files import content_hash
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
+from textassay.generator.batching import padded
 from textassay.generator.pretrained_files import load_config, load_module, load_tokens, pretrained_folder
 from textassay.generator.pretrained_tokens import PretrainedTokens
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
-from textassay.generator.scoring import padded
 from textassay.seeding import stream
 from textassay.training.backend import single_threaded, training_device
 from textassay.training.memory import is_out_of_memory

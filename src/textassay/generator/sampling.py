@@ -25,7 +25,7 @@ from textassay.training.backend import single_threaded
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from textassay.generator.network import NetworkLanguageModel, Weights
+    from textassay.generator.reader import Reader, Weights
 
 __all__ = ["Beginnings", "Choice", "draw_sentences"]
 
@@ -92,7 +92,7 @@ class Beginnings:
 
 
 def draw_sentences(
-    network: "NetworkLanguageModel",
+    network: "Reader",
     weights: "Weights",
     choice: Choice,
     beginnings: Beginnings,
@@ -130,7 +130,7 @@ def draw_sentences(
 
 
 def _draw_block(
-    network: "NetworkLanguageModel",
+    network: "Reader",
     weights: "Weights",
     choice: Choice,
     beginnings: Beginnings,

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus.vocabulary import EOS, PAD
 from textassay.execution import parallel_map
+from textassay.generator.batching import padded
 from textassay.generator.cross_entropy import linear_cross_entropy
+from textassay.generator.reader import Reader, Weights
 from textassay.training.backend import single_threaded
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from textassay.generator.network import NetworkLanguageModel, Weights
 
-__all__ = ["mean_loss", "next_scores", "padded", "token_scores"]
+__all__ = ["mean_loss", "next_scores", "token_scores"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -29,35 +30,8 @@ TokenArray = npt.NDArray[np.int32]
 _TOGETHER = 128  # sentences scored at once
 
 
-def padded(tokens: TokenArray, offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return what is read (begun by ``<sos>``) and what is to come (ended by ``<eos>``), padded.
-
-    Parameters
-    ----------
-    tokens, offsets
-        Sentences, shapes (T,) and (N + 1,).
-    rows
-        Which of them, shape (B,).
-
-    Returns
-    -------
-    tuple of arrays
-        Each of shape (B, L + 1), where L is the length of the longest of these sentences.
-    """
-    lengths = np.diff(offsets)[rows]
-    length = int(lengths.max(initial=0))
-    inputs = np.full((len(rows), length + 1), PAD, dtype=np.int64)
-    inside = np.arange(length) < lengths[:, None]
-    positions = np.arange(lengths.sum()) + np.repeat(offsets[rows] - np.cumsum(lengths) + lengths, lengths)
-    inputs[:, 1:][inside] = tokens[positions]
-    targets = np.roll(inputs, -1, axis=1)
-    targets[np.arange(len(rows)), lengths] = EOS
-    inputs[:, 0] = SOS
-    return inputs, targets
-
-
 def mean_loss(
-    network: "NetworkLanguageModel", weights: "Weights", inputs: IntArray, targets: IntArray, rng: "torch.Generator"
+    network: Reader, weights: Weights, inputs: IntArray, targets: IntArray, rng: "torch.Generator"
 ) -> "Tensor":
     """Return the mean cross-entropy of what is to come, a scalar to differentiate; arrays as `padded` gives them."""
     import torch
@@ -70,7 +44,7 @@ def mean_loss(
 
 
 def token_scores(
-    network: "NetworkLanguageModel", weights: "Weights", tokens: TokenArray, offsets: IntArray, temperature: float
+    network: Reader, weights: Weights, tokens: TokenArray, offsets: IntArray, temperature: float
 ) -> FloatArray:
     """Return the log-probability of each token and end, shape (T + N,), of sentences that `padded` takes."""
     import torch
@@ -101,7 +75,7 @@ def token_scores(
 
 
 def next_scores(
-    network: "NetworkLanguageModel", weights: "Weights", tokens: TokenArray, offsets: IntArray, temperature: float
+    network: Reader, weights: Weights, tokens: TokenArray, offsets: IntArray, temperature: float
 ) -> FloatArray:
     """Return the log-probability of each token after each of N beginnings of sentences, shape (N, V)."""
     import torch
