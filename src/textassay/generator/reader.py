@@ -19,6 +19,8 @@ __all__ = ["Reader", "State", "Weights"]
 Weights = Mapping[str, "Tensor"]
 State = tuple["Tensor", ...]
 
+_COLDEST = 1e-37  # float32 can hardly tell smaller temperatures from 0; draws are greedy long before
+
 
 class Reader(ABC):
     """A network that reads; a subclass says how."""
@@ -56,7 +58,10 @@ class Reader(ABC):
         import torch
 
         logits = torch.nn.functional.linear(vectors, *self.output_layer(weights))
-        return logits if temperature == 1 else logits / temperature
+        if temperature == 1:
+            return logits
+        below = (logits - logits.amax(1, keepdim=True)).float()  # the highest is 0, whatever it is divided by
+        return below / max(temperature, _COLDEST)
 
     def output_layer(self, weights: Weights) -> tuple["Tensor", "Tensor"]:
         """Return matrix and bias of the output layer; the bias is -inf for what never comes."""
