@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from made_up import sentences
@@ -11,6 +10,7 @@ from textassay.corpus.docstrings import docstring_sentences
 from textassay.execution import workers
 from textassay.meta_evaluation.reproduction import Reproduction
 from textassay.report.reproduction_files import write_reproduction
+from textassay.seeding import stream
 from textassay.study.dd_study import DdStudy
 from textassay.study.draws import load_draws
 from textassay.study.published_dd import EXACT
@@ -90,7 +90,7 @@ def values(found: Reproduction, column: str) -> dict[str, float]:
 @pytest.mark.feature("DD-19", "DD-20", "DD-24")
 def test_both_tiny_studies_run_to_the_end_and_put_generators_in_order(tmp_path: Path) -> None:
     texts = docstring_sentences()
-    order = np.random.default_rng(0).permutation(len(texts))
+    order = stream(0, "study", "docstrings").permutation(len(texts))  # as the command has it
     scale = SCALES["tiny"]
     text = split_text([texts[place] for place in order.tolist()], None, None, scale)
     for name in ("dd-synthetic", "dd-real"):
