@@ -1,10 +1,13 @@
 """LSTM language models: their size, their name, cutting, and the step against the equations."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import SOS, Vocabulary
+from textassay.discriminator.recurrent import RecurrentDiscriminator
 from textassay.errors import OptionError
 from textassay.generator.catalog import make_generator, parameter_counts
 from textassay.generator.lstm import LstmModel
@@ -52,6 +55,24 @@ def test_a_step_is_what_the_equations_say() -> None:
     probs = np.exp(logits) / np.exp(logits).sum()
     found = np.exp(model.next_log_probs(Corpus.from_texts(["a b"], vocabulary=TINY)))[0]
     np.testing.assert_allclose(found, probs, atol=1e-6)
+
+
+def test_a_gpu_is_told_when_it_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CuDNN goes back only through what it was told to be training; on a CPU it makes no difference."""
+    told: list[tuple[bool, bool]] = []
+    plain = torch.lstm
+
+    def lstm(*arguments: Any) -> Any:
+        told.append((arguments[6], torch.is_grad_enabled()))
+        return plain(*arguments)
+
+    monkeypatch.setattr(torch, "lstm", lstm)
+    corpus = Corpus.from_texts(["a b", "b"] * 5, vocabulary=TINY)
+    model = LstmModel(8, recipe=Recipe(1), max_length=6).fit(corpus, corpus)
+    assert model.log_prob(corpus).shape == (10,)
+    judge = RecurrentDiscriminator(recipe=Recipe(1)).fit((corpus, corpus), (corpus, corpus))
+    assert judge.prob_real(corpus).shape == (10,)
+    assert set(told) == {(True, True), (False, False)}
 
 
 def test_long_samples_are_cut() -> None:

@@ -101,7 +101,8 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
             vectors = torch.relu(found).transpose(1, 2)
         zeros = vectors.new_zeros(1, len(words), _WIDTH)
         parameters = [weights["input"], weights["state"], weights["bias"], torch.zeros_like(weights["bias"])]
-        outputs, _, _ = torch.lstm(vectors, [zeros, zeros], parameters, True, 1, 0.0, False, False, True)
+        learns = rng is not None  # else a GPU keeps nothing for a way back
+        outputs, _, _ = torch.lstm(vectors, [zeros, zeros], parameters, True, 1, 0.0, learns, False, True)
         last = outputs[torch.arange(len(words), device=words.device), inside.sum(1) - 1]
         found = dropped(torch.cat([*pooled(outputs, inside), last], 1), _DROPOUT, rng)
         odds: Tensor = torch.nn.functional.linear(found, weights["output"], weights["output bias"])[:, 0]

@@ -153,7 +153,8 @@ class LstmModel(NetworkLanguageModel):
                 bias,
                 torch.zeros_like(bias),
             ]
-            vectors, output, memory = torch.lstm(vectors, before, parameters, True, 1, 0.0, False, False, True)
+            learns = rng is not None  # else a GPU keeps nothing for a way back
+            vectors, output, memory = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
             vectors = self._dropped(vectors, rng)
             after += [output[0], memory[0]]
         return vectors, tuple(after)
