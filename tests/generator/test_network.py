@@ -107,9 +107,9 @@ def test_padding_changes_nothing(tiny: NetworkLanguageModel, monkeypatch: pytest
     together = tiny.token_log_probs(corpus)
     mixed = np.random.default_rng(0).permutation(len(corpus))
     shuffled = tiny.log_prob(corpus.take(mixed))
-    monkeypatch.setattr(scoring, "_TOGETHER", 1)
-    alone = tiny.token_log_probs(corpus)
-    np.testing.assert_allclose(together, alone, atol=2e-6)
+    for setting in ("_LOGITS", "_TOGETHER"):  # a token at a time, then a sentence
+        monkeypatch.setattr(scoring, setting, 1)
+        np.testing.assert_allclose(together, tiny.token_log_probs(corpus), atol=2e-6)
     np.testing.assert_allclose(shuffled, tiny.log_prob(corpus)[mixed], atol=2e-6)
 
 

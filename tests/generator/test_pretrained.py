@@ -157,7 +157,7 @@ def test_whole_sentences_are_as_frequent_as_log_prob_says(folder: Path) -> None:
 def test_greedy_is_what_generate_gives(model: PretrainedModel, peer: Any) -> None:
     prefix = model.form.corpus(["the", "a", "\u00e9", "dog ran"])
     drawn = draw(model, 4, top_k=1, prefix=prefix)
-    cold = draw(model, 4, temperature=1e-4, prefix=prefix)
+    cold, colder = (draw(model, 4, temperature=temperature, prefix=prefix) for temperature in (1e-4, 1e-300))
     for index in range(4):
         ids = torch.tensor([[0, *ids_of(model, prefix, index)]])
         found = peer.generate(ids, do_sample=False, max_length=9, pad_token_id=0, attention_mask=torch.ones_like(ids))
@@ -165,7 +165,7 @@ def test_greedy_is_what_generate_gives(model: PretrainedModel, peer: Any) -> Non
         expected = expected[: expected.index(0)] if 0 in expected else expected
         assert ids_of(model, drawn, index) == expected
         assert drawn.sentence(index)[: prefix.lengths[index]] == prefix.sentence(index)
-    assert cold.texts == drawn.texts
+    assert cold.texts == colder.texts == drawn.texts
 
 
 def test_draws_depend_on_seed_and_sentence_number_alone(model: PretrainedModel, folder: Path) -> None:

@@ -30,6 +30,7 @@ from textassay.generator.batching import padded
 from textassay.generator.pretrained_files import load_config, load_module, load_tokens, pretrained_folder
 from textassay.generator.pretrained_tokens import PretrainedTokens
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
+from textassay.generator.scoring import log_probs_of
 from textassay.seeding import stream
 from textassay.training.backend import single_threaded, training_device
 from textassay.training.memory import is_out_of_memory
@@ -46,6 +47,7 @@ TokenArray = npt.NDArray[np.int32]
 
 _TOKENS_TOGETHER = {"cpu": 1024}  # tokens scored at once, by device: each needs the probabilities of all tokens
 _ELSEWHERE = 16384
+_COLDEST = 1e-30  # lower temperatures would overflow; draws are greedy long before
 _PRECISIONS = ("float32", "bfloat16")
 
 
@@ -202,10 +204,8 @@ class PretrainedModel:
             inside = targets != PAD
             with single_threaded(), torch.no_grad():
                 logits = network.logits({}, network.read(inputs, inside), temperature)
-                hit = logits.gather(1, torch.from_numpy(targets[inside]).to(logits.device)[:, None])[:, 0].double()
-                top = logits.amax(1, keepdim=True)
-                total = logits.sub_(top).exp_().sum(1, dtype=torch.float64)
-                found = (hit - top[:, 0].double() - total.log()).cpu().numpy()
+                wanted = torch.from_numpy(targets[inside]).to(logits.device)
+                found = log_probs_of(logits, wanted).cpu().numpy()
             places = (offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
             scores[places[inside]] = found
 
@@ -339,7 +339,7 @@ class _Network:
 
     def logits(self, weights: object, vectors: "Tensor", temperature: float) -> "Tensor":
         """Return the logits at a temperature over our vocabulary, float32, -inf for what is never drawn, (B, V)."""
-        own = vectors.float() if temperature == 1 else vectors.float() / temperature
+        own = vectors.float() if temperature == 1 else vectors.float() / max(temperature, _COLDEST)
         ours = own.index_select(1, self._ids).add_(self._blocked)
         if len(self._ends) > 1:
             ours[:, EOS] = own.index_select(1, self._ends).logsumexp(1)

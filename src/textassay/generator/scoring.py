@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-__all__ = ["mean_loss", "next_scores", "token_scores"]
+__all__ = ["log_probs_of", "mean_loss", "next_scores", "token_scores"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 _TOGETHER = 128  # sentences scored at once
+_LOGITS = 1 << 24  # most at once: those of all tokens of long sentences and many types would fill the memory
 
 
 def mean_loss(
@@ -60,11 +61,11 @@ def token_scores(
         inside = targets != PAD
         with single_threaded(), torch.no_grad():
             vectors = network.read(weights, torch.from_numpy(inputs).to(device))[torch.from_numpy(inside).to(device)]
-            logits = network.logits(weights, vectors, temperature).float()
-            top = logits.amax(1, keepdim=True)
-            hit = logits.gather(1, torch.from_numpy(targets[inside]).to(device)[:, None])[:, 0].double()
-            total = logits.sub_(top).exp_().sum(1, dtype=torch.float64)
-            found = (hit - top[:, 0].double() - total.log()).cpu().numpy()
+            wanted = torch.from_numpy(targets[inside]).to(device)
+            step = max(1, _LOGITS // len(network.output(weights)[0]))
+            parts = zip(torch.split(vectors, step), torch.split(wanted, step), strict=True)
+            told = [log_probs_of(network.logits(weights, part, temperature).float(), hits) for part, hits in parts]
+            found = torch.cat(told).cpu().numpy()
         if longest is not None:
             found[np.nonzero(inside)[1] == longest] = 0.0  # nothing but the end can follow
         places = (offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
@@ -72,6 +73,16 @@ def token_scores(
 
     parallel_map(score, [order[start : start + _TOGETHER] for start in range(0, len(order), _TOGETHER)])
     return scores
+
+
+def log_probs_of(logits: "Tensor", wanted: "Tensor") -> "Tensor":
+    """Return the log-probability of the wanted type of each row, shape (N,), float64; `logits`, (N, V), are used up."""
+    import torch
+
+    top = logits.amax(1, keepdim=True)
+    hit = logits.gather(1, wanted[:, None])[:, 0].double()
+    total = logits.sub_(top).exp_().sum(1, dtype=torch.float64)
+    return hit - top[:, 0].double() - total.log()
 
 
 def next_scores(
