@@ -33,6 +33,7 @@ def _raise(error: BaseException) -> Callable[[list[str]], int]:
         (OSError(28, "No space left on device"), 2, "error: no space left on device"),
         (PermissionError(13, "Permission denied", "x.csv"), 2, "error: x.csv: permission denied"),
         (MemoryError("Unable to allocate 9 GiB"), 1, "error: out of memory (Unable to allocate 9 GiB); fewer"),
+        (RuntimeError("CUDA out of memory.\nMore"), 1, "error: out of memory (CUDA out of memory.); fewer"),
         (ZeroDivisionError("by zero"), 1, "error: ZeroDivisionError: by zero; this is a bug, please report it"),
     ],
 )

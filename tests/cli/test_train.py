@@ -134,6 +134,18 @@ def test_monitors_read_while_it_trains(folder: Path, run: Run) -> None:
     assert (folder / "out" / "monitor.jsonl").exists()
 
 
+def test_of_several_processes_the_main_one_alone_writes_and_tells(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    assert run(*LSTM, "--out", "out", "--epochs", 1) == run(*LSTM, "--out", "out", "--epochs", 1, "--json")
+    assert {path.name for path in (folder / "out").iterdir()} == {"training.json", "checkpoint.safetensors"}
+    monkeypatch.setenv("RANK", "0")
+    done = run(*LSTM, "--out", "out", "--epochs", 1)
+    assert "going on with lstm(width=32)" in done.stderr
+    assert "validation" in done.stdout
+
+
 def test_a_model_can_be_read_by_whom_other_files_can(folder: Path, run: Run) -> None:
     assert run(*NGRAM, "--out", "out").status == 0
     assert (folder / "out" / "model.json").stat().st_mode == (folder / "out" / "history.json").stat().st_mode

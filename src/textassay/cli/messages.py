@@ -29,8 +29,11 @@ def tell(error: BaseException) -> int:
     if isinstance(error, typer.TyperException):
         print_line(f"error: {_usage_message(error)}")
         return 2
-    if isinstance(error, MemoryError):
-        print_line(f"error: out of memory{f' ({error})' if str(error) else ''}; fewer sentences or workers need less")
+    from textassay.training.memory import is_out_of_memory  # here, since it is not needed where all goes well
+
+    if is_out_of_memory(error):
+        reason = f" ({str(error).splitlines()[0]})" if str(error) else ""
+        print_line(f"error: out of memory{reason}; fewer sentences or workers need less")
         return 1
     if isinstance(error, OSError):
         _drop_output()

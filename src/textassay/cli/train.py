@@ -4,7 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from textassay.monitoring.monitor import TextMonitor
 from textassay.report.training import TrainedText, Training, draw_training, render_training
 from textassay.report.whole_files import write_whole
 from textassay.training.history import Step
+from textassay.training.processes import is_main
 
 __all__ = ["CHECKPOINT", "HISTORY", "SETTINGS", "TrainOptions", "run_train"]
 
@@ -94,8 +95,13 @@ class _Texts:
 
 
 def run_train(options: TrainOptions) -> int:
-    """Train, write the model, print what came out, and return 0."""
+    """Train, write the model, print what came out, and return 0.
+
+    Of several processes that a launcher started, only the main one prints and writes the model.
+    """
     _check(options)
+    if not is_main():
+        options = replace(options, quiet=True)
     with (
         workers(default_workers() if options.workers is None else options.workers),
         device(options.device),
@@ -107,6 +113,8 @@ def run_train(options: TrainOptions) -> int:
             training = _train(options, texts, settings)
         elif not options.quiet:
             print_line(f"{options.out} holds this model, trained to the end: nothing was changed")
+    if not is_main():
+        return 0
     if options.json:
         json.dump({"folder": str(options.out), **training.to_dict()}, sys.stdout, indent=1, allow_nan=False)
         print()
@@ -310,6 +318,8 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
         valid=texts.valid_told,
         **outcome,
     )
+    if not is_main():
+        return training
     drawing = draw_training(training)
     curve = {} if drawing is None else {drawing.file_name: drawing.svg}
     written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **curve})

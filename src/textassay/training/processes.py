@@ -1,6 +1,6 @@
 """Several processes, on several GPUs or machines, that train one network together.
 
-A launcher starts them: ``torchrun --nproc-per-node 2 --no-python textassay train ...``, say, or ``accelerate launch
+A launcher starts them: ``torchrun --nproc-per-node 2 --no-python -- textassay train ...``, say, or ``accelerate launch
 --multi-gpu`` (on CPUs that one needs MPI). Each step takes as many batches as there are processes, one each; gradients
 are averaged, so all hold equal weights all the time. The first process, the main one, alone scores, calls monitors,
 writes checkpoints and tells of progress.
