@@ -74,6 +74,17 @@ def test_the_real_side_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert monitor.n_real == 60
 
 
+def test_the_seed_chooses_the_real_sentences() -> None:
+    """The same ones each time, so that a resumed run goes on with them; the floor is of others."""
+    monitors = [TextMonitor(sentences(200, 1), metrics="lm-score", n=60, seed=seed) for seed in (0, 0, 1)]
+    chosen = [monitor._side.real.texts for monitor in monitors]
+    assert chosen[0] == chosen[1] != chosen[2]
+    values = [monitor.measure(lambda n, seed: draws(n, 0), 1).values for monitor in monitors]
+    assert values[0] == values[1] != values[2]
+    floors = [monitor.floor.values for monitor in monitors if monitor.floor is not None]
+    assert floors[0] == floors[1] != floors[2]
+
+
 def test_dd_falls_as_the_draws_come_closer_and_the_floor_is_what_real_text_scores() -> None:
     monitor = TextMonitor(sentences(600, 1), n=300)
     for step, shift in enumerate((1.0, 0.5, 0.2)):
