@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["linear_cross_entropy"]
 
 _AT_ONCE = 1 << 22  # logits
+_ROWS = 64  # blocks have a multiple of so many rows: PyTorch keeps code for each shape of bfloat16 it meets, megabytes
 
 
 def linear_cross_entropy(vectors: "Tensor", matrix: "Tensor", bias: "Tensor", targets: "Tensor") -> "Tensor":
@@ -49,19 +50,22 @@ def _function() -> Any:
             lowered, shift = matrix.to(dtype), bias.to(dtype)
             of_vectors, of_matrix, of_bias = torch.empty_like(vectors), torch.zeros_like(matrix), torch.zeros_like(bias)
             total = vectors.new_zeros((), dtype=torch.float64)
-            step = max(1, _AT_ONCE // len(matrix))
+            step = max(1, _AT_ONCE // len(matrix) // _ROWS) * _ROWS
             for rows in (slice(start, start + step) for start in range(0, n, step)):
-                seen, wanted = vectors[rows].to(dtype), targets[rows, None]
+                wanted = targets[rows, None]
+                n_rows = len(wanted)
+                seen = torch.nn.functional.pad(vectors[rows].to(dtype), (0, 0, 0, -n_rows % _ROWS))  # with rows of 0
                 logits = torch.nn.functional.linear(seen, lowered, shift).float()
                 logits -= logits.amax(1, keepdim=True)
-                hit = logits.gather(1, wanted)
+                hit = logits[:n_rows].gather(1, wanted)
                 mass = logits.exp_().sum(1, keepdim=True)
-                total += (mass.log() - hit).sum(dtype=torch.float64)
+                total += (mass[:n_rows].log() - hit).sum(dtype=torch.float64)
                 logits *= 1 / (mass * n)
-                logits.scatter_add_(1, wanted, torch.full_like(hit, -1 / n))
+                logits[:n_rows].scatter_add_(1, wanted, torch.full_like(hit, -1 / n))
+                logits[n_rows:] = 0.0
                 of_bias += logits.sum(0)
                 slopes = logits.to(dtype)
-                of_vectors[rows] = slopes @ lowered
+                of_vectors[rows] = (slopes @ lowered)[:n_rows]
                 of_matrix += slopes.t() @ seen
             ctx.save_for_backward(of_vectors, of_matrix, of_bias)
             return (total / n).float()
