@@ -68,6 +68,19 @@ def test_another_setting_computes_only_what_depends_on_it(tmp_path: Path) -> Non
     assert results(tmp_path, changed) == [21, 105, 63]
 
 
+def test_a_key_holds_all_that_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stage(kind: str = "k", name: str = "n", by: int = 2, base: int = 1) -> Stage:
+        first = Stage("first", "n", {"base": base}, lambda work: None)
+        return Stage(kind, name, {"by": by}, lambda work: None, (first,), cost=float(by))
+
+    stages = [stage(), stage(kind="other"), stage(name="m"), stage(by=3), stage(base=2)]
+    keys = [each.key for each in stages]
+    assert len(set(keys)) == len(keys)
+    assert stage().key == keys[0]
+    monkeypatch.setattr("textassay.study.stages.version", lambda package: "9.9")
+    assert stage().key not in keys
+
+
 def test_what_a_target_does_not_need_is_not_computed(tmp_path: Path) -> None:
     calls: list[str] = []
     targets = chain(calls)
