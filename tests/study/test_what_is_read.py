@@ -28,8 +28,9 @@ from textassay.study.study_text import split_text
 
 N_CLASS = 40
 SCALE = Scale(
-    name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=N_CLASS, unseen=True, fractions=(0.5, 1.0),
-    preset="tiny", original="tiny", networks_unseen=True, reverse_network=True, min_count=1, initialisations=2,
+    name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=N_CLASS, unseen=True,
+    fractions=(0.5, 1.0), preset="tiny", original="tiny", networks_unseen=True, reverse_network=True, min_count=1,
+    initialisations=2,
 )  # fmt: skip
 NAMES = ("LSTM_0.5", "LSTM_1.0", "GPT-2_0.5", "GPT-2_1.0")
 
