@@ -4,6 +4,7 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 Departs from it: sentences that were cut have no end that could be scored, so none is counted.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from textassay.estimate import Estimate, Evidence
 from textassay.generator.as_drawn import AsDrawn
 from textassay.generator.base import LanguageModel
 from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
+from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT
 from textassay.metric.base import Metric, make_signature
 from textassay.metric.bleu import Bleu
 from textassay.metric.frechet import FrechetDistance
@@ -133,10 +135,21 @@ def exact_estimate(
         Tokens after which both were cut.
     seed
         Stands in the signature.
+
+    Warns
+    -----
+    UserWarning
+        If the estimators disagree: then it is not exact.
     """
     sides = [AsDrawn(each, real.vocabulary, max_length=longest) for each in (original, model)]
     ratios = [log_ratios(sides[0], sides[1], corpus) for corpus in (real, generated)]
     truth = truth_from_log_ratios(*ratios, level=LEVEL)
+    if truth.disagreement > MOST_DISAGREEMENT:
+        warnings.warn(
+            f"exact discrepancy of {model.name}: its estimators are {truth.disagreement:.1f} standard errors apart, so "
+            "a log-probability is not that of what was drawn",
+            stacklevel=2,
+        )
     halves = [np.abs(np.tanh(ratio / 2)) / 2 for ratio in ratios]
     estimate = Estimate(
         metric=EXACT,
