@@ -24,7 +24,7 @@ class ByFirstWord:
         self.seen = []
 
     def fit(self, train: Pair, valid: Pair) -> Self:
-        self.chosen = {"n": len(train[0])}
+        self.chosen = {"fitted to": train[0].texts, "chosen on": (valid[0].texts, valid[1].texts)}
         self.seen.append(train)
         return self
 
@@ -62,6 +62,8 @@ def test_the_value_is_equation_6_by_hand_on_sides_of_different_size() -> None:
     assert estimate.interval is not None
     assert estimate.interval.low < estimate.value < estimate.interval.high
     assert estimate.details["certified_bound"] < estimate.value
+    train, valid, _ = parts()
+    assert estimate.details["chosen"] == {"fitted to": train[0].texts, "chosen on": (valid[0].texts, valid[1].texts)}
 
 
 def test_the_judge_that_is_given_stays_as_it_was() -> None:
