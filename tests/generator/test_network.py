@@ -190,9 +190,11 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(kind: str, tmp_path
     np.testing.assert_array_equal(resumed.log_prob(corpus), whole)
 
 
-def test_a_monitor_finds_the_model_as_it_is_then() -> None:
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_monitor_finds_the_model_as_it_is_then(precision: str) -> None:
     corpus = Corpus.from_texts(TEN)
     model = made("lstm", max_epochs=3)
+    model.precision = precision
     seen: list[float] = []
 
     def monitor(step: int) -> float:
