@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from textassay.discriminator.base import Pair
 from textassay.discriminator.count_rows import CountedSentences, CountRows
 from textassay.discriminator.network import NetworkDiscriminator
-from textassay.discriminator.padding import dropped, pooled
+from textassay.discriminator.padding import pooled
 from textassay.discriminator.word_rows import N_PADS
 from textassay.errors import OptionError
+from textassay.training.dropout import dropped
 from textassay.training.loop import Recipe
 
 if TYPE_CHECKING:

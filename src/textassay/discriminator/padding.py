@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["dropped", "padded_words", "pooled"]
+__all__ = ["padded_words", "pooled"]
 
 _FAR = 1e4  # beyond any value that is pooled
 
@@ -42,13 +42,3 @@ def pooled(vectors: "Tensor", inside: "Tensor") -> "tuple[Tensor, Tensor]":
     here = inside[..., None].to(vectors)
     mean = (vectors * here).sum(1) / here.sum(1)
     return mean, (vectors - _FAR * (1 - here)).amax(1)
-
-
-def dropped(vectors: "Tensor", share: float, rng: "torch.Generator | None") -> "Tensor":
-    """Return `vectors` with a `share` set to 0 and the rest scaled up, drawn from `rng`; as they are where none."""
-    import torch
-
-    if rng is None or share == 0:
-        return vectors
-    kept = torch.rand(vectors.shape, generator=rng, device=vectors.device) >= share
-    return vectors * kept / (1 - share)

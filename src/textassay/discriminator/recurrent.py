@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from textassay.discriminator.network import WordNetworkDiscriminator
-from textassay.discriminator.padding import dropped, padded_words, pooled
+from textassay.discriminator.padding import padded_words, pooled
 from textassay.discriminator.word_rows import Sentences, WordRows
+from textassay.training.dropout import dropped
 from textassay.training.loop import Recipe
 
 if TYPE_CHECKING:

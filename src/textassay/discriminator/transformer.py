@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from textassay.discriminator.network import WordNetworkDiscriminator, seeded
-from textassay.discriminator.padding import dropped, padded_words, pooled
+from textassay.discriminator.padding import padded_words, pooled
 from textassay.discriminator.word_rows import PAD, Sentences, WordRows
+from textassay.training.dropout import dropped
 from textassay.training.loop import Recipe, train
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.errors import MissingExtraError, OptionError
 from textassay.generator.network import NetworkLanguageModel
+from textassay.training.dropout import dropped
 from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -218,16 +219,16 @@ class Gpt2Model(NetworkLanguageModel):
             return functional.linear(vectors, part(f"{name}.weight").t(), part(f"{name}.bias"))
 
         places = part("wpe.weight")[position : position + tokens.shape[1]]
-        vectors = self._dropped(functional.embedding(tokens, part("wte.weight")) + places, rng)
+        vectors = dropped(functional.embedding(tokens, part("wte.weight")) + places, self.dropout, rng)
         for layer in range(self.layers):
             block = f"h.{layer}"
             joint = linear(normal(vectors, f"{block}.ln_1"), f"{block}.attn.c_attn")  # (batch, length, 3 width)
             cache = None if memory is None else memory[2 * layer : 2 * layer + 2]
             heard = linear(self._attended(joint, position, cache, rng), f"{block}.attn.c_proj")
-            vectors = vectors + self._dropped(heard, rng)
+            vectors = vectors + dropped(heard, self.dropout, rng)
             inner = linear(normal(vectors, f"{block}.ln_2"), f"{block}.mlp.c_fc")  # (batch, length, 4 width)
             thought = linear(functional.gelu(inner, approximate="tanh"), f"{block}.mlp.c_proj")
-            vectors = vectors + self._dropped(thought, rng)
+            vectors = vectors + dropped(thought, self.dropout, rng)
         return normal(vectors, "ln_f")
 
     def _attended(
@@ -250,13 +251,5 @@ class Gpt2Model(NetworkLanguageModel):
             scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[-1])  # (batch, heads, length, length)
             later = torch.ones(length, length, dtype=torch.bool, device=joint.device).triu(1)
             shares = torch.softmax(scores.masked_fill(later, -math.inf), -1)
-            heard = self._dropped(shares, rng).to(value.dtype) @ value
+            heard = dropped(shares, self.dropout, rng).to(value.dtype) @ value
         return heard.transpose(1, 2).reshape(batch, length, -1)
-
-    def _dropped(self, vectors: "Tensor", rng: "torch.Generator | None") -> "Tensor":
-        import torch
-
-        if rng is None or self.dropout == 0:
-            return vectors
-        kept = torch.rand(vectors.shape, generator=rng, device=vectors.device) >= self.dropout
-        return vectors * kept / (1 - self.dropout)

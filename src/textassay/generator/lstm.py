@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.errors import OptionError
 from textassay.generator.network import NetworkLanguageModel
+from textassay.training.dropout import dropped
 from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class LstmModel(NetworkLanguageModel):
 
         device = tokens.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weights["output"].dtype
-        vectors = self._dropped(torch.nn.functional.embedding(tokens, weights["words"]).to(dtype), rng)
+        vectors = dropped(torch.nn.functional.embedding(tokens, weights["words"]).to(dtype), self.dropout, rng)
         after: list[Tensor] = []
         for layer in range(self.layers):
             before = [
@@ -155,14 +156,6 @@ class LstmModel(NetworkLanguageModel):
             ]
             learns = rng is not None  # else a GPU keeps nothing for a way back
             vectors, output, memory = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
-            vectors = self._dropped(vectors, rng)
+            vectors = dropped(vectors, self.dropout, rng)
             after += [output[0], memory[0]]
         return vectors, tuple(after)
-
-    def _dropped(self, vectors: "Tensor", rng: "torch.Generator | None") -> "Tensor":
-        import torch
-
-        if rng is None or self.dropout == 0:
-            return vectors
-        kept = torch.rand(vectors.shape, generator=rng, device=vectors.device) >= self.dropout
-        return vectors * kept / (1 - self.dropout)
