@@ -200,3 +200,14 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
     told = {generator: estimate.details["validation"] for generator, estimate in found_by_cnn.of("DD").items()}
     assert of_valid.values.tolist() == [told[generator]["value"] for generator in of_valid.generators]
     assert of_valid.values.tolist() != [found_by_cnn.of("DD")[generator].value for generator in of_valid.generators]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_real_text_of_each_generators_own_is_not_taken_for_a_shared_one(tmp_path: Path, seen: Seen) -> None:
+    pytest.importorskip("torch")
+    text = split_text(sentences(340, 1), None, None, SCALE)
+    study = DdStudy("dd-real", text, SCALE, tmp_path, positives="fraction", initialisations=1)
+    study.compute()
+    sizes = {len(real) for estimates, _, real in seen.measured if "DD (ours), training text" in estimates}
+    assert sizes == {60, N_CLASS + SCALE.n_test}, "half of the training text is less than what classifiers take"
+    assert {"our DD, training text", "our DD, unseen text", "DD"} <= {tau.metric for tau in study.result().taus}

@@ -38,6 +38,9 @@ class Experiment:
         (generator or `REAL`, initialisation, temperature) to what was measured.
     targets
         The stages that a report needs.
+    positives
+        Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
+        own.
     """
 
     generators: Mapping[str, int]
@@ -46,6 +49,7 @@ class Experiment:
     drawn: Mapping[str, Stage]
     cells: Mapping[tuple[str, int, float], tuple[Cells, ...]]
     targets: tuple[Stage, ...]
+    positives: Literal["everything", "fraction"] = "everything"
 
 
 def build(
@@ -154,4 +158,5 @@ def build(
         drawn=drawn,
         cells=cells,
         targets=tuple(kept.stage for group in cells.values() for kept in group),
+        positives=positives,
     )

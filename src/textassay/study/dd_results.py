@@ -89,11 +89,13 @@ def measured_values(found: Found, corpus: Corpus) -> Measured:
     values: dict[str, Sequence[MetricValues]] = {}
     for label in found.labels:
         better = DIRECTIONS.get(label, "lower")
-        values[label] = [
-            MetricValues.of_estimates(estimates, name=label, better=better)
-            for number in range(found.n_initialisations)
-            if len(estimates := found.of(label, number)) == len(found.experiment.generators)
-        ]
+        runs = [found.of(label, number) for number in range(found.n_initialisations)]
+        runs = [estimates for estimates in runs if len(estimates) == len(found.experiment.generators)]
+        if label == OUR_DD_SEEN and found.experiment.positives == "fraction":  # real text that nobody shares
+            apart = [{name: (each.value, each.interval) for name, each in estimates.items()} for estimates in runs]
+            values[label] = [MetricValues.independent(label, better, each) for each in apart]
+        else:
+            values[label] = [MetricValues.of_estimates(each, name=label, better=better) for each in runs]
         if label == DD:
             on_valid = {
                 name: (
