@@ -63,8 +63,16 @@ def test_again_changes_nothing_and_tells_the_same(folder: Path, run: Run) -> Non
 def test_other_settings_are_refused(folder: Path, run: Run, refused: Refused) -> None:
     assert run(*NGRAM, "--order", 2, "--out", "out").status == 0
     assert "begun with other settings (order 2, now 3): choose" in refused(*NGRAM, "--order", 3, "--out", "out")
+    assert "(order 2, now the default)" in refused(*NGRAM, "--out", "out")
     other = ("train", "ngram", "--order", 2, "--real", "lstm.txt", "--valid", "real.txt")
     assert "another real text, another vocabulary" in refused(*other, "--out", "out")
+
+
+def test_a_damaged_model_is_not_called_done(folder: Path, run: Run, refused: Refused) -> None:
+    assert run(*NGRAM, "--out", "out").status == 0
+    numbers = folder / "out" / "model.safetensors"
+    numbers.write_bytes(numbers.read_bytes()[:-1])
+    assert "model.safetensors is truncated or damaged" in refused(*NGRAM, "--out", "out")
 
 
 def test_a_model_that_came_otherwise_is_left_alone(folder: Path, run: Run, refused: Refused) -> None:
@@ -181,6 +189,7 @@ def test_everything_can_stand_in_a_config_file(folder: Path, run: Run) -> None:
         (("ngram", "--real", "train.txt", "--out", "o", "--monitor", "length"), "there is nothing to monitor"),
         (("lstm", "--real", "train.txt", "--out", "o", "--monitor", "lenth"), "unknown metric 'lenth'"),
         (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "0"), "--min-count must be at least 1, got 0"),
+        (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "999999"), "no word is left of train.txt"),
         (("ngram", "--real", "train.txt", "--out", "train.txt/x"), "cannot write into train.txt/x: not a directory"),
         (
             ("ngram", "--real", "train.txt", "--out", "o", "--byte-pairs", "300", "--tokenizer", "words"),

@@ -100,12 +100,15 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
     for change, message in (
         (lambda d: d.update(format=2, version="9.9"), r"by textassay 9\.9 in format 2; this version, .* format 1"),
         (lambda d: d.pop("checksum"), "is damaged: it lacks checksum"),
-        (lambda d: d.update(vocabulary="0"), "the vocabulary in .* is not the one the model was trained with"),
+        (lambda d: d.update(vocabulary="0"), "the vocabulary is not the one the model was trained with"),
         (lambda d: d["form"]["tokens"].pop(), "its hash does not fit"),
         (lambda d: d["settings"].update(width=16), "'layer 0 bias' must have shape \\(64,\\), got \\(32,\\)"),
         (lambda d: d["settings"].update(layers=2), r"'layer 1 bias' must have shape \(8?\d+,\), got None"),
         (lambda d: d["settings"].update(depth=2), "unknown setting of lstm 'depth'"),
         (lambda d: d.update(kind="rnn"), "unknown generator 'rnn'"),
+        (lambda d: d.update(form=[]), "holds no model that can be used"),
+        (lambda d: d.update(settings="x"), "holds no model that can be used"),
+        (lambda d: d["settings"].update(recipe=None), "holds no model that can be used"),
     ):  # fmt: skip
         document.write_text(told, "utf-8")
         changed(document, change)

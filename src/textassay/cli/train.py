@@ -19,13 +19,14 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import TextFile, read_texts
 from textassay.corpus.split import nested_fractions, split_last
 from textassay.corpus.text_form import TextForm
+from textassay.corpus.vocabulary import SPECIAL_TOKENS
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.generator.base import LanguageModel
 from textassay.generator.batch_size import fit_in_memory, fitting_batch_size
 from textassay.generator.catalog import PRESETS, make_generator
 from textassay.generator.network import NetworkLanguageModel
-from textassay.generator.saved import save_model
+from textassay.generator.saved import check_saved, save_model
 from textassay.generator.text_likelihood import text_likelihood
 from textassay.metric.base import check_range
 from textassay.metric.catalog import parse_metrics, split_names
@@ -180,13 +181,19 @@ def _read(options: TrainOptions) -> _Texts:
         max_size=options.vocabulary_size,
         min_count=options.min_count,
     )
+    if len(form.vocabulary) == len(SPECIAL_TOKENS):
+        raise EmptyCorpusError(
+            f"no word is left of {options.real}: none stands --min-count {options.min_count} times; lower it"
+        )
     first = nested_fractions(len(train_texts), [options.fraction])[0]
     source = options.real if options.fraction == 1 else f"the first {len(first)} of {len(train_texts)}, {options.real}"
     all_train = form.corpus(train_texts)
     train, train_told = _fitting(options, all_train.take(first), source)
     valid, valid_told = _fitting(options, form.corpus(valid_texts), valid_source)
     if len(train) < 2:
-        raise TooFewSentencesError(f"training needs at least 2 sentences, {source} has {len(train)}")
+        raise TooFewSentencesError(
+            f"training needs at least 2 sentences, one a line, {source} has {len(train)}: give more, or break its lines"
+        )
     longest = (
         int(max(all_train.lengths.max(), valid.lengths.max())) if options.max_tokens is None else options.max_tokens
     )
@@ -256,6 +263,10 @@ def _finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
     if not (out / _MODEL).exists():
         return None
     try:
+        check_saved(out)
+    except InputError as error:
+        raise InputError(f"{error}; delete {out} to train again, or choose another --out") from None
+    try:
         return Training.from_json((out / HISTORY).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{out / HISTORY} cannot be read ({error.strerror}): choose another --out") from None
@@ -265,7 +276,8 @@ def _change(name: str, before: Any, now: Any) -> str:
     """Return what changed, as a person reads it; hashes say nothing to one."""
     if name in ("real", "valid", "vocabulary"):
         return f"another {name}{' text' if name != 'vocabulary' else ''}"
-    return f"{name} {before}, now {now}"
+    told = ["the default" if value is None else value for value in (before, now)]
+    return f"{name.replace('max-epochs', 'epochs')} {told[0]}, now {told[1]}"
 
 
 def _new_model(options: TrainOptions, lengths: Mapping[str, int]) -> LanguageModel:

@@ -22,7 +22,7 @@ from textassay.errors import InputError, OptionError, OutputError
 from textassay.generator.base import LanguageModel
 from textassay.generator.catalog import make_generator
 
-__all__ = ["FORMAT", "Saveable", "SavedModel", "load_model", "save_model"]
+__all__ = ["FORMAT", "Saveable", "SavedModel", "check_saved", "load_model", "save_model"]
 
 FORMAT = 1  # of the folder; another one is refused
 _DOCUMENT, _NUMBERS = "model.json", "model.safetensors"
@@ -133,6 +133,35 @@ def load_model(folder: Path) -> SavedModel:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    document, content = _read(folder)
+    try:
+        form = TextForm.from_dict(document["form"])
+        if form.hash != document["vocabulary"]:
+            raise InputError("the vocabulary is not the one the model was trained with")
+        settings = dict(document["settings"])
+        settings |= settings.pop("recipe", {})
+        model = cast(Saveable, make_generator(document["kind"], **settings))  # all that the catalogue makes are
+        model.restore(
+            load(content), vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"]
+        )
+    except (OptionError, InputError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{folder} holds no model that can be used: {error}") from error
+    return SavedModel(model, form, document)
+
+
+def check_saved(folder: Path) -> None:
+    """Raise where `load_model` would because a file in `folder` is not there, truncated or damaged; loads nothing.
+
+    Raises
+    ------
+    InputError
+        As `load_model`.
+    """
+    _read(folder)
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """Return the document, and the numbers if they are those it was written for."""
     document = _document(folder)
     try:
         content = (folder / _NUMBERS).read_bytes()
@@ -140,19 +169,7 @@ def load_model(folder: Path) -> SavedModel:
         raise InputError(f"cannot read {folder / _NUMBERS}: {error.strerror or error}") from None
     if _checksum(content) != document["checksum"]:
         raise InputError(f"{folder / _NUMBERS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
-    form = TextForm.from_dict(document["form"])
-    if form.hash != document["vocabulary"]:
-        raise InputError(f"the vocabulary in {folder / _DOCUMENT} is not the one the model was trained with")
-    settings = dict(document["settings"])
-    settings |= settings.pop("recipe", {})
-    try:
-        model = cast(Saveable, make_generator(document["kind"], **settings))  # all that the catalogue makes are
-        model.restore(
-            load(content), vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"]
-        )
-    except (OptionError, InputError, SafetensorError, KeyError, TypeError) as error:
-        raise InputError(f"{folder} holds no model that can be used: {error}") from error
-    return SavedModel(model, form, document)
+    return document, content
 
 
 def _document(folder: Path) -> dict[str, Any]:
