@@ -32,7 +32,7 @@ __all__ = ["Beginnings", "Choice", "draw_sentences"]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
-_TOGETHER = {"cpu": 512, "cuda": 8192}  # sentences drawn in one block, by device
+_TOGETHER = {"cpu": 512, "cuda": 2048}  # sentences drawn in one block, by device
 _ELSEWHERE = 2048
 _CROWDED = 7 / 8  # where fewer of the sentences in the network go on, the others are taken out
 _STRETCH = 64  # tokens of the vocabulary that are summed before the search
@@ -117,14 +117,16 @@ def draw_sentences(
         Sentences of a block, at least 1; none chooses by device.
     """
     n = len(beginnings.which)
-    together = together or _TOGETHER.get(next(iter(weights.values())).device.type, _ELSEWHERE)
+    device = next(iter(weights.values())).device.type
+    together = together or _TOGETHER.get(device, _ELSEWHERE)
 
     def draw(start: int) -> tuple[TokenArray, IntArray]:
         with single_threaded():
             samples = np.arange(start, start + together)
             return _draw_block(network, weights, choice, beginnings, samples, key, limit)
 
-    blocks = parallel_map(draw, range(0, n, together))
+    starts = range(0, n, together)
+    blocks = parallel_map(draw, starts) if device == "cpu" else [draw(start) for start in starts]
     lengths = np.concatenate([block for _, block in blocks])[:n]
     return np.concatenate([block for block, _ in blocks])[: lengths.sum()], lengths
 

@@ -40,7 +40,7 @@ def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
         cost=float(len(text.train)),
         stage_kind="train-original",
     )
-    n_judged = scale.n_judged
+    n_judged = scale.n_judged(scale.n_drawn_train)
     counts = {
         "train": scale.n_drawn_train,
         "valid": scale.n_valid,

@@ -205,14 +205,15 @@ class Judging:
         """Return the discrepancy by our classifier, cross-fitted over all sentences, as a user would run it."""
         label = f"{OURS}, {positives}"
         metric = DistributionalDiscrepancy(level=LEVEL)
+        n = self.scale.n_judged(self.texts.n_train)
 
         def compute(work: Work) -> dict[str, Estimate]:
-            real = self._real(work, positives, n_seen, self.n_class + self.scale.n_test)
+            real = self._real(work, positives, n_seen, n)
             drawn = [Part(stage=sample, file=file).load(work, self.form) for file in ("class", "test")]
             generated = Corpus.concatenate(drawn).take(np.arange(min(len(real), sum(map(len, drawn)))))
             return measured({label: metric}, generated, real, seed=self.seed)
 
-        settings = {"positives": positives, "n": self.n_class + self.scale.n_test, "metric": repr(metric.shares)}
+        settings = {"positives": positives, "n": n, "metric": repr(metric.shares)}
         parts = (*self._parts(positives, n_seen, settings), Part(stage=sample))
         return self._stage("dd", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e5)
 

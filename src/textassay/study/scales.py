@@ -58,6 +58,8 @@ class Scale:
         Of each generator; those after the first are measured by BLEU and FED alone.
     precision
         In which generators are trained; see `Recipe`.
+    most_judged
+        Most sentences a side that our classifier is given; none for no limit.
     """
 
     name: str
@@ -75,15 +77,21 @@ class Scale:
     min_count: int
     initialisations: int
     precision: str = "float32"
+    most_judged: int | None = None
 
     def __post_init__(self) -> None:
         if list(self.fractions) != sorted(set(self.fractions)) or self.fractions[-1] != 1:
             raise OptionError(f"fractions must rise to 1, got {self.fractions}")
+        if self.unseen and self.n_train is None and self.n_class is None:
+            raise OptionError("where unseen text is wanted, n_train or n_class must be a number")
 
-    @property
-    def n_judged(self) -> int:
-        """Sentences a side that our classifier judges: those that others learn from, and the test text."""
-        return (self.n_drawn_train if self.n_class is None else self.n_class) + self.n_test
+    def n_judged(self, n_train: int) -> int:
+        """Return how many sentences a side our classifier judges, where there are `n_train` to train generators on.
+
+        Those that other classifiers learn from, and the test text, up to `most_judged`.
+        """
+        n = (n_train if self.n_class is None else self.n_class) + self.n_test
+        return n if self.most_judged is None else min(n, self.most_judged)
 
 
 SCALES: Mapping[str, Scale] = {
@@ -136,6 +144,7 @@ SCALES: Mapping[str, Scale] = {
         min_count=1,
         initialisations=5,
         precision="auto",
+        most_judged=50_000,
     ),
 }
 

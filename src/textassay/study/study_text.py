@@ -90,7 +90,7 @@ def split_text(
     TooFewSentencesError
         If a file has too few sentences for the scale.
     """
-    n_judged = scale.n_judged if scale.unseen and needs_unseen else 0
+    n_judged = scale.n_judged(scale.n_train or 0) if scale.unseen and needs_unseen else 0
     taken = {
         "unseen": n_judged,
         "more": n_judged,
