@@ -1,7 +1,11 @@
 """Fixtures and settings shared by all tests."""
 
+import json
 import os
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import settings
@@ -26,3 +30,37 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data at {folder} (set TEXTASSAY_DATA to its folder)")
     return folder
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """A model hub that knows no model."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"error": "Repository not found"}).encode()
+        self.send_response(404)
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *args: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(params=["404", "refused", "offline mode"])
+def no_model_online(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Let the model hub answer that it has no model, refuse, or be out of reach; return what an error says of it."""
+    from huggingface_hub import constants, hf_api
+
+    hub = HTTPServer(("127.0.0.1", 0), _Hub)
+    Thread(target=hub.serve_forever, daemon=True).start()
+    port = hub.server_address[1] if request.param == "404" else 9
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setattr(hf_api, "ENDPOINT", f"http://127.0.0.1:{port}", raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", request.param == "offline mode")
+    yield request.param
+    hub.shutdown()
+    hub.server_close()
