@@ -187,6 +187,7 @@ def test_everything_can_stand_in_a_config_file(folder: Path, run: Run) -> None:
         (("ngram", "--real", "train.txt", "--out", "o", "--fraction", "0"), "--fraction must be above 0 and at most 1"),
         (("ngram", "--real", "train.txt", "--out", "o", "--tokenizer", "wrds"), "unknown tokenizer 'wrds'"),
         (("ngram", "--real", "train.txt", "--out", "o", "--monitor", "length"), "there is nothing to monitor"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--monitor-steps", "5"), "add it, or leave both out"),
         (("lstm", "--real", "train.txt", "--out", "o", "--monitor", "lenth"), "unknown metric 'lenth'"),
         (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "0"), "--min-count must be at least 1, got 0"),
         (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "999999"), "no word is left of train.txt"),

@@ -150,6 +150,8 @@ def _check(options: TrainOptions) -> None:
     model = _new_model(options, {})
     if options.auto_batch and not isinstance(model, NetworkLanguageModel):
         raise OptionError(f"{options.model} is counted in one go: it has no --auto-batch")
+    if options.monitor is None and options.monitor_steps is not None:
+        raise OptionError("--monitor-steps says when to read --monitor LIST: add it, or leave both out")
     if options.monitor is not None:
         parse_metrics(split_names(options.monitor))
         if not isinstance(model, NetworkLanguageModel):
