@@ -308,3 +308,21 @@ def test_protocol_and_signature(corpora: dict[str, Corpus]) -> None:
     assert estimate.interval is not None
     assert estimate.interval.level == 0.8
     assert "20 groups of real" in estimate.interval.method
+
+
+@pytest.mark.parametrize("metric", [LmScore(), ReverseLmScore()])
+def test_an_unk_that_real_text_has_is_a_word_of_it(metric: Metric) -> None:
+    """Spelt otherwise, it costs the same; what real text does not have is something else."""
+    rare = dict.fromkeys(WORDS[3::4], "<unk>")
+    sides = {
+        name: [" ".join(rare.get(word, word) for word in text.split()) for text in sentences(N, seed)]
+        for name, seed in (("real", 1), ("more", 2))
+    }
+    sides["more"] = [f"{text} strange" if number % 3 == 0 else text for number, text in enumerate(sides["more"])]
+    spelt = {name: [text.replace("<unk>", "unknown") for text in texts] for name, texts in sides.items()}
+    values = []
+    for texts in (sides, spelt):
+        corpora = corpora_from_texts(texts)
+        values.append(_quietly(metric, corpora["more"], corpora["real"]).value)
+    assert any("<unk>" in text for text in sides["real"])
+    assert values[0] == pytest.approx(values[1], rel=1e-12)

@@ -2,7 +2,8 @@
 
 Both predict the same events whatever else is compared: the token types of the real text, ``<unk>`` for every other
 token, and the end of the sentence, which counts as a token. A word that a text spells ``<pad>``, ``<sos>`` or ``<eos>``
-counts as ``<unk>``, since models use these for themselves.
+counts as ``<unk>``, since models use these for themselves. Where the real text has ``<unk>`` itself, that is a type of
+its own: what it does not have must not cost as little as what it often has.
 """
 
 import math
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK, Vocabulary
+from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate, Evidence
 from textassay.generator.leave_out import LeaveOutModels
@@ -39,6 +40,7 @@ IntArray = npt.NDArray[np.int64]
 
 N_GROUPS = 20  # models without a twentieth of their text each
 AT_LEAST = 10  # sentences a side
+_WRITTEN_UNK = "\0<unk>"  # the type of an <unk> that stands in the real text
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,11 @@ class EventSpace:
     def of(cls, real: Corpus) -> "EventSpace":
         """Return the event space of `real`."""
         vocabulary = Vocabulary.build(real)
+        if np.any(real.tokens == UNK):
+            vocabulary = Vocabulary([*vocabulary.tokens[len(SPECIAL_TOKENS) :], _WRITTEN_UNK])
         table = vocabulary.encode(real.vocabulary.tokens)
         table[:UNK] = UNK
+        table[UNK] = vocabulary.encode([_WRITTEN_UNK])[0]
         return cls(vocabulary, table)
 
     def encode(self, corpus: Corpus) -> Corpus:
