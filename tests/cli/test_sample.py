@@ -63,15 +63,24 @@ def test_prefixes(folder: Path, models: Path, run: Run) -> None:
     assert done.stdout.startswith(f"<unk> {first}")
 
 
-def test_sentences_with_line_breaks_need_json_lines(folder: Path, run: Run, refused: Refused) -> None:
+def test_sentences_with_line_breaks_become_json_lines(folder: Path, run: Run, refused: Refused) -> None:
     (folder / "text.jsonl").write_text('{"text": "a\\nb"}\n' * 40)
     made = run("train", "ngram", "--tokenizer", "chars", "--real", "text.jsonl", "--out", "model", "--quiet")
     assert made.status == 0
     message = refused("sample", "model", "-n", 9)
     assert "of 9 sentences have line breaks" in message
-    assert "--out FILE.jsonl" in message
+    assert "the same command with --out FILE.jsonl writes the same sentences" in message
     assert run("sample", "model", "-n", 9, "--out", "out.jsonl").status == 0
-    assert len((folder / "out.jsonl").read_text().splitlines()) == 9
+    drawn = (folder / "out.jsonl").read_text()
+    assert len(drawn.splitlines()) == 9
+    for out, instead in (("drawn.txt", "drawn.jsonl"), ("out.txt", "out-2.jsonl")):
+        done = run("sample", "model", "-n", 9, "--out", out, "--quiet")
+        assert (done.status, done.stdout) == (0, "")
+        assert f"all 9 are in {instead} instead of {out}" in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert (folder / instead).read_text() == drawn
+        assert not (folder / out).exists()
+    assert (folder / "out.jsonl").read_text() == drawn, "a file that was there stays"
 
 
 def test_the_output_of_a_command(folder: Path, run: Run, refused: Refused) -> None:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -119,22 +120,33 @@ def _encoded(opened: Opened, prefixes: Sequence[str]) -> Corpus:
 
 
 def _write(options: SampleOptions, texts: Sequence[str]) -> None:
-    """Write one line a sentence to `out`, whole or not at all, or to standard output."""
-    as_json = options.out is not None and options.out.suffix == ".jsonl"
-    if not as_json:
-        broken = sum(len(text.splitlines()) > 1 for text in texts)
-        if broken:
-            raise InputError(
-                f"{broken} of {len(texts)} sentences have line breaks, which lines of text cannot hold: "
-                "write them with --out FILE.jsonl"
-            )
-    lines = (json.dumps({_TEXT: text}, ensure_ascii=False) if as_json else text for text in texts)
-    if options.out is None:
+    """Write one line a sentence to `out`, whole or not at all, or to standard output.
+
+    What was drawn is never thrown away: sentences with line breaks become JSON lines beside the text file asked for.
+    """
+    out = options.out
+    as_json = out is not None and out.suffix == ".jsonl"
+    broken = 0 if as_json else sum(len(text.splitlines()) > 1 for text in texts)
+    told = f"{broken} of {len(texts)} sentences have line breaks, which lines of text cannot hold"
+    if broken and out is None:
+        raise InputError(f"{told}: the same command with --out FILE.jsonl writes the same sentences")
+    lines = (json.dumps({_TEXT: text}, ensure_ascii=False) if as_json or broken else text for text in texts)
+    if out is None:
         _print(lines)
         return
-    write_whole(options.out.parent, {options.out.name: "".join(f"{line}\n" for line in lines)})
-    if not options.quiet:
-        print_line(f"wrote {len(texts)} sentences to {options.out}")
+    if broken:
+        out = _free(out.with_suffix(".jsonl"))
+    write_whole(out.parent, {out.name: "".join(f"{line}\n" for line in lines)})
+    if broken:
+        print_line(f"warning: {told}: all {len(texts)} are in {out} instead of {options.out}")
+    elif not options.quiet:
+        print_line(f"wrote {len(texts)} sentences to {out}")
+
+
+def _free(path: Path) -> Path:
+    """Return `path`, or that with the first number behind its name under which there is no file: nobody named it."""
+    names = (path if number == 1 else path.with_stem(f"{path.stem}-{number}") for number in count(1))
+    return next(name for name in names if not name.exists())
 
 
 def _print(lines: Iterable[str]) -> None:
