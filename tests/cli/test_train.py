@@ -15,6 +15,8 @@ import pytest
 
 from made_up import sentences
 from textassay.generator.saved import load_model
+from textassay.monitoring.monitor import TextMonitor
+from textassay.report.svg import slug
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -140,6 +142,37 @@ def test_monitors_read_while_it_trains(folder: Path, run: Run) -> None:
     assert all(reading["values"] for reading in readings)
     assert "Monitors" in done.stdout
     assert (folder / "out" / "monitor.jsonl").exists()
+    floor = _document(folder)["monitored"]["floor"]
+    valid = load_model(folder / "out").form.corpus((folder / "real.txt").read_text().splitlines())
+    expected = TextMonitor(valid, metrics="length,vocabulary", n=60).floor
+    assert expected is not None
+    assert floor == {f"textassay/{name}": value for name, value in expected.values.items()}
+    assert _document(folder)["monitored"]["n_real"] == 60
+    assert "real text" in done.stdout
+    assert "60 sentences a reading, measured against 60 real ones" in done.stdout
+    assert "--monitor:" not in done.stderr
+    for name in floor:
+        figure = folder / "out" / f"monitor-{slug(name.removeprefix('textassay/'))}.svg"
+        assert "real text" in figure.read_text()
+        assert figure.name in done.stderr
+    again = run(*LSTM, "--out", "out", "--epochs", 1)
+    assert again.stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("n", "line"),
+    [
+        (200, "--monitor: what real text scores is not told, which takes 400 validation sentences, there are 300"),
+        (301, "--monitor: 301 sentences are drawn and measured against 300; what real text scores is not told"),
+    ],
+)
+def test_too_little_real_text_for_a_monitor_is_told(folder: Path, run: Run, n: int, line: str) -> None:
+    done = run(*LSTM, "--out", "out", "--epochs", 1, "--monitor", "length", "--monitor-sentences", n)
+    assert done.status == 0
+    assert line in done.stderr
+    assert f"{n} sentences a reading, measured against {min(n, 300)} real ones" in done.stdout
+    assert "real text  " not in done.stdout
+    assert _document(folder)["monitored"]["floor"] == {}
 
 
 def test_of_several_processes_the_main_one_alone_writes_and_tells(
@@ -188,7 +221,9 @@ def test_everything_can_stand_in_a_config_file(folder: Path, run: Run) -> None:
         (("ngram", "--real", "train.txt", "--out", "o", "--tokenizer", "wrds"), "unknown tokenizer 'wrds'"),
         (("ngram", "--real", "train.txt", "--out", "o", "--monitor", "length"), "there is nothing to monitor"),
         (("lstm", "--real", "train.txt", "--out", "o", "--monitor-steps", "5"), "add it, or leave both out"),
-        (("lstm", "--real", "train.txt", "--out", "o", "--monitor", "lenth"), "unknown metric 'lenth'"),
+        (("lstm", "--real", "gone.txt", "--out", "o", "--monitor", "lenth"), "unknown metric 'lenth'"),
+        (("lstm", "--real", "gone.txt", "--out", "o", "--monitor", "fed,huse"), "huse needs log-probs and ratings"),
+        (("lstm", "--real", "gone.txt", "--out", "o", "--monitor", "lm-score(model=self)"), "needs log-probs"),
         (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "0"), "--min-count must be at least 1, got 0"),
         (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "999999"), "no word is left of train.txt"),
         (("ngram", "--real", "train.txt", "--out", "train.txt/x"), "cannot write into train.txt/x: not a directory"),

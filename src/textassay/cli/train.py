@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 
 from textassay.cli.messages import print_line
+from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress
 from textassay.corpus.corpus import Corpus
@@ -29,7 +30,6 @@ from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.saved import check_saved, save_model
 from textassay.generator.text_likelihood import text_likelihood
 from textassay.metric.base import check_range
-from textassay.metric.catalog import parse_metrics, split_names
 from textassay.monitoring.loop import loop_monitors
 from textassay.monitoring.monitor import TextMonitor
 from textassay.report.training import TrainedText, Training, draw_training, render_training
@@ -42,7 +42,6 @@ __all__ = ["CHECKPOINT", "HISTORY", "SETTINGS", "TrainOptions", "run_train"]
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
 CHECKPOINT = "checkpoint.safetensors"  # there until training is done
-MONITOR = "monitor.jsonl"
 
 _MODEL = "model.json"
 _FOUND = "found-batch-size"  # what --auto-batch found, among the settings
@@ -150,12 +149,8 @@ def _check(options: TrainOptions) -> None:
     model = _new_model(options, {})
     if options.auto_batch and not isinstance(model, NetworkLanguageModel):
         raise OptionError(f"{options.model} is counted in one go: it has no --auto-batch")
-    if options.monitor is None and options.monitor_steps is not None:
-        raise OptionError("--monitor-steps says when to read --monitor LIST: add it, or leave both out")
-    if options.monitor is not None:
-        parse_metrics(split_names(options.monitor))
-        if not isinstance(model, NetworkLanguageModel):
-            raise OptionError(f"{options.model} is counted in one go: there is nothing to monitor")
+    trains_in_steps = isinstance(model, NetworkLanguageModel)
+    check_monitor(options.model, options.monitor, steps=options.monitor_steps, trains_in_steps=trains_in_steps)
     if options.valid is not None:
         check_sources(
             options.real, {"--valid": options.valid}, {"--valid": "validate with text that is not trained on"}
@@ -318,8 +313,12 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
         model = _new_model(options, {**_lengths(options, texts.longest), "batch_size": found[_FOUND]})
     write_whole(out, {SETTINGS: json.dumps({**settings, **found}, indent=1)})
     _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
+    monitor = None
     if isinstance(model, NetworkLanguageModel):
-        outcome = _fit_network(options, texts, model)
+        if options.monitor is not None:
+            told = {"n": options.monitor_sentences, "seed": options.seed}
+            monitor = new_monitor(texts.valid, options.monitor, **told, folder=out, quiet=options.quiet)
+        outcome = _fit_network(options, texts, model, monitor)
     else:
         model.fit(texts.train, texts.valid)
         outcome = {"valid_nll_per_token": text_likelihood(model, texts.valid).nll_per_token.value}
@@ -335,26 +334,20 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
     if not is_main():
         return training
     drawing = draw_training(training)
-    curve = {} if drawing is None else {drawing.file_name: drawing.svg}
-    written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **curve})
+    figures = {} if drawing is None else {drawing.file_name: drawing.svg}
+    figures |= {} if monitor is None else monitor_figures(monitor, training.readings)
+    written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **figures})
     save_model(model, out, form=texts.form)
     (out / CHECKPOINT).unlink(missing_ok=True)
     _say(options, f"the model is in {out}, with {', '.join(path.name for path in written)}")
     return training
 
 
-def _fit_network(options: TrainOptions, texts: _Texts, model: NetworkLanguageModel) -> dict[str, Any]:
+def _fit_network(
+    options: TrainOptions, texts: _Texts, model: NetworkLanguageModel, monitor: TextMonitor | None
+) -> dict[str, Any]:
     """Train a network and return what `Training` holds of it."""
-    monitors = None
-    if options.monitor is not None:
-        monitor = TextMonitor(
-            texts.valid,
-            metrics=options.monitor,
-            n=options.monitor_sentences,
-            seed=options.seed,
-            keep=options.out / MONITOR,
-        )
-        monitors = loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
+    monitors = None if monitor is None else loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
     with show_progress(quiet=options.quiet) as progress:
         fit_in_memory(
             model,
@@ -375,6 +368,7 @@ def _fit_network(options: TrainOptions, texts: _Texts, model: NetworkLanguageMod
         },
         "epochs": history.epochs,
         "readings": history.readings,
+        "monitored": None if monitor is None else monitored(monitor),
     }
 
 

@@ -22,14 +22,15 @@ import pandas as pd
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.tokenizer import TOKENIZERS, Tokenizer
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.metric.base import Effort
+from textassay.metric.base import Effort, Metric
 from textassay.metric.catalog import CATALOG, parse_metrics, split_names
+from textassay.metric.lm_score import LmScore
 from textassay.monitoring.random_state import own_random_state
 from textassay.monitoring.reading import MonitorReading, ReadingFile
 from textassay.monitoring.real_side import RealSide, noted, timed
 from textassay.seeding import stream
 
-__all__ = ["METRICS", "Sampler", "TextMonitor"]
+__all__ = ["METRICS", "Sampler", "TextMonitor", "monitored_metrics"]
 
 Sampler = Callable[[int, int], Sequence[str] | Corpus]
 
@@ -94,12 +95,8 @@ class TextMonitor:
                 raise OptionError(f"{setting} must be at least {least}, got {value}")
         self.n = n
         self.seed = seed
-        chosen = parse_metrics(split_names(metrics) if isinstance(metrics, str) else metrics, effort=effort)
+        chosen = monitored_metrics(metrics, effort=effort)
         self.names = tuple(metric.name for metric in chosen)
-        for name in self.names:
-            needs = CATALOG[name.split("(")[0]].needs
-            if needs:
-                raise OptionError(f"{name} needs {' and '.join(needs)}, which a monitor does not have")
         if tokenizer is None and isinstance(real, Corpus):
             tokenizer, lowercase = real.tokenizer.removesuffix("+lower"), real.tokenizer.endswith("+lower")
         self._tokenizer = "whitespace" if tokenizer is None else tokenizer
@@ -236,3 +233,21 @@ class TextMonitor:
         if kind not in self._said:
             self._said.add(kind)
             _LOGGER.warning("monitor, %s at step %d: %s", part, step, note)
+
+
+def monitored_metrics(metrics: str | Sequence[str], *, effort: Effort = "quick") -> list[Metric]:
+    """Return the metrics that `metrics` names, as `TextMonitor` takes them.
+
+    Raises
+    ------
+    OptionError
+        If one is unknown, or needs more than two texts.
+    """
+    chosen = parse_metrics(split_names(metrics) if isinstance(metrics, str) else metrics, effort=effort)
+    for metric in chosen:
+        needs = CATALOG[metric.name.split("(")[0]].needs
+        if isinstance(metric, LmScore) and metric.model == "self":
+            needs = ("log-probs",)
+        if needs:
+            raise OptionError(f"{metric.name} needs {' and '.join(needs)}, which a monitor does not have")
+    return chosen

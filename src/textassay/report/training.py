@@ -21,7 +21,7 @@ from textassay.report.number import MISSING, count, decimals, number
 from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, to_svg
 from textassay.training.history import Epoch, Reading
 
-__all__ = ["TrainedText", "Training", "draw_training", "render_training"]
+__all__ = ["Monitored", "TrainedText", "Training", "draw_training", "render_training"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,26 @@ class TrainedText:
 
 
 @dataclass(frozen=True)
+class Monitored:
+    """What readings are of.
+
+    Attributes
+    ----------
+    n_drawn, n_real
+        Sentences of a reading, and real ones they were measured against.
+    floor
+        Name, as in the readings, to what as many other real sentences score; empty where there are too few.
+    """
+
+    n_drawn: int
+    n_real: int
+    floor: Mapping[str, float | None]
+
+    def __str__(self) -> str:
+        return f"{count(self.n_drawn)} sentences a reading, measured against {count(self.n_real)} real ones"
+
+
+@dataclass(frozen=True)
 class Training:
     """What was trained, on what, where, and what each epoch brought.
 
@@ -74,6 +94,8 @@ class Training:
         Device, precision and threads; empty for models that are counted.
     epochs, readings
         In order; none for models that are counted. Scores are minus nats per token of the validation text.
+    monitored
+        What the readings are of; none without.
     """
 
     model: str
@@ -86,6 +108,7 @@ class Training:
     computed: Mapping[str, str] = field(default_factory=dict)
     epochs: tuple[Epoch, ...] = ()
     readings: tuple[Reading, ...] = ()
+    monitored: Monitored | None = None
 
     @property
     def kept(self) -> int | None:
@@ -113,6 +136,7 @@ class Training:
             parts["train"], parts["valid"] = TrainedText(**parts["train"]), TrainedText(**parts["valid"])
             parts["epochs"] = tuple(Epoch(**{k: e[k] for k in Epoch.__dataclass_fields__}) for e in parts["epochs"])
             parts["readings"] = tuple(Reading(**reading) for reading in parts["readings"])
+            parts["monitored"] = None if parts["monitored"] is None else Monitored(**parts["monitored"])
             return cls(**parts)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"history.json is damaged ({error}): delete the folder to train again") from None
@@ -157,9 +181,14 @@ def _print_readings(training: Training, console: Console) -> None:
         table.add_row(
             count(reading.step),
             str(reading.epoch),
-            *(MISSING if v is None else number(v, decimals(v, None)) for v in told),
+            *map(_value, told),
         )
+    monitored = training.monitored
+    if monitored is not None and monitored.floor:
+        table.add_row("real text", "", *(_value(monitored.floor.get(name)) for name in names), style="dim")
     console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    if monitored is not None:
+        console.print(Padding(safe(console, f"{monitored}.", "dim"), (0, 0, 0, 2), expand=False))
 
 
 @mpl.rc_context(SETTINGS)
@@ -188,6 +217,10 @@ def draw_training(training: Training) -> Drawing | None:
     told = ", ".join(f"epoch {epoch.number} {-epoch.score:.3f}" for epoch in training.epochs)
     description = f"Cost of validation text in nats per token: {told}; epoch {kept} was kept."
     return Drawing("training", training.model, "learning-curve.svg", to_svg(figure), description)
+
+
+def _value(value: float | None) -> str:
+    return MISSING if value is None else number(value, decimals(value, None))
 
 
 def _perplexity(nll_per_token: float) -> str:
