@@ -80,6 +80,7 @@ def test_sentences_that_do_not_fit_are_named(model: Gpt2Model) -> None:
     assert model.max_length == 19
     long = Corpus.from_texts(["a", "a " * 19, "b " * 20], vocabulary=WORDS)
     message = r"^gpt2\(width=16, layers=2, heads=4\) reads at most 19 tokens, but sentence 3 has 20: shorten it"
+    message += r", or train with --max-tokens 20 \(positions=21\)$"
     with pytest.raises(InputError, match=message):
         model.log_prob(long)
     with pytest.raises(InputError, match=message):

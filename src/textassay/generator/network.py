@@ -344,6 +344,6 @@ class NetworkLanguageModel(Reader):
             number = int(np.argmax(corpus.lengths > longest))
             raise InputError(
                 f"{self.name} reads at most {longest} tokens, but sentence {number + 1} has {corpus.lengths[number]}: "
-                "shorten it, or train with more positions"
+                f"shorten it, or train with --max-tokens {corpus.lengths.max()} (positions={corpus.lengths.max() + 1})"
             )
         return tokens_in(fitted.vocabulary, corpus, generator=self.name)
