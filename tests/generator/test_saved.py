@@ -1,6 +1,7 @@
 """Models in folders: what comes back is the same to the last bit, and what is damaged is refused in one line."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,3 +139,13 @@ def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="cannot be saved: only what textassay trains itself can be"):
         save_model(WordShuffler().fit(FORM.corpus(TEXTS)), folder, form=FORM)  # type: ignore[arg-type]
     assert (folder / "model.json").read_bytes() == before
+
+
+def test_what_a_killed_save_left_is_cleared_away(tmp_path: Path) -> None:
+    for number in (2**22 + 1, os.getppid()):  # no process has the first number
+        for name in ("model.json", "model.safetensors"):
+            (tmp_path / f".{name}.{number}.tmp").touch()
+    save_model(fitted("ngram"), tmp_path, form=FORM)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f".model.json.{os.getppid()}.tmp", f".model.safetensors.{os.getppid()}.tmp", "model.json", "model.safetensors",
+    ]  # fmt: skip

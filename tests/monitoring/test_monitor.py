@@ -216,8 +216,8 @@ def test_readings_are_kept_and_go_on(tmp_path: Path) -> None:
     assert again.readings[1].values["dd"] == 1
     assert all(json.loads(line) for line in path.read_text().splitlines())
     for settings, message in (
-        ({"seed": 1}, "taken with another seed: name another file"),
-        ({"metrics": "dd"}, "taken with another metrics: name another file"),
+        ({"seed": 1}, "taken with another seed: delete it to begin anew, or use another folder"),
+        ({"metrics": "dd"}, "taken with another metrics: delete it to begin anew"),
         ({"effort": "default"}, "another effort"),
     ):
         with pytest.raises(InputError, match=message):

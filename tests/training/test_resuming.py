@@ -208,7 +208,7 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(2)}, path)
-    refused(path.read_bytes(), "is no checkpoint of textassay: name another file")
+    refused(path.read_bytes(), "is no checkpoint of textassay: move it away, or use another folder")
     path.unlink()
     path.mkdir()
     with pytest.raises(InputError, match="cannot read the checkpoint"):
@@ -227,6 +227,12 @@ def test_checkpoints_hold_what_was_put_in(tmp_path: Path) -> None:
     found, document = load_checkpoint(path)
     assert equal(tensors, found)
     assert document == {"words": ["é", "<unk>"], "n": 1}
+
+
+def test_a_checkpoint_can_be_read_by_whom_other_files_can(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    save_checkpoint(tmp_path / "a.safetensors", {"a": torch.zeros(2)}, {})
+    assert (tmp_path / "a.safetensors").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError, OutputError
 from textassay.generator.base import LanguageModel
 from textassay.generator.catalog import make_generator
+from textassay.training.checkpoint import remove_leftovers
 
 __all__ = ["FORMAT", "Saveable", "SavedModel", "check_saved", "load_model", "save_model"]
 
@@ -200,7 +201,8 @@ def _checksum(content: bytes) -> str:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, with the permissions that new files have here."""
+    """Write a file whole or not at all, with the permissions that new files have here; clear away what is half one."""
+    remove_leftovers(path)
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         draft.write_bytes(content)

@@ -88,11 +88,12 @@ class ReadingFile:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             of_monitor = False
         if not of_monitor:
-            raise InputError(f"{self._path} holds no readings of a monitor: name another file")
+            raise InputError(f"{self._path} holds no readings of a monitor: move it away, or use another folder")
         changed = [name for name, value in self._settings.items() if header.get(name) != value]
         if changed:
             raise InputError(
-                f"the readings in {self._path} were taken with another {' and '.join(changed)}: name another file"
+                f"the readings in {self._path} were taken with another {' and '.join(changed)}: "
+                "delete it to begin anew, or use another folder"
             )
         self._size = len(whole + newline)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from textassay.errors import OutputError
+from textassay.training.checkpoint import remove_leftovers
 
 __all__ = ["write_whole"]
 
@@ -28,6 +29,7 @@ def write_whole(folder: Path, contents: Mapping[str, bytes | str]) -> list[Path]
         draft = folder / f".{name}.{os.getpid()}.tmp"
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            remove_leftovers(folder / name)
             draft.write_bytes(content.encode() if isinstance(content, str) else content)
             draft.replace(folder / name)
         except OSError as error:

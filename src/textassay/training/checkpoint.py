@@ -16,7 +16,7 @@ from textassay.errors import InputError, OutputError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["FORMAT", "load_checkpoint", "save_checkpoint"]
+__all__ = ["FORMAT", "load_checkpoint", "remove_leftovers", "save_checkpoint"]
 
 FORMAT = 2
 _DOCUMENT = "textassay"  # the keys of the file's metadata
@@ -43,8 +43,11 @@ def save_checkpoint(path: Path, tensors: Mapping[str, "Tensor"], document: Mappi
     metadata = {_DOCUMENT: text, _FORMAT: str(FORMAT), _CHECKSUM: _checksum(apart, text)}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        _remove_leftovers(path)
+        remove_leftovers(path)
+        temporary.touch()
+        usual = temporary.stat().st_mode  # safetensors makes files that nobody else may read
         save_file(apart, temporary, metadata=metadata)
+        temporary.chmod(usual)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -69,7 +72,7 @@ def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             if _DOCUMENT not in metadata:
-                raise InputError(f"{path} is no checkpoint of textassay: name another file")
+                raise InputError(f"{path} is no checkpoint of textassay: move it away, or use another folder")
             if metadata.get(_FORMAT) != str(FORMAT):
                 raise InputError(
                     f"the checkpoint {path} has format {metadata.get(_FORMAT, '1')}, this version of textassay reads "
@@ -107,8 +110,8 @@ def _checksum(tensors: Mapping[str, "Tensor"], text: str) -> str:
     return f"{checksum:08x}"
 
 
-def _remove_leftovers(path: Path) -> None:
-    """Remove what processes that are no more left half-written."""
+def remove_leftovers(path: Path) -> None:
+    """Remove what processes that are no more left half-written beside `path`, named ``.NAME.PROCESS.tmp``."""
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         number = leftover.name.split(".")[-2]
         if number.isdigit() and int(number) != os.getpid() and not _runs(int(number)):

@@ -156,7 +156,7 @@ class RunState:
         if changed:
             raise InputError(
                 f"the checkpoint {path} was made with another {' and '.join(changed)}: "
-                "delete it to begin anew, or name another file"
+                "delete it to begin anew, or use another folder"
             )
         if document["precision"] != self.precision:
             raise InputError(
