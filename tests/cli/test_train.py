@@ -17,6 +17,7 @@ from made_up import sentences
 from textassay.generator.saved import load_model
 from textassay.monitoring.monitor import TextMonitor
 from textassay.report.svg import slug
+from textassay.training.processes import Processes
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -301,6 +302,17 @@ def test_out_of_memory_says_which_batch_fits(
     assert again.stdout == done.stdout
     assert (folder / "auto" / "model.safetensors").read_bytes() == (folder / "out" / "model.safetensors").read_bytes()
     assert "nothing was changed" in run(*LSTM, "--out", "auto", "--auto-batch", "--epochs", 1).stderr
+
+
+def test_all_processes_take_the_batch_of_the_main_one(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Second(Processes):
+        def from_main(self, compute: Callable[[], float]) -> float:
+            return 4.0  # what the main process found, whatever would fit here
+
+    monkeypatch.setattr("textassay.generator.batch_size.launched", lambda: Second(1, 2))
+    done = run(*LSTM, "--out", "out", "--auto-batch", "--epochs", 1)
+    assert "--auto-batch: batches of 4 sentences" in done.stderr
+    assert load_model(folder / "out").document["settings"]["batch_size"] == 4
 
 
 def _started(folder: Path, out: str) -> tuple[list[str], Path]:

@@ -1,5 +1,6 @@
 """Out of memory: noticed, explained, and the batch size that fits."""
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from textassay.training.memory import is_out_of_memory, largest_batch, step_fits
 from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
+
+from torch.overrides import TorchFunctionMode  # noqa: E402
 
 
 def too_much() -> None:
@@ -64,6 +67,14 @@ def test_the_error_names_the_batch_size_that_would_fit() -> None:
     with pytest.raises(OptionError, match=message) as caught:
         with_memory_explained(too_much, batch_size=64, fits=lambda n: n <= 20)
     assert "\n" not in str(caught.value)
+    with pytest.raises(
+        OptionError, match=r"with batch_size 64, though a step .* fits alone: .*, or try 32; checkpoints"
+    ):
+        with_memory_explained(too_much, batch_size=64, fits=lambda n: n <= 64)
+    tried: list[int] = []
+    with pytest.raises(OptionError, match="with batch_size 20, and with all that were tried instead, down to 1: free"):
+        with_memory_explained(too_much, batch_size=20, fits=lambda n: bool(tried.append(n)))  # type: ignore[func-returns-value]
+    assert tried == [20, 10, 5, 2, 1]
     with pytest.raises(OptionError, match="out of memory with batch_size 1: take a smaller model"):
         with_memory_explained(too_much, batch_size=1, fits=lambda n: True)
     assert with_memory_explained(lambda: 5, batch_size=64, fits=lambda n: False) == 5
@@ -90,4 +101,44 @@ def test_what_was_taken_is_free_before_a_smaller_batch_is_tried() -> None:
         del kept
 
     with pytest.raises(OptionError, match="8 fits"):
-        with_memory_explained(run, batch_size=16, fits=lambda n: alive == 0)
+        with_memory_explained(run, batch_size=16, fits=lambda n: alive == 0 and n < 16)
+
+
+def test_a_trial_holds_nothing_when_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the copies that stand for what training keeps, nor what the loss had made when it failed."""
+    left: list[int] = []
+
+    def count_tensors() -> None:
+        found = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor]
+        left.append(sum(tensor.shape == (12345,) for tensor in found))
+
+    monkeypatch.setattr("textassay.training.memory._give_back", count_tensors)
+    weights = {"w": torch.ones(12345, requires_grad=True)}
+
+    def loss(fails: bool, rng: Any) -> Any:
+        made = weights["w"] * 2
+        if fails:
+            too_much()
+        return made.sum()
+
+    assert not step_fits(weights, True, loss=loss, recipe=Recipe(1, averaging=0.5))
+    assert step_fits(weights, False, loss=loss, recipe=Recipe(1))
+    assert left == [1, 1]
+
+
+def test_the_trial_takes_what_the_end_of_an_epoch_takes() -> None:
+    """Weights, gradients, two moments, the best weights and new best ones, the running mean: copies of the weights."""
+    weights = {"w": torch.ones(1000, requires_grad=True)}
+    made = 0
+
+    class Counting(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            nonlocal made
+            made += function is torch.zeros_like
+            return function(*args, **(kwargs or {}))
+
+    for averaging, copies in ((0.0, 4), (0.5, 5)):
+        made = 0
+        with Counting():
+            assert step_fits(weights, 1, loss=lambda n, rng: weights["w"].sum(), recipe=Recipe(1, averaging=averaging))
+        assert made == copies

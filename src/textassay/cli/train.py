@@ -308,7 +308,7 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
     found: dict[str, int] = {}
     if options.auto_batch and isinstance(model, NetworkLanguageModel):
         before = json.loads((out / SETTINGS).read_text(encoding="utf-8")) if resumes else {}
-        found[_FOUND] = before.get(_FOUND) or fitting_batch_size(model, texts.train)
+        found[_FOUND] = fitting_batch_size(model, texts.train, found=before.get(_FOUND))
         _say(options, f"--auto-batch: batches of {found[_FOUND]} sentences")
         model = _new_model(options, {**_lengths(options, texts.longest), "batch_size": found[_FOUND]})
     write_whole(out, {SETTINGS: json.dumps({**settings, **found}, indent=1)})

@@ -11,6 +11,7 @@ from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.scoring import mean_loss
 from textassay.training.backend import threads, training_device
 from textassay.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
+from textassay.training.processes import Processes, launched
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,15 +19,27 @@ if TYPE_CHECKING:
 __all__ = ["fit_in_memory", "fitting_batch_size"]
 
 
-def fitting_batch_size(model: NetworkLanguageModel, train: Corpus) -> int:
+def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, found: int | None = None) -> int:
     """Return the batch size of `model`, halved until a step on the longest sentences of `train` fits into memory.
+
+    Parameters
+    ----------
+    model, train
+        What will be trained on what.
+    found
+        What an earlier run found, which is not tried again.
 
     Raises
     ------
     OptionError
         If not even one sentence fits.
+
+    Notes
+    -----
+    Several processes that a launcher started all take what the main one finds. Call it in all of them.
     """
-    return largest_batch(_fits(model, train), model.batch_size)
+    together = launched() or Processes()
+    return int(together.from_main(lambda: found or largest_batch(_fits(model, train), model.batch_size)))
 
 
 def fit_in_memory(model: NetworkLanguageModel, train: Corpus, valid: Corpus | None, **settings: Any) -> None:

@@ -21,6 +21,7 @@ __all__ = ["is_out_of_memory", "largest_batch", "step_fits", "with_memory_explai
 Batch = TypeVar("Batch")
 Outcome = TypeVar("Outcome")
 
+_KEPT = "checkpoints are kept, but belong to the batch size they were made with"
 _SAYINGS = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
 
 
@@ -63,19 +64,11 @@ def step_fits(
 ) -> bool:
     """Return whether memory suffices for a step with `batch`, forwards and backwards, and all that training keeps.
 
-    `batch` should be the largest of its number of sentences, those with the most tokens. Weights stay as they are.
+    `batch` should be the largest of its number of sentences, those with the most tokens. Weights stay as they are;
+    whatever the step took is free again.
     """
-    import torch
-
-    device = next(iter(weights.values())).device
-    precision = chosen_precision(recipe.precision, device)
-    n_copies = 4 if recipe.averaging else 3  # Adam's moments, the best weights, their mean
     try:
-        kept = [torch.zeros_like(weight) for weight in weights.values() for _ in range(n_copies)]
-        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-            value = loss(batch, torch.Generator(device).manual_seed(0))
-        value.backward()  # type: ignore[no-untyped-call]
-        del value, kept
+        _try_step(weights, batch, loss, recipe)
         fits = True
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
@@ -83,8 +76,25 @@ def step_fits(
         fits = False
     for weight in weights.values():
         weight.grad = None
-    _give_back()
+    _give_back()  # here nothing of the step is held any more
     return fits
+
+
+def _try_step(
+    weights: Mapping[str, "Tensor"], batch: Batch, loss: Callable[[Batch, "torch.Generator"], "Tensor"], recipe: Recipe
+) -> None:
+    """Take all the memory that training takes at its fullest: in a step, and where an epoch ends."""
+    import torch
+
+    device = next(iter(weights.values())).device
+    precision = chosen_precision(recipe.precision, device)
+    n_copies = 4 if recipe.averaging else 3  # Adam's moments, the best weights, their mean
+    kept = [torch.zeros_like(weight) for weight in weights.values() for _ in range(n_copies)]
+    with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        value = loss(batch, torch.Generator(device).manual_seed(0))
+    value.backward()  # type: ignore[no-untyped-call]
+    del value
+    kept += [torch.zeros_like(weight) for weight in weights.values()]  # new best weights, beside those before
 
 
 def with_memory_explained(run: Callable[[], Outcome], *, batch_size: int, fits: Callable[[int], bool]) -> Outcome:
@@ -97,7 +107,8 @@ def with_memory_explained(run: Callable[[], Outcome], *, batch_size: int, fits: 
     batch_size
         Sentences in its batches.
     fits
-        As in `largest_batch`; called when all that `run` had taken is free again.
+        As in `largest_batch`; called when all that `run` had taken is free again, with `batch_size` first: where that
+        fits, it was not the batch that took too much.
 
     Raises
     ------
@@ -110,13 +121,24 @@ def with_memory_explained(run: Callable[[], Outcome], *, batch_size: int, fits: 
         if not is_out_of_memory(error):
             raise
     _give_back()  # here the error is gone, and with it what its frames held
-    if batch_size > 1:
-        fitting = largest_batch(fits, batch_size // 2)
+    if batch_size == 1:
+        raise OptionError("out of memory with batch_size 1: take a smaller model or shorter text")
+    if fits(batch_size):
         raise OptionError(
-            f"out of memory with batch_size {batch_size}: {fitting} fits, checked on the longest sentences; "
-            "checkpoints are kept, but belong to the batch size they were made with"
+            f"out of memory with batch_size {batch_size}, though a step on the longest sentences fits alone: free "
+            f"memory that others take, or try {batch_size // 2}; {_KEPT}"
         )
-    raise OptionError("out of memory with batch_size 1: take a smaller model or shorter text")
+    tried = batch_size // 2
+    while not fits(tried):
+        if tried == 1:
+            raise OptionError(
+                f"out of memory with batch_size {batch_size}, and with all that were tried instead, down to 1: "
+                "free memory that others take, or take a smaller model or shorter text"
+            )
+        tried //= 2
+    raise OptionError(
+        f"out of memory with batch_size {batch_size}: {tried} fits, checked on the longest sentences; {_KEPT}"
+    )
 
 
 def _give_back() -> None:
