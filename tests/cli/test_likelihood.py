@@ -99,7 +99,10 @@ def test_one_sentence_has_values_without_intervals(folder: Path, models: Path, r
         (("ngram", "binary.txt"), "binary"),
         (("ngram", "reserved.txt"), "sentence 2 holds '<eos>'"),
         (("gpt2", "long.txt"), "sentence 2"),
-        (("ngram", "real.txt", "--real", "real.txt"), "--real and the text are both real.txt"),
+        (("ngram", "real.txt", "--real", "real.txt"), "--real and the text are the same file, real.txt: give the"),
+        (("ngram", "real.txt", "--real", "./real.txt"), "--real and the text are the same file, real.txt: give the"),
+        (("ngram", "copy.txt", "--real", "real.txt"), "copy.txt holds the same sentences as real.txt: give the"),
+        (("ngram", "-", "--real", "-"), "standard input can be read once only"),
         (("ngram", "real.txt", "--out", "lp.npz"), "a .npz file holds both sides: add --real FILE"),
         (("ngram", "real.txt", "--out", "lp.txt"), "--out must end in .npz or .npy, got lp.txt"),
         (("ngram", "real.txt", "--out", "real.txt/lp.npy"), "cannot write into real.txt"),
@@ -110,6 +113,7 @@ def test_one_sentence_has_values_without_intervals(folder: Path, models: Path, r
 )
 def test_mistakes(folder: Path, models: Path, refused: Refused, arguments: tuple[str, ...], line: str) -> None:
     (folder / "blank.txt").write_text("\n \n")
+    (folder / "copy.txt").write_bytes((folder / "real.txt").read_bytes())
     (folder / "binary.txt").write_bytes(b"\x00\x01PK\x00\xff" * 99)
     (folder / "reserved.txt").write_text("a b\na <eos> b\n")
     (folder / "long.txt").write_text("a\n" + "a " * 500 + "\n")

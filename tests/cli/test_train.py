@@ -84,6 +84,12 @@ def test_a_model_that_came_otherwise_is_left_alone(folder: Path, run: Run, refus
     assert "holds a model that was not trained there" in refused(*NGRAM, "--out", "out")
 
 
+def test_the_training_text_under_another_name_validates_nothing(folder: Path, refused: Refused) -> None:
+    (folder / "copy.txt").write_bytes((folder / "train.txt").read_bytes())
+    message = refused("train", "ngram", "--real", "train.txt", "--valid", "copy.txt", "--out", "out")
+    assert message == "copy.txt holds the same sentences as train.txt: validate with text that is not trained on"
+
+
 def test_without_valid_the_last_tenth_is_held_out(folder: Path, run: Run) -> None:
     done = run("train", "ngram", "--real", "train.txt", "--out", "out", "--json")
     assert "no --valid: the last 30 of train.txt, a tenth, are held out" in done.stderr

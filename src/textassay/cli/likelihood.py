@@ -11,10 +11,10 @@ from rich.console import Console
 
 from textassay.cli.messages import print_line
 from textassay.cli.models import Opened, open_model, set_precision
-from textassay.cli.options import STANDARD_INPUT, check_writable
+from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
-from textassay.errors import EmptyCorpusError, OptionError, OutputError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.generator.scored import AtTemperature, ScoredGenerator
 from textassay.generator.text_likelihood import TextLikelihood, text_likelihood
@@ -24,6 +24,7 @@ from textassay.report.whole_files import write_whole
 
 __all__ = ["LikelihoodOptions", "run_likelihood"]
 
+_FIRST = "give the generated text first, or leave --real out"
 _KINDS = (".npz", ".npy")
 
 
@@ -53,6 +54,8 @@ def run_likelihood(options: LikelihoodOptions) -> int:
     for name, file in texts.items():
         if not any(text and not text.isspace() for text in file.texts):
             raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
+    if options.real is not None and texts["text"].texts == texts["real"].texts:
+        raise InputError(f"{options.text} holds the same sentences as {options.real}: {_FIRST}")
     with workers(default_workers() if options.workers is None else options.workers), device(options.device):
         opened = open_model(options.model)
         set_precision(opened, options.precision)
@@ -84,8 +87,8 @@ def _check(options: LikelihoodOptions) -> None:
     check_device(options.device)
     if not 0 < options.temperature < float("inf"):
         raise OptionError(f"--temperature must be above 0, got {options.temperature:g}")
-    if options.real is not None and options.real == options.text:
-        raise OptionError(f"--real and the text are both {options.text}: give the generated text first")
+    if options.real is not None:
+        check_sources(options.real, {"the text": options.text}, {"the text": _FIRST})
     if options.out is None:
         return
     if options.out.suffix not in _KINDS:

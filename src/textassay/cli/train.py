@@ -46,6 +46,7 @@ CHECKPOINT = "checkpoint.safetensors"  # there until training is done
 _MODEL = "model.json"
 _FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 _CUT = 200  # tokens after which samples are cut where --max-tokens says nothing and no sentence is longer
+_VALIDATE = "validate with text that is not trained on"
 _HELD_OUT = 10  # without --valid, one sentence in so many
 _NOT_SETTINGS = ("out", "workers", "device", "monitor", "monitor_steps", "monitor_sentences", "quiet", "json", "column")
 
@@ -152,9 +153,7 @@ def _check(options: TrainOptions) -> None:
     trains_in_steps = isinstance(model, NetworkLanguageModel)
     check_monitor(options.model, options.monitor, steps=options.monitor_steps, trains_in_steps=trains_in_steps)
     if options.valid is not None:
-        check_sources(
-            options.real, {"--valid": options.valid}, {"--valid": "validate with text that is not trained on"}
-        )
+        check_sources(options.real, {"--valid": options.valid}, {"--valid": _VALIDATE})
     check_writable(options.out)
 
 
@@ -170,6 +169,8 @@ def _read(options: TrainOptions) -> _Texts:
     else:
         train_texts, valid_texts = list(real.texts), list(_file(options.valid, options.column).texts)
         valid_source = options.valid
+        if train_texts == valid_texts:
+            raise InputError(f"{options.valid} holds the same sentences as {options.real}: {_VALIDATE}")
     tokenizer = options.tokenizer if options.byte_pairs is None else f"bpe-{options.byte_pairs}"
     form = TextForm.learn(
         train_texts,
