@@ -280,6 +280,26 @@ def test_a_loss_that_is_no_number_ends_it_and_another_rate_may_follow(folder: Pa
     )
 
 
+def test_a_perplexity_beyond_all_numbers_ends_it(folder: Path, run: Run) -> None:
+    wild = run(*LSTM, "--out", "out", "--learning-rate", 1e30, "--quiet")
+    assert (wild.status, wild.stdout) == (2, "")
+    assert wild.stderr == (
+        "textassay: error: training diverged: the score of epoch 1 is -inf; a lower learning rate may help\n"
+    )
+    assert not (folder / "out" / "model.json").exists()
+
+
+def test_a_model_that_is_worse_than_guessing_is_told(folder: Path, run: Run) -> None:
+    done = run(*LSTM, "--out", "out", "--learning-rate", 10, "--epochs", 1)
+    assert done.status == 0
+    n_choices = _document(folder)["n_types"] - 2
+    assert _document(folder)["valid_perplexity"] > n_choices
+    assert f"warning: the model is worse than guessing: any of {n_choices} tokens at random" in done.stderr
+    done = run(*LSTM, "--out", "good", "--epochs", 1)
+    assert _document(folder, "good")["valid_perplexity"] < n_choices
+    assert "guessing" not in done.stderr
+
+
 def _little_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Let memory run out where more than `most` sentences are trained on at once."""
     from textassay.generator import batch_size, network, scoring

@@ -45,6 +45,7 @@ CHECKPOINT = "checkpoint.safetensors"  # there until training is done
 
 _MODEL = "model.json"
 _FOUND = "found-batch-size"  # what --auto-batch found, among the settings
+_NEVER_DRAWN = 2  # <pad> and <sos>
 _CUT = 200  # tokens after which samples are cut where --max-tokens says nothing and no sentence is longer
 _VALIDATE = "validate with text that is not trained on"
 _HELD_OUT = 10  # without --valid, one sentence in so many
@@ -334,6 +335,13 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
     )
     if not is_main():
         return training
+    n_choices = len(texts.form.vocabulary) - _NEVER_DRAWN
+    if training.valid_nll_per_token > math.log(n_choices):
+        _say(
+            options,
+            f"warning: the model is worse than guessing: any of {n_choices} tokens at random has the lower perplexity; "
+            "train it longer, or with another --learning-rate",
+        )
     drawing = draw_training(training)
     figures = {} if drawing is None else {drawing.file_name: drawing.svg}
     figures |= {} if monitor is None else monitor_figures(monitor, training.readings)

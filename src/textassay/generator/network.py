@@ -6,6 +6,7 @@ next token. `textassay.generator.scoring` and `textassay.generator.sampling` do 
 Source: Mikolov et al., "Recurrent neural network based language model", Interspeech 2010.
 """
 
+import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -32,6 +33,7 @@ from textassay.generator.base import (
 )
 from textassay.generator.batching import epoch_batches, padded
 from textassay.generator.fitted import Fitted
+from textassay.generator.likelihood import perplexity
 from textassay.generator.reader import Reader, Weights
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import mean_loss, next_scores, token_scores
@@ -163,7 +165,8 @@ class NetworkLanguageModel(Reader):
         EmptyCorpusError
             If `train` or `valid` has no sentence.
         InputError
-            If a sentence holds ``<pad>``, ``<eos>`` or ``<sos>``, or is longer than the network can read.
+            If a sentence holds ``<pad>``, ``<eos>`` or ``<sos>``, or is longer than the network can read; if training
+            diverges: a loss is not finite, or the perplexity of `valid` is beyond all numbers.
         """
         check_train(train, generator=self.name)
         import torch
@@ -183,12 +186,18 @@ class NetworkLanguageModel(Reader):
         try:
             self._tokens(train)
             scored = None if valid is None else (self._tokens(valid), valid.offsets)
+
+            def score() -> float:
+                assert scored is not None  # it is called where there is validation text
+                found = float(token_scores(self, weights, *scored, 1.0).mean())
+                return found if math.isfinite(perplexity(-found)) else -math.inf  # which ends the training
+
             with threads():
                 self.history = loop.train(
                     weights,
                     batches=lambda epoch: epoch_batches(train.lengths, self.batch_size, seed("order"), epoch),
                     loss=lambda rows, rng: mean_loss(self, weights, *padded(train.tokens, train.offsets, rows), rng),
-                    score=None if scored is None else lambda: float(token_scores(self, weights, *scored, 1.0).mean()),
+                    score=None if scored is None else score,
                     recipe=self.recipe,
                     seed=seed("training"),
                     size=lambda rows: int(train.lengths[rows].sum()) + len(rows),

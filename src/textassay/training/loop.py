@@ -62,7 +62,8 @@ def train(
     loss
         From a batch to its mean loss, a scalar; what it draws, such as dropout, it draws from the generator alone.
     score
-        Of the present weights on validation data; higher is better, NaN is an error. None keeps the last epoch.
+        Of the present weights on validation data; higher is better, NaN and infinity are errors. None keeps the last
+        epoch.
     recipe
         How to train.
     seed
@@ -246,7 +247,7 @@ class _Loop(Generic[Batch]):
     def _stopped(self, why: str) -> InputError:
         there = self.checkpoint is not None and self.checkpoint.exists()
         kept = f"; the last good checkpoint stays in {self.checkpoint}" if there else ""
-        return InputError(f"training failed: {why}; a lower learning rate may help{kept}")
+        return InputError(f"training diverged: {why}; a lower learning rate may help{kept}")
 
 
 def _finite_or_none(value: float | None) -> float | None:
