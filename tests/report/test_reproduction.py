@@ -13,7 +13,7 @@ from rich.console import Console
 
 from made_up_reproductions import make_reproduction
 from textassay.errors import InputError, OutputError
-from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Reproduction
 from textassay.report.reproduction_figures import draw_reproduction
 from textassay.report.reproduction_files import (
     read_reproduction,
@@ -22,6 +22,7 @@ from textassay.report.reproduction_files import (
     write_reproduction,
 )
 from textassay.report.reproduction_text import render_reproduction
+from textassay.study.published_dd import FAMILIES, FRACTIONS
 
 MADE = cache(make_reproduction)
 
@@ -94,10 +95,12 @@ def test_figures_have_three_panels_a_curve_each_generator_and_both_conventions()
         drawing = drawn[f"sweep-{name}.svg"]
         assert "temperatures 0.8, 0.9, 1.0, 1.1, 1.2" in drawing.description
         assert "divided by T; the paper's code multiplies them, so its temperature is 1 / T" in drawing.description
-        texts = re.findall(r">([^<>]+)</text>", drawing.svg)
-        for curve in made.curves:
-            if curve.figure == name:
-                assert texts.count(curve.name) == 1
+        texts = _texts(drawing.svg)
+        for family in FAMILIES:
+            assert texts.count(family) == 1
+        for fraction in FRACTIONS:
+            assert len(re.findall(rf"size: 8px[^>]*>{fraction}</text>", drawing.svg)) == len(FAMILIES)
+        assert any(text.startswith("\N{LEFTWARDS ARROW} better: ") for text in texts)
         paths = [
             re.findall(r"[ML] ", path) for path in re.findall(r'<path d="([^"]*)"[^>]*style="fill: none', drawing.svg)
         ]
@@ -105,3 +108,43 @@ def test_figures_have_three_panels_a_curve_each_generator_and_both_conventions()
     assert "\N{MINUS SIGN}BLEU-5" in drawn["sweep-bleu.svg"].svg
     assert "T (logits / T; the paper's code: 1 / T)" in drawn["sweep-fed.svg"].svg
     assert draw_reproduction(replace(made, curves=(), taus=())) == ()
+
+
+def test_found_figure_has_a_colour_a_judge_a_mark_a_family_and_whole_names() -> None:
+    made = MADE()
+    judges = ("DD", "our DD, training text, a long name", "our DD, unseen text")
+    points = tuple(CurvePoint(None, x, x / 2, x - 0.01, x + 0.01, x / 2 - 0.02, x / 2 + 0.02) for x in (0.8, 0.7, 0.6))
+    curves = tuple(
+        Curve("estimate", f"{family}, {judge}", family, "exact DD", judge, points)
+        for family in FAMILIES
+        for judge in judges
+    )
+    (drawing,) = draw_reproduction(replace(made, curves=curves, taus=()))
+    assert {"DD (paper's classifier)", *judges[1:], *FAMILIES, "all of it"} <= set(_texts(drawing.svg))
+    lines = re.findall(r'<path d="M [^"L]*L [^"L]*L [^"L]*" clip[^>]*stroke: (#\w+)', drawing.svg)
+    assert len(lines) == len(curves)  # the three points of each curve are joined
+    assert lines[:3] == lines[3:]  # a colour says who judges, whatever the family
+    assert len(set(lines)) == len(judges)
+    for drawn in draw_reproduction(made):
+        assert "..." not in drawn.svg
+        assert "\N{HORIZONTAL ELLIPSIS}" not in drawn.svg
+        assert len(drawn.svg.encode()) < 60_000
+
+
+def test_taus_are_drawn_of_what_the_paper_compares_beside_the_published_ones() -> None:
+    made = MADE()
+    more = [replace(tau, metric="self-BLEU-2", published=None) for tau in made.taus if tau.metric == "DD"]
+    drawn = {drawing.file_name: drawing for drawing in draw_reproduction(replace(made, taus=(*made.taus, *more)))}
+    texts = _texts(drawn["taus-exact-dd.svg"].svg)
+    assert [
+        texts.count(text) for text in ("5 LSTM", "5 GPT-2", "all 10", "published", "FED", "DD (paper's classifier)")
+    ] == [1] * 6
+    assert "self-BLEU-2" not in texts
+    alone = tuple(replace(tau, published=None) for tau in made.taus)
+    for drawing in draw_reproduction(replace(made, curves=(), taus=alone)):
+        assert "published" not in _texts(drawing.svg)
+    assert draw_reproduction(replace(made, curves=(), taus=tuple(more))) == ()
+
+
+def _texts(svg: str) -> list[str]:
+    return re.findall(r">([^<>]+)</text>", svg)

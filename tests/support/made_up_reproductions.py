@@ -82,14 +82,15 @@ def make_curves(both: tuple[Measured, Measured]) -> tuple[Curve, ...]:
             shift = 0.01 * place + (0.1 if family == "GPT-2" else 0)
             for figure, x, y in FIGURES:
                 curves.append(Curve(figure, name, family, x, y, tuple(_point(figure, t, shift) for t in temperatures)))
-    exact, *_ = both[1].values[EXACT]
-    for label in (DD, OUR_DD):
-        values = both[1].values[label][0]
-        points = tuple(
-            CurvePoint(None, x, y, x - 0.004, x + 0.004, y - 0.01, y + 0.01, label=name)
-            for name, x, y in zip(values.generators, exact.select(values.generators).values, values.values, strict=True)
-        )
-        curves.append(Curve("estimate", label, label, EXACT, "found", points))
+    for family, names in FAMILIES.items():
+        exact = both[1].values[EXACT][0].select(names)
+        for label in (DD, OUR_DD):
+            values = both[1].values[label][0].select(names)
+            points = tuple(
+                CurvePoint(None, x, y, x - 0.004, x + 0.004, y - 0.01, y + 0.01, label=name)
+                for name, x, y in zip(names, exact.values, values.values, strict=True)
+            )
+            curves.append(Curve("estimate", f"{family}, {label}", family, EXACT, label, points))
     for family, names in FAMILIES.items():
         values = both[0].values[DD][0].select(names)
         for seen, more in (("training text", 0.0), ("unseen text", 0.06)):
@@ -97,7 +98,7 @@ def make_curves(both: tuple[Measured, Measured]) -> tuple[Curve, ...]:
                 CurvePoint(f, 50_000 * f, y - more * f, y_low=y - more * f - 0.01, y_high=y - more * f + 0.01)
                 for f, y in zip(FRACTIONS, values.values, strict=True)
             )
-            curves.append(Curve("size", f"{family}, {seen}", family, "training sentences", "DD", points))
+            curves.append(Curve("size", f"{family}, DD, {seen}", family, "training sentences", f"DD, {seen}", points))
     return tuple(curves)
 
 

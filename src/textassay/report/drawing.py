@@ -5,17 +5,20 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from textassay.report.digest import printable, shorten
-from textassay.report.svg import INK, MUTED, RULE, canvas
+from textassay.report.svg import INK, MUTED, RULE, add_axes, canvas
 
 __all__ = [
     "INCHES_A_LETTER",
     "LABEL_HEIGHT",
     "Drawing",
     "label",
+    "legend",
     "names_beside",
+    "panels",
     "plane",
     "row_text",
     "tick_places",
@@ -77,6 +80,50 @@ def plane(width: float, height: float, *, x: str, y: str, right: float = 0.1, to
     axes.grid(visible=True, color=RULE, linewidth=0.4)
     axes.set_axisbelow(True)
     return figure, axes
+
+
+def panels(
+    names: Sequence[str], width: float, height: float, *, x: str, y: str, left: float = 0.58, gap: float = 0.15,
+    right: float = 0.1, top: float = 0.3,
+) -> tuple[Figure, list[Axes]]:  # fmt: skip
+    """Return a figure of `width` by `height` inches with a named panel each, side by side on the same axes.
+
+    Parameters
+    ----------
+    names
+        Written above the panels, in bold.
+    width, height
+        Of the figure.
+    x, y
+        Names of the axes; that of x stands once, below all panels.
+    left, gap, right, top
+        Margins in inches: left of the first panel, between two, right of the last, above all.
+    """
+    each = (width - left - right - gap * (len(names) - 1)) / len(names)
+    figure, first = canvas(width, height, left=left, right=width - left - each, top=top, bottom=0.44)
+    drawn = [first]
+    for place in range(1, len(names)):
+        start = left + place * (each + gap)
+        drawn.append(add_axes(figure, left=start, right=width - start - each, top=top, bottom=0.44, beside=first))
+    for axes, name in zip(drawn, names, strict=True):
+        axes.spines["left"].set_visible(True)
+        axes.tick_params(labelleft=axes is first)
+        axes.grid(visible=True, color=RULE, linewidth=0.4)
+        axes.set_axisbelow(True)
+        axes.annotate(printable(name), (0, 1), (0, 5), "axes fraction", "offset points", color=INK, fontweight="bold")
+    first.set_ylabel(printable(y), color=MUTED, labelpad=3)
+    figure.text((left + width - right) / 2 / width, 0.05 / height, printable(x), color=MUTED, ha="center")
+    return figure, drawn
+
+
+def legend(figure: Figure, entries: Mapping[str, Line2D], *, left: float, columns: int = 1) -> None:
+    """Write what lines and marks mean at the top, column after column, `left` inches from the left edge."""
+    width, height = figure.get_size_inches()
+    figure.legend(
+        list(entries.values()), list(map(printable, entries)), loc="upper left", ncols=columns,
+        bbox_to_anchor=(left / width, 1 - 0.07 / height), borderaxespad=0, borderpad=0, frameon=False, labelcolor=INK,
+        handlelength=2.4, handletextpad=0.6, columnspacing=1.4, labelspacing=0.35, fontsize=8,
+    )  # fmt: skip
 
 
 def tick_places(axes: Axes, *, x: int = 4, y: int = 4) -> None:

@@ -1,84 +1,44 @@
 """Figures of a reproduced study: sweeps over temperature, what was found against the truth, growth, taus.
 
-Families have a colour and a mark each; inside a family the line is the thicker, the more training text. All axes are
-turned so that less is better: BLEU is drawn negated, as the paper draws it.
+What judges (the paper's classifier, ours, among training or unseen text) has a colour and a dash, a family a mark.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from textassay.meta_evaluation.reproduction import Curve, Reproduction, TauDistribution
-from textassay.report.drawing import (
-    INCHES_A_LETTER,
-    LABEL_HEIGHT,
-    Drawing,
-    label,
-    names_beside,
-    plane,
-    row_text,
-    tick_places,
-)
+from textassay.report.digest import printable
+from textassay.report.drawing import INCHES_A_LETTER, Drawing, legend, panels, plane, tick_places
 from textassay.report.number import number
-from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, slug, to_svg
+from textassay.report.reproduction_sweeps import draw_sweep, shown_share
+from textassay.report.svg import GENERATED, INK, MUTED, REAL, SETTINGS, slug, to_svg
 
-__all__ = ["TEMPERATURE_NOTE", "draw_reproduction"]
+__all__ = ["draw_reproduction"]
 
-TEMPERATURE_NOTE = "Logits are divided by T; the paper's code multiplies them, so its temperature is 1 / T."
 _SWEEPS = ("bleu", "lm", "fed")
-_COLOURS = (GENERATED, INK, REAL, MUTED)
+# After the ink, hues of Okabe and Ito, darkened until they read as text on white.
+_COLOURS = (INK, GENERATED, REAL, "#a3397f", "#00795a")
+_DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.4), (1.3, 1.3), (6, 1.4, 1.3, 1.4), (8, 2))
 _MARKS = ("o", "s", "^", "D")
-_DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.8), (1.4, 1.4))
-_ROW = 0.22
+_WIDTH = 4.7
+_COMPARED = ("BLEU-5", "FED", "LM score", "DD")  # what the paper's tables of taus compare
+_OURS = "our DD"
+_ROW = 0.27
+_LEGEND_ROW = 0.16
 
 
 def draw_reproduction(reproduction: Reproduction) -> tuple[Drawing, ...]:
     """Return all figures that the curves and taus of a reproduction allow."""
-    drawn: list[Drawing | None] = [_sweep([c for c in reproduction.curves if c.figure == name]) for name in _SWEEPS]
+    drawn: list[Drawing | None] = [draw_sweep([c for c in reproduction.curves if c.figure == name]) for name in _SWEEPS]
     drawn.append(_against_truth([curve for curve in reproduction.curves if curve.figure == "estimate"]))
     drawn.append(_growth([curve for curve in reproduction.curves if curve.figure == "size"]))
     for gold in dict.fromkeys(tau.gold for tau in reproduction.taus):
-        drawn.append(_taus([tau for tau in reproduction.taus if tau.gold == gold]))
+        drawn.append(_taus([tau for tau in reproduction.taus if tau.gold == gold and _is_compared(tau)]))
     return tuple(drawing for drawing in drawn if drawing is not None)
-
-
-@mpl.rc_context(SETTINGS)
-def _sweep(curves: Sequence[Curve]) -> Drawing | None:
-    """Return one panel over temperatures, a curve a generator."""
-    if not curves:
-        return None
-    figure_name, x, y = curves[0].figure, _turned(curves[0].x), _turned(curves[0].y)
-    if figure_name == "fed":
-        x = "T (logits / T; the paper's code: 1 / T)"
-    right = 0.3 + INCHES_A_LETTER * max(len(label(curve.name)) for curve in curves)
-    height = max(3.0, 0.6 + LABEL_HEIGHT * len(curves))
-    figure, axes = plane(3.3 + right, height, x=x, y=y, right=right)
-    families = list(dict.fromkeys(curve.family for curve in curves))
-    ends = {}
-    for curve in curves:
-        place = families.index(curve.family)
-        members = [other.name for other in curves if other.family == curve.family]
-        width = 0.7 + 1.1 * members.index(curve.name) / max(1, len(members) - 1)
-        signs = _sign(curve.x), _sign(curve.y)
-        xs, ys = [signs[0] * p.x for p in curve.points], [signs[1] * p.y for p in curve.points]
-        axes.plot(xs, ys, "-", color=_COLOURS[place % 4], linewidth=width, marker=_MARKS[place % 4], ms=2.2, mew=0)
-        for at, px, py in ((p.at, px, py) for p, px, py in zip(curve.points, xs, ys, strict=True)):
-            if at == 1.0:
-                axes.plot([px], [py], _MARKS[place % 4], color=_COLOURS[place % 4], ms=4.4, mew=0)
-        ends[curve.name] = ((xs[-1], ys[-1]), label(curve.name), _COLOURS[place % 4])
-    tick_places(axes, x=5, y=5)
-    axes.margins(0.06, 0.08)
-    axes.autoscale_view()
-    if figure_name != "fed":
-        _name_temperatures(axes, curves[-1])
-    names_beside(axes, ends, height=height - 0.54, bold=())
-    temperatures = [number(point.at, 1) for point in curves[0].points]
-    told = (
-        f"{y} against {x}, a curve a generator, at temperatures {', '.join(temperatures)} from one end to the named "
-        f"one; the larger mark is 1.0; less is better on both axes. {TEMPERATURE_NOTE}"
-    )
-    return Drawing("sweep", figure_name, f"sweep-{figure_name}.svg", to_svg(figure), told)
 
 
 @mpl.rc_context(SETTINGS)
@@ -86,26 +46,24 @@ def _against_truth(curves: Sequence[Curve]) -> Drawing | None:
     """Return what was found against the exact discrepancy, with intervals and the diagonal."""
     if not curves:
         return None
-    right = 0.35 + INCHES_A_LETTER * max(len(label(curve.name)) for curve in curves)
-    figure, axes = plane(3.2 + right, 3.2, x=curves[0].x, y="found by a classifier", right=right)
-    beside = {}
-    for place, curve in enumerate(curves):
-        colour, mark = _COLOURS[place % 4], _MARKS[place % 4]
-        for point in curve.points:
-            if point.x_low is not None and point.x_high is not None:
-                axes.plot([point.x_low, point.x_high], [point.y, point.y], "-", color=colour, linewidth=0.9)
-            if point.y_low is not None and point.y_high is not None:
-                axes.plot([point.x, point.x], [point.y_low, point.y_high], "-", color=colour, linewidth=0.9)
-        axes.plot([p.x for p in curve.points], [p.y for p in curve.points], mark, color=colour, ms=4, mew=0)
-        last = max(curve.points, key=lambda point: point.x)
-        beside[curve.name] = ((last.x, last.y), label(curve.name), colour)
-    low = min(0.0, *(point.y for curve in curves for point in curve.points))
-    left = min(point.x for curve in curves for point in curve.points)
-    axes.plot([low, 1], [low, 1], "-", color=RULE, linewidth=1.1, zorder=0)
-    axes.set_xlim(left - 0.08 * (1 - left) - 0.01, 1.01)
-    axes.set_ylim(low - 0.02, 1.02)
+    judges, families = _judges(curves), _families(curves)
+    top = 0.2 + _LEGEND_ROW * max(len(judges), len(families))
+    x = f"{curves[0].x} (numbers: share of the training text)"
+    figure, axes = plane(_WIDTH, 3.4 + top, x=x, y="found by a classifier", top=top)
+    for curve in curves:
+        _draw_judged(axes, curve, judges.index(curve.y), families.index(curve.family))
+    points = [point for curve in curves for point in curve.points]
+    low = min(0.0, *(point.y for point in points))
+    left, right = min(point.x for point in points), max(point.x for point in points)
+    axes.set_xlim(left - 0.12 * (right - left) - 0.01, right + 0.12 * (right - left) + 0.01)
+    axes.set_ylim(low - 0.02, 1.03 * axes.get_xlim()[1])
+    axes.plot(axes.get_xlim(), axes.get_xlim(), "-", color=MUTED, linewidth=1.1, zorder=0)
+    middle = sum(axes.get_xlim()) / 2
+    axes.annotate("all of it", (middle, middle), (0, 5), textcoords="offset points", ha="right", color=MUTED)
+    _name_ends(axes, curves)
     tick_places(axes, x=5, y=5)
-    names_beside(axes, beside, height=2.66, bold=())
+    legend(figure, _judge_entries(judges), left=0.58)
+    legend(figure, {family: _key(linestyle="none", **_mark(n, MUTED)) for n, family in enumerate(families)}, left=3.6)
     told = "; ".join(
         f"{curve.name}: "
         + ", ".join(f"{p.label} {number(p.y, 3)} of {number(p.x, 3)}" for p in curve.points)
@@ -119,81 +77,119 @@ def _against_truth(curves: Sequence[Curve]) -> Drawing | None:
 
 @mpl.rc_context(SETTINGS)
 def _growth(curves: Sequence[Curve]) -> Drawing | None:
-    """Return a discrepancy against the size of the training text, a curve a family and kind of real text."""
+    """Return discrepancies against the size of the training text, a panel a family."""
     if not curves:
         return None
-    right = 0.35 + INCHES_A_LETTER * max(len(label(curve.name)) for curve in curves)
-    height = max(2.9, 0.6 + LABEL_HEIGHT * len(curves))
-    figure, axes = plane(3.3 + right, height, x=curves[0].x, y=_turned(curves[0].y), right=right)
-    families = list(dict.fromkeys(curve.family for curve in curves))
-    ends = {}
+    judges, families = _judges(curves), _families(curves)
+    top = 0.4 + _LEGEND_ROW * len(judges)
+    figure, drawn = panels(families, _WIDTH, 2.3 + top, x=curves[0].x, y="DD", top=top)
     for curve in curves:
         place = families.index(curve.family)
-        kind = [other.name for other in curves if other.family == curve.family].index(curve.name)
-        colour = _COLOURS[place % 4]
-        xs = [point.x for point in curve.points]
-        axes.plot(xs, [p.y for p in curve.points], color=colour, marker=_MARKS[place % 4], ms=3.6, mew=0,
-                  linewidth=1.3, dashes=_DASHES[kind % 3])  # fmt: skip
-        for point in curve.points:
-            if point.y_low is not None and point.y_high is not None:
-                axes.plot([point.x, point.x], [point.y_low, point.y_high], "-", color=colour, linewidth=0.8)
-        ends[curve.name] = ((xs[-1], curve.points[-1].y), label(curve.name), colour)
-    tick_places(axes, x=4, y=5)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.margins(0.05, 0.08)
-    axes.autoscale_view()
-    names_beside(axes, ends, height=height - 0.54, bold=())
+        _draw_judged(drawn[place], curve, judges.index(curve.y), place)
+    tick_places(drawn[0], x=4, y=5)
+    drawn[0].xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    drawn[0].set_xlim(0, 1.07 * max(point.x for curve in curves for point in curve.points))
+    drawn[0].set_ylim(min(0.0, *(point.y for curve in curves for point in curve.points)))
+    legend(figure, _judge_entries(judges), left=0.58)
     told = "; ".join(
         f"{curve.name} {', '.join(f'{number(p.y, 3)} at {p.x:,.0f}' for p in curve.points)}" for curve in curves
     )
-    return Drawing("size", "", "dd-by-training-text.svg", to_svg(figure), f"{curves[0].y} by training text: {told}.")
+    return Drawing("size", "", "dd-by-training-text.svg", to_svg(figure), f"DD by training text: {told}.")
 
 
 @mpl.rc_context(SETTINGS)
-def _taus(taus: Sequence[TauDistribution]) -> Drawing:
-    """Return tau of every metric in every group: draws as dots of their shares, interval, value, published value."""
-    rows = [f"{tau.metric}, {tau.group}" for tau in taus]
-    left = 0.15 + INCHES_A_LETTER * max(map(len, rows))
-    height = _ROW * len(rows) + 0.62
-    figure, axes = canvas(left + 3.3, height, left=left, right=0.15, top=0.12, bottom=0.5)
-    before = ""
-    for row, (tau, name) in enumerate(zip(taus, rows, strict=True)):
-        if before and tau.metric != before:
-            axes.axhline(row - 0.5, color=RULE, linewidth=0.6, zorder=0)
-        before = tau.metric
-        row_text(axes, row, name)
-        for value, share in zip(tau.values, tau.shares, strict=True):
-            axes.plot([value], [row], "o", color=MUTED, ms=1 + 7 * share**0.5, mew=0, alpha=0.35)
-        if tau.low is not None and tau.high is not None:
-            axes.plot([tau.low, tau.high], [row, row], "-", color=GENERATED, linewidth=1.4)
-        if tau.value is not None:
-            axes.plot([tau.value], [row], "o", color=GENERATED, ms=4.4, mew=0)
+def _taus(taus: Sequence[TauDistribution]) -> Drawing | None:
+    """Return tau of each metric, a panel a group of generators: interval, value, published value."""
+    if not taus:
+        return None
+    metrics = list(dict.fromkeys(tau.metric for tau in taus))
+    groups = list(dict.fromkeys(tau.group for tau in taus))
+    left = 0.1 + INCHES_A_LETTER * max(len(_told_judge(metric)) for metric in metrics)
+    height = _ROW * len(metrics) + 1.0
+    figure, drawn = panels(
+        groups, _WIDTH, height, x=f"tau with the order by {taus[0].gold}", y="", left=left,
+        right=0.15, gap=0.2, top=0.56,
+    )  # fmt: skip
+    for tau in taus:
+        axes, row = drawn[groups.index(tau.group)], metrics.index(tau.metric)
         if tau.published is not None:
-            axes.plot([tau.published], [row], "D", mfc="none", mec=REAL, ms=6, mew=1.1)
-    axes.axvline(0, color=RULE, linewidth=0.8, zorder=0)
-    axes.set_xlim(-1.06, 1.06)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xticks([-1, -0.5, 0, 0.5, 1])
-    axes.set_xlabel(f"tau with the order by {taus[0].gold}; diamond: published", color=MUTED, labelpad=3)
+            axes.plot([tau.published], [row], "D", mfc="none", mec=REAL, ms=7, mew=1.2, clip_on=False)
+        if tau.low is not None and tau.high is not None:
+            axes.plot([tau.low, tau.high], [row, row], "-", color=INK, linewidth=1.6)
+        if tau.value is not None:
+            axes.plot([tau.value], [row], "o", color=INK, ms=4.6, mew=0, clip_on=False)
+    for axes in drawn:
+        axes.axvline(0, color=MUTED, linewidth=0.8, zorder=0)
+    drawn[0].set_xlim(-1.1, 1.1)
+    drawn[0].set_ylim(len(metrics) - 0.4, -0.6)
+    drawn[0].set_xticks([-1, 0, 1])
+    drawn[0].set_yticks(range(len(metrics)), [_told_judge(metric) for metric in metrics])
+    drawn[0].tick_params(axis="y", labelsize=8.5, labelcolor=INK, length=0, pad=5)
+    entries = {f"here, with interval ({number(100 * taus[0].level, 0)} %)": _key(color=INK, marker="o", ms=4.6)}
+    if any(tau.published is not None for tau in taus):
+        entries["published"] = _key(color=REAL, marker="D", mfc="none", ms=7, mew=1.2, linestyle="none")
+    legend(figure, entries, columns=2, left=min(left, 1.7))
     told = "; ".join(
-        f"{name} {number(tau.value, 2)} ({number(tau.low, 2)} to {number(tau.high, 2)}"
+        f"{tau.metric}, {tau.group} {number(tau.value, 2)} ({number(tau.low, 2)} to {number(tau.high, 2)}"
         f"{'' if tau.published is None else f', published {number(tau.published, 2)}'})"
-        for name, tau in zip(rows, taus, strict=True)
+        for tau in taus
     )
     return Drawing("taus", taus[0].gold, f"taus-{slug(taus[0].gold)}.svg", to_svg(figure), f"Kendall's tau: {told}.")
 
 
-def _sign(axis: str) -> float:
-    return -1.0 if axis.startswith("BLEU") else 1.0
+def _draw_judged(axes: Axes, curve: Curve, judge: int, family: int) -> None:
+    """Draw the points of a curve with their intervals, joined in the judge's dashes, as the family's marks."""
+    colour = _COLOURS[judge % len(_COLOURS)]
+    for p in curve.points:
+        for low, high, across in ((p.x_low, p.x_high, True), (p.y_low, p.y_high, False)):
+            if low is not None and high is not None:
+                ends = ([low, high], [p.y, p.y]) if across else ([p.x, p.x], [low, high])
+                axes.plot(*ends, "-", color=colour, linewidth=1.0)
+    axes.plot([p.x for p in curve.points], [p.y for p in curve.points], color=colour, linewidth=1.1,
+              dashes=_DASHES[judge % len(_DASHES)], **_mark(family, colour))  # fmt: skip
 
 
-def _turned(axis: str) -> str:
-    """Return the name of an axis on which less is better."""
-    return f"\N{MINUS SIGN}{axis}" if _sign(axis) < 0 else axis
+def _name_ends(axes: Axes, curves: Sequence[Curve]) -> None:
+    """Write the share of training text below the first and last point of each family's lowest curve."""
+    for family in _families(curves):
+        points = min((c for c in curves if c.family == family), key=lambda c: sum(p.y for p in c.points)).points
+        for point, other in dict.fromkeys([(points[0], points[-1]), (points[-1], points[0])]):
+            outward = 1 if point.x > other.x else -1
+            axes.annotate(shown_share(point.label, family), (point.x, point.y), (3 * outward, -5),
+                          textcoords="offset points", ha="left" if outward > 0 else "right", va="top", color=MUTED,
+                          fontsize=7.5)  # fmt: skip
 
 
-def _name_temperatures(axes: Axes, curve: Curve) -> None:
-    """Write the temperatures at both ends of a curve."""
-    for point in (curve.points[0], curve.points[-1]):
-        axes.annotate(f"T {number(point.at, 1)}", (_sign(curve.x) * point.x, _sign(curve.y) * point.y), (0, -9),
-                      textcoords="offset points", ha="center", color=MUTED, fontsize=7)  # fmt: skip
+def _mark(family: int, colour: str) -> dict[str, Any]:
+    """Return how a family's points look: the second and fourth are hollow."""
+    inside = "white" if family % 2 else colour
+    return {"marker": _MARKS[family % len(_MARKS)], "ms": 3.6, "mec": colour, "mfc": inside, "mew": 0.9}
+
+
+def _judge_entries(judges: Sequence[str]) -> dict[str, Line2D]:
+    return {
+        _told_judge(judge): _key(color=_COLOURS[n % len(_COLOURS)], dashes=_DASHES[n % len(_DASHES)], linewidth=1.6)
+        for n, judge in enumerate(judges)
+    }
+
+
+def _key(**look: Any) -> Line2D:
+    """Return a line or mark for a legend."""
+    return Line2D([], [], **look)
+
+
+def _judges(curves: Sequence[Curve]) -> list[str]:
+    return list(dict.fromkeys(curve.y for curve in curves))
+
+
+def _families(curves: Sequence[Curve]) -> list[str]:
+    return list(dict.fromkeys(curve.family for curve in curves))
+
+
+def _told_judge(name: str) -> str:
+    """Return a metric's name, where DD is said to be by the paper's classifier."""
+    return printable(name.replace("DD", "DD (paper's classifier)", 1) if name.startswith("DD") else name)
+
+
+def _is_compared(tau: TauDistribution) -> bool:
+    return tau.metric in _COMPARED or tau.metric.startswith(_OURS)

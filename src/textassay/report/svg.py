@@ -20,6 +20,7 @@ __all__ = [
     "REAL",
     "RULE",
     "SETTINGS",
+    "add_axes",
     "canvas",
     "slug",
     "to_inline",
@@ -48,17 +49,27 @@ def canvas(width: float, height: float, *, left: float, right: float, top: float
     """Return a transparent figure of `width` by `height` inches and its axes inside the margins, also in inches."""
     figure = Figure(figsize=(width, height))
     FigureCanvasSVG(figure)
+    figure.patch.set_visible(False)
+    return figure, add_axes(figure, left=left, right=right, top=top, bottom=bottom)
+
+
+def add_axes(
+    figure: Figure, *, left: float, right: float, top: float, bottom: float, beside: Axes | None = None
+) -> Axes:
+    """Return new axes inside the margins, in inches, with the limits of the axes `beside` them, if any."""
+    width, height = figure.get_size_inches()
     axes = figure.add_axes(
-        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height),
+        sharex=beside,
+        sharey=beside,
     )
     axes.patch.set_visible(False)
-    figure.patch.set_visible(False)
     for side, spine in axes.spines.items():
         spine.set_visible(side == "bottom")
         spine.set_color(RULE)
     axes.tick_params(color=RULE, labelcolor=MUTED, length=3, width=0.8, labelsize=7.5, pad=2)
     axes.set_yticks([])
-    return figure, axes
+    return axes
 
 
 def to_svg(figure: Figure) -> str:
