@@ -1,5 +1,7 @@
 """How the next token is chosen: inversion, temperature, top-k and top-p, each against another way to compute it."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -127,3 +129,39 @@ def test_settings_out_of_range(model: NetworkLanguageModel) -> None:
             counted.sample(1, seed=0, top_k=3)
         with pytest.raises(OptionError, match=r"^\S+ takes no top_p$"):
             counted.sample(1, seed=0, top_p=0.5)
+
+
+def test_sentences_that_fill_up_the_rows_change_no_draw(
+    model: NetworkLanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = model.sample(700, seed=3, temperature=1.3)
+    monkeypatch.setattr(sampling, "rows_to_add", lambda n, weight: -n % 64)
+    filled = model.sample(700, seed=3, temperature=1.3)
+    np.testing.assert_array_equal(filled.tokens, plain.tokens)
+    np.testing.assert_array_equal(filled.offsets, plain.offsets)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_products_of_bfloat16_meet_few_shapes(
+    model: NetworkLanguageModel, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    """Compiled code is kept for each on a CPU: drawing would fill gigabytes with it."""
+    n_rows: set[int] = set()
+    linear, step = torch.nn.functional.linear, model.step
+
+    def counted(vectors: Any, matrix: Any, bias: Any = None) -> Any:
+        if vectors.ndim == 2:
+            n_rows.add(len(vectors))
+        return linear(vectors, matrix, bias)
+
+    def counted_step(weights: Any, state: Any, tokens: Any, position: int) -> Any:
+        n_rows.add(len(tokens))
+        return step(weights, state, tokens, position)
+
+    monkeypatch.setattr(torch.nn.functional, "linear", counted)
+    monkeypatch.setattr(model, "step", counted_step)
+    monkeypatch.setattr(model, "precision", precision)
+    drawn = model.sample(700, seed=3)
+    model.log_prob(drawn)
+    assert any(n % 64 for n in n_rows) == (precision == "float32")
+    assert len(drawn) == 700

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Reader", "State", "Weights"]
+__all__ = ["Reader", "State", "Weights", "rows_to_add"]
 
 Weights = Mapping[str, "Tensor"]
 State = tuple["Tensor", ...]
 
+_ROWS = 64
 _COLDEST = 1e-37  # float32 can hardly tell smaller temperatures from 0; draws are greedy long before
 
 
@@ -57,7 +58,10 @@ class Reader(ABC):
         """Return the logits of the next token, (B, V), for vectors (B, width); -inf for what never comes."""
         import torch
 
-        logits = torch.nn.functional.linear(vectors, *self.output_layer(weights))
+        n = len(vectors)
+        matrix, bias = self.output_layer(weights)
+        vectors = torch.nn.functional.pad(vectors, (0, 0, 0, rows_to_add(n, matrix)))
+        logits = torch.nn.functional.linear(vectors, matrix, bias)[:n]
         if temperature == 1:
             return logits
         below = (logits - logits.amax(1, keepdim=True)).float()  # the highest is 0, whatever it is divided by
@@ -69,3 +73,13 @@ class Reader(ABC):
         blocked = matrix.new_zeros(len(matrix))
         blocked[[PAD, SOS]] = -math.inf
         return matrix, blocked if bias is None else bias + blocked
+
+
+def rows_to_add(n: int, weight: "Tensor") -> int:
+    """Return how many rows make `n` one of few numbers of rows, where `weight` is bfloat16 on a CPU; else 0.
+
+    There, PyTorch keeps code for each shape of a product that it meets, megabytes.
+    """
+    import torch
+
+    return -n % _ROWS if weight.dtype == torch.bfloat16 and weight.device.type == "cpu" else 0

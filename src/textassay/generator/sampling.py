@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from textassay.corpus.vocabulary import EOS, PAD, SOS
 from textassay.execution import parallel_map
+from textassay.generator.reader import rows_to_add
 from textassay.seeding import uniforms
 from textassay.training.backend import single_threaded
 
@@ -171,10 +172,14 @@ def _draw_block(
             n_going = int(np.count_nonzero(going))
             if n_going == 0:
                 return _in_order(columns, lengths), lengths
-            if n_going < _CROWDED * len(held):
-                kept = torch.from_numpy(np.flatnonzero(going)).to(device)
-                state = tuple(part.index_select(0, kept) for part in state)
-                held, tokens, going = held[going], tokens[going], going[going]
+            n_kept = n_going + rows_to_add(n_going, next(iter(weights.values())))
+            if n_going < _CROWDED * len(held) and n_kept < len(held):
+                kept = np.argsort(~going, kind="stable")[
+                    :n_kept
+                ]  # those that go on, in order, and some that have ended
+                places = torch.from_numpy(kept).to(device)
+                state = tuple(part.index_select(0, places) for part in state)
+                held, tokens, going = held[kept], tokens[kept], going[kept]
 
 
 def _in_order(columns: list[tuple[IntArray, IntArray]], lengths: IntArray) -> TokenArray:
