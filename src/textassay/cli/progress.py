@@ -1,5 +1,6 @@
 """Progress on standard error: a bar on a terminal, now and then a line elsewhere, nothing when asked to be quiet."""
 
+import math
 import sys
 import threading
 import time
@@ -9,7 +10,9 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-__all__ = ["show_progress"]
+from textassay.training.history import Step
+
+__all__ = ["show_progress", "tell_step"]
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_SILENCE = 60.0
@@ -37,6 +40,20 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
             bar.update(task, description=label, completed=done, total=total)
 
         yield advance
+
+
+def tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: Step) -> None:
+    """Say how far training is: steps of all epochs, loss, tokens per second, time left at most."""
+    speed = "" if step.tokens_per_second is None else f", {step.tokens_per_second:,.0f} tokens/s"
+    left = f", {_duration(step.seconds_left)} left at most" if math.isfinite(step.seconds_left) else ""
+    label = f"epoch {step.epoch} of {n_epochs}: loss {step.loss:.3f}{speed}{left}"
+    tell(label, (step.epoch - 1) * step.n_steps + step.step, n_epochs * step.n_steps)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 class _Lines:

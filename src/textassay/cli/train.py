@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from rich.console import Console
 from textassay.cli.messages import print_line
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
-from textassay.cli.progress import show_progress
+from textassay.cli.progress import show_progress, tell_step
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import TextFile, read_texts
 from textassay.corpus.split import nested_fractions, split_last
@@ -34,7 +34,6 @@ from textassay.monitoring.loop import loop_monitors
 from textassay.monitoring.monitor import TextMonitor
 from textassay.report.training import TrainedText, Training, draw_training, render_training
 from textassay.report.whole_files import write_whole
-from textassay.training.history import Step
 from textassay.training.processes import is_main
 
 __all__ = ["CHECKPOINT", "HISTORY", "SETTINGS", "TrainOptions", "run_train"]
@@ -365,7 +364,7 @@ def _fit_network(
             checkpoint=options.out / CHECKPOINT,
             monitors=monitors,
             monitor_steps=options.monitor_steps,
-            progress=None if progress is None else partial(_tell_step, progress, model.recipe.max_epochs),
+            progress=None if progress is None else partial(tell_step, progress, model.recipe.max_epochs),
         )
     history = model.history
     return {
@@ -379,20 +378,6 @@ def _fit_network(
         "readings": history.readings,
         "monitored": None if monitor is None else monitored(monitor),
     }
-
-
-def _tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: Step) -> None:
-    """Say how far training is: steps of all epochs, loss, tokens per second, time left at most."""
-    speed = "" if step.tokens_per_second is None else f", {step.tokens_per_second:,.0f} tokens/s"
-    left = f", {_duration(step.seconds_left)} left at most" if math.isfinite(step.seconds_left) else ""
-    label = f"epoch {step.epoch} of {n_epochs}: loss {step.loss:.3f}{speed}{left}"
-    tell(label, (step.epoch - 1) * step.n_steps + step.step, n_epochs * step.n_steps)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _say(options: TrainOptions, line: str) -> None:
