@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from textassay.errors import unknown_name
-from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction, beside
+from textassay.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction, beside
 from textassay.study.agreement_dd import Corpus, agreements, tau_cells
 from textassay.study.dd_experiment import Experiment, build
 from textassay.study.dd_real import real_texts
@@ -197,8 +197,6 @@ class DdStudy:
 
     def _sampled(self, found: Found) -> list[ReproducedTable]:
         """Return what is known of the sentences that were drawn: unknown tokens, cut sentences, lengths."""
-        from textassay.meta_evaluation.reproduction import Cell
-
         cells = []
         for name, stage in found.experiment.drawn.items():
             done = self.stages.done(stage)
