@@ -12,6 +12,8 @@ import threadpoolctl
 
 from textassay.execution import one_blas_thread
 
+EACH_THREAD = "test_every_thread_can_limit_the_linear_algebra"
+
 
 def n_blas_threads() -> set[int]:
     numpy_is_loaded = np.eye(2) @ np.eye(2)
@@ -35,6 +37,14 @@ def test_every_thread_can_limit_the_linear_algebra() -> None:
         with ThreadPoolExecutor(2) as pool:
             assert list(pool.map(inside, range(2))) == [{1}, {1}]
         assert n_blas_threads() == {2}
+
+
+def test_libraries_with_a_setting_for_each_thread_are_limited_in_each() -> None:
+    """OpenMP, on which faiss builds its linear algebra, keeps the number of threads by thread."""
+    if importlib.util.find_spec("faiss") is None:
+        pytest.skip("faiss is not installed")
+    code = f"import faiss, runpy; runpy.run_path({__file__!r})[{EACH_THREAD!r}]()"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("library", ["scipy.linalg", "faiss"])

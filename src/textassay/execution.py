@@ -97,21 +97,25 @@ def one_blas_thread() -> Iterator[None]:
     """Keep linear algebra in the thread that calls it, inside the ``with`` block.
 
     The threads of `parallel_map` then do not compete with those of the linear algebra, and sums have the same bits on
-    machines with different numbers of processors. The setting is one of the process: the first of several blocks that
-    run at the same time makes it, the last gives it back.
+    machines with different numbers of processors. For most libraries the setting is one of the process: the first of
+    several blocks that run at the same time makes it, the last gives it back. For those built on OpenMP it is one of
+    the thread, so each block makes its own.
     """
     with _BLAS_LOCK:
+        _take_control()
+        of_process, of_thread = _blas()
         if _blas_limits["blocks"] == 0:
-            _take_control()
-            _blas_limits["limit"] = _blas().limit(limits=1, user_api="blas")
+            _blas_limits["limit"] = of_process.limit(limits=1)
         _blas_limits["blocks"] += 1
+        own_limit = of_thread.limit(limits=1)
     try:
         yield
     finally:
         with _BLAS_LOCK:
+            _take_control()
+            own_limit.restore_original_limits()
             _blas_limits["blocks"] -= 1
             if _blas_limits["blocks"] == 0:
-                _take_control()
                 _blas_limits.pop("limit").restore_original_limits()
 
 
@@ -126,12 +130,22 @@ def _take_control() -> None:
         clear(force=True)
 
 
-def _blas() -> threadpoolctl.ThreadpoolController:
+def _blas() -> tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]:
     """Return what controls the libraries loaded by now; any module that was imported since may have brought one."""
     return _blas_among(len(sys.modules))
 
 
 @lru_cache(maxsize=1)
-def _blas_among(n_modules: int) -> threadpoolctl.ThreadpoolController:
-    """Return what controls the libraries there are; finding them takes longer than a small metric."""
-    return threadpoolctl.ThreadpoolController()
+def _blas_among(n_modules: int) -> tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]:
+    """Return what controls libraries with one setting for the process, and what those with one for each thread.
+
+    Finding them takes longer than a small metric.
+    """
+    blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
+    of_thread = blas.select(threading_layer="openmp")
+    of_process = blas.select(filepath=[path for path in _paths(blas) if path not in _paths(of_thread)])
+    return of_process, of_thread
+
+
+def _paths(controller: threadpoolctl.ThreadpoolController) -> list[str]:
+    return [library["filepath"] for library in controller.info()]
