@@ -66,6 +66,6 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing the core and what the tests use"
 	@$(INSTALL) hatchling editables
-	@$(INSTALL) --no-build-isolation --editable '.[dev,encoders,neural,parquet]'
+	@$(INSTALL) --no-build-isolation --editable '.[boosting,dev,encoders,human,neural,parquet]'
 	@pwd > $(VENV)/.home
 	@touch $@ $(VENV)/.core

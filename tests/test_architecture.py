@@ -47,6 +47,7 @@ IMPORTED_AS = {
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
     "sentence-transformers": "sentence_transformers",
+    "xgboost-cpu": "xgboost",
 }
 
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -345,6 +345,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         What stands after ``textassay`` on the command line; taken from there by default.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if "OMP_WAIT_POLICY" not in os.environ:
+        # Before anything loads OpenMP: its threads wait by spinning, and two of them crawl where other work runs beside.
+        os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     debug = "--debug" in given or bool(os.environ.get("TEXTASSAY_DEBUG"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
