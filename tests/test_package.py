@@ -77,7 +77,14 @@ def test_everything_installed_for_tests_is_pinned() -> None:
     pinned = {re.sub(r"[-_.]+", "-", pin.split("==")[0]).lower() for pin in pins}
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    needed = [*project["dependencies"], *extras["boosting"], *extras["dev"], *extras["human"], *extras["parquet"], "torch"]
+    needed = [
+        *project["dependencies"],
+        *extras["boosting"],
+        *extras["dev"],
+        *extras["human"],
+        *extras["parquet"],
+        "torch",
+    ]
     assert {re.split(r"[>\[]", requirement)[0].lower() for requirement in needed} <= pinned
 
 

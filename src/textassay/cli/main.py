@@ -346,7 +346,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if "OMP_WAIT_POLICY" not in os.environ:
-        # Before anything loads OpenMP: its threads wait by spinning, and two of them crawl where other work runs beside.
+        # Before anything loads OpenMP: its threads wait by spinning, and two of them crawl beside other work.
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     debug = "--debug" in given or bool(os.environ.get("TEXTASSAY_DEBUG"))
     for stream in (sys.stdout, sys.stderr):
