@@ -9,7 +9,7 @@ import pytest
 from textassay.meta_evaluation.metric_values import MetricValues
 from textassay.meta_evaluation.reproduction import CheckedFinding, TauDistribution
 from textassay.study.agreement_dd import Measured, agreements, published_agreements, published_measured, tau_cells
-from textassay.study.findings_dd import check_findings
+from textassay.study.findings_dd import check_findings, of_this_text
 from textassay.study.published_dd import DD, EXACT, FAMILIES
 
 REAL, SYNTHETIC = published_measured()
@@ -45,6 +45,10 @@ def test_what_was_not_measured_is_said() -> None:
     assert verdicts["F10", "DD, real text"] == "not measured"
     assert verdicts["F6", "BLEU-5, real text"] == "not measured"
     assert verdicts["F1", "DD, synthetic text"] == "holds"
+    kept = of_this_text(list(found.values()), "synthetic")
+    assert {"F1", "F4"} <= {finding.id for finding in kept}
+    assert not {"F2", "F6", "F10", "F11"} & {finding.id for finding in kept}
+    assert of_this_text(list(found.values()), "real") == tuple(found.values())
 
 
 @pytest.mark.parametrize(

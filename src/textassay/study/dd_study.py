@@ -25,7 +25,7 @@ from textassay.study.dd_results import (
     temperatures_told,
 )
 from textassay.study.dd_synthetic import synthetic_texts
-from textassay.study.findings_dd import check_findings
+from textassay.study.findings_dd import check_findings, of_this_text
 from textassay.study.measures import LEVEL, LM
 from textassay.study.published_dd import published_table
 from textassay.study.scales import Scale
@@ -35,7 +35,6 @@ from textassay.study.study_text import StudyText
 __all__ = ["STUDIES", "DdStudy"]
 
 _CUT = " samples were cut at "  # a warning; the table of drawn sentences has the shares
-_OTHER: Mapping[Corpus, str] = {"real": ", synthetic text", "synthetic": ", real text"}  # whose findings are of there
 STUDIES: Mapping[str, Corpus] = {"dd-real": "real", "dd-synthetic": "synthetic"}
 
 
@@ -164,11 +163,7 @@ class DdStudy:
                 temperatures_told(found),
                 *self._sampled(found),
             ),
-            findings=tuple(
-                finding
-                for finding in check_findings([measured], taus, level=LEVEL)
-                if finding.verdict != "not measured" or not finding.about.endswith(_OTHER[corpus])
-            ),
+            findings=of_this_text(check_findings([measured], taus, level=LEVEL), corpus),
             taus=taus,
             curves=curves(found),
             notes=tuple(self._notes()),

@@ -17,10 +17,10 @@ from textassay.meta_evaluation.gold_order import BY_VOLUME
 from textassay.meta_evaluation.metric_values import MetricValues
 from textassay.meta_evaluation.rank_agreement import differences, pooled
 from textassay.meta_evaluation.reproduction import CheckedFinding, Neighbours, Number, TauDistribution, Verdict
-from textassay.study.agreement_dd import Measured
+from textassay.study.agreement_dd import Corpus, Measured
 from textassay.study.published_dd import DD, EXACT, VALID_DD
 
-__all__ = ["check_findings"]
+__all__ = ["check_findings", "of_this_text"]
 
 FloatArray = npt.NDArray[np.float64]
 Found = tuple[Verdict, dict[str, Number]]
@@ -102,6 +102,14 @@ def check_findings(
             about = f"{dd}, {rule.about}" if rule.of_dd else rule.about
             checked.append(CheckedFinding(rule.id, rule.statement, about, verdict, rule.rule, rule.published, numbers))
     return tuple(checked)
+
+
+def of_this_text(findings: Sequence[CheckedFinding], corpus: Corpus) -> tuple[CheckedFinding, ...]:
+    """Return the findings without those of the other text, real or synthetic, that a study of `corpus` cannot measure."""
+    other = "synthetic text" if corpus == "real" else "real text"
+    return tuple(
+        finding for finding in findings if finding.verdict != "not measured" or finding.about.split(", ")[-1] != other
+    )
 
 
 def _monotone_in_exact(study: _Study) -> Found:
