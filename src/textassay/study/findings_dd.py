@@ -105,7 +105,7 @@ def check_findings(
 
 
 def of_this_text(findings: Sequence[CheckedFinding], corpus: Corpus) -> tuple[CheckedFinding, ...]:
-    """Return the findings without those of the other text, real or synthetic, that a study of `corpus` cannot measure."""
+    """Return the findings without those of the other text, real or synthetic, that `corpus` cannot show."""
     other = "synthetic text" if corpus == "real" else "real text"
     return tuple(
         finding for finding in findings if finding.verdict != "not measured" or finding.about.split(", ")[-1] != other
