@@ -48,6 +48,7 @@ from textassay.cli.declarations import (
     Workers,
 )
 from textassay.cli.discrepancy_command import discrepancy_command
+from textassay.cli.human_command import human_app
 from textassay.cli.likelihood_command import likelihood_command
 from textassay.cli.messages import show_warning, tell
 from textassay.cli.sample_command import sample_command
@@ -306,6 +307,7 @@ app.command(name="train")(train_command)
 app.command(name="sample")(sample_command)
 app.command(name="likelihood")(likelihood_command)
 app.command(name="discrepancy")(discrepancy_command)
+app.add_typer(human_app)
 
 
 @app.command(name="demo")

@@ -1,0 +1,162 @@
+"""What people said of texts: who judged what, and how; every reader of results returns it, every analysis takes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import InputError
+
+__all__ = ["Comment", "Item", "Judgements", "Scale"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Scale = Literal["real-or-fake", "number"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A text that was judged.
+
+    Attributes
+    ----------
+    id
+        Unique among the items: page and slot, such as ``17/3``, since equal texts may stand on several pages.
+    page
+        What the item was judged together with; an item without a page is a page of its own.
+    text
+        Empty where the results came without texts.
+    generator
+        Who wrote it; none for a person.
+    """
+
+    id: str
+    page: str
+    text: str
+    generator: str | None
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What a rater wrote after a page."""
+
+    page: str
+    rater: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """J judgements of N items by R raters; checks of attention are no items.
+
+    Attributes
+    ----------
+    items
+        N items, in a fixed order; one may have no judgement.
+    raters
+        R names, each once.
+    item, rater
+        Of each judgement the places in `items` and `raters`, shape (J,), read-only. Nobody judges an item twice.
+    value
+        Shape (J,), read-only: 1 for real and 0 for fake, or any finite rating (higher is better) on the scale "number".
+    scale
+        What `value` means.
+    comments
+        What raters wrote.
+    notes
+        What the reader has to say of the file: how much was left out, and why.
+
+    Raises
+    ------
+    InputError
+        If anything is not as said.
+    """
+
+    items: tuple[Item, ...]
+    raters: tuple[str, ...]
+    item: IntArray
+    rater: IntArray
+    value: FloatArray
+    scale: Scale
+    comments: tuple[Comment, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in (("item", np.int64), ("rater", np.int64), ("value", np.float64)):
+            array = np.array(getattr(self, name), dtype=kind)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if not self.item.shape == self.rater.shape == self.value.shape == (self.item.size,):
+            raise InputError("item, rater and value must have one number a judgement")
+        _check_once("item", [item.id for item in self.items])
+        _check_once("rater", self.raters)
+        _check_places("item", self.item, len(self.items))
+        _check_places("rater", self.rater, len(self.raters))
+        pairs, counts = np.unique(self.item * max(1, len(self.raters)) + self.rater, return_counts=True)
+        if np.any(counts > 1):
+            item, rater = divmod(int(pairs[np.argmax(counts > 1)]), len(self.raters))
+            raise InputError(f"rater {self.raters[rater]} judged item {self.items[item].id} twice")
+        if not np.all(np.isfinite(self.value)):
+            raise InputError("a judgement must be a finite number")
+        if self.scale == "real-or-fake" and not np.all((self.value == 0) | (self.value == 1)):
+            raise InputError("a judgement of real or fake must be 1 or 0")
+
+    def __len__(self) -> int:
+        """Return J."""
+        return len(self.value)
+
+    @property
+    def is_real(self) -> npt.NDArray[np.bool_]:
+        """Whether a person wrote each item, shape (N,)."""
+        return np.array([item.generator is None for item in self.items], dtype=np.bool_)
+
+    @property
+    def generators(self) -> tuple[str, ...]:
+        """The generators' names, each once, in the order of their first items."""
+        return tuple(dict.fromkeys(item.generator for item in self.items if item.generator is not None))
+
+    def votes(self) -> IntArray:
+        """Return how many judged each item fake, and how many real, shape (N, 2).
+
+        Raises
+        ------
+        InputError
+            If the judgements are numbers.
+        """
+        if self.scale != "real-or-fake":
+            raise InputError("ratings are no votes: only judgements of real or fake can be counted")
+        places = 2 * self.item + self.value.astype(np.int64)
+        return np.bincount(places, minlength=2 * len(self.items)).reshape(-1, 2).astype(np.int64)
+
+    def select(self, mask: npt.NDArray[np.bool_]) -> "Judgements":
+        """Return the items where `mask`, shape (N,), is true, with their judgements and the comments on their pages.
+
+        The raters stay as they are, also those who judged none of the items.
+        """
+        mask = np.asarray(mask, dtype=np.bool_)
+        if mask.shape != (len(self.items),):
+            raise InputError(f"the mask must have one value an item: {len(self.items)}, got shape {mask.shape}")
+        items = tuple(item for item, keep in zip(self.items, mask, strict=True) if keep)
+        pages = {item.page for item in items}
+        kept = mask[self.item]
+        return replace(
+            self,
+            items=items,
+            item=(np.cumsum(mask) - 1)[self.item[kept]],
+            rater=self.rater[kept],
+            value=self.value[kept],
+            comments=tuple(comment for comment in self.comments if comment.page in pages),
+        )
+
+
+def _check_once(what: str, names: Sequence[str]) -> None:
+    if len(set(names)) != len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InputError(f"{what} {twice} is listed twice")
+
+
+def _check_places(what: str, places: IntArray, n: int) -> None:
+    if places.size and not (places.min() >= 0 and places.max() < n):
+        raise InputError(f"a judgement names {what} {places.max()}, but there are {n}")
