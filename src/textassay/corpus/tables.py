@@ -11,7 +11,7 @@ from textassay.corpus.source import Source
 from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError
 
-__all__ = ["Rows", "read_csv", "read_json", "read_json_lines"]
+__all__ = ["Rows", "csv_rows", "read_csv", "read_json", "read_json_lines"]
 
 Rows = tuple[list[str], list[Any] | None]  # sentences and, where asked for, group labels
 _OTHER_DELIMITERS = (";", "\t", "|")
@@ -57,6 +57,27 @@ def read_csv(source: Source, column: str | None, group_column: str | None, *, de
     """
     texts: list[str] = []
     labels: list[Any] | None = None if group_column is None else []
+    rows = csv_rows(source, delimiter=delimiter)
+    _, header = next(rows, (0, []))
+    place = header.index(choose_column(header, column, source.place))
+    group = None if group_column is None else header.index(choose_column(header, group_column, source.place))
+    for _, row in rows:
+        texts.append(row[place])
+        if labels is not None and group is not None:
+            labels.append(row[group])
+    if not texts:
+        raise EmptyCorpusError(f"{source.place} has a header but no row")
+    return texts, labels
+
+
+def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the header and the rows of a CSV or TSV file, each with the line it ends in; blank lines are passed over.
+
+    Raises
+    ------
+    InputError
+        If it is no such file, or a row has not as many fields as the header; the message gives the line.
+    """
     with _long_fields():
         reader = csv.reader(_with_ends(source), delimiter=delimiter, strict=True)
         try:
@@ -66,8 +87,7 @@ def read_csv(source: Source, column: str | None, group_column: str | None, *, de
                     f"{source.place}: the only column is '{header[0]}'; fields must be parted by "
                     f"{'commas' if delimiter == ',' else 'tabs'}"
                 )
-            place = header.index(choose_column(header, column, source.place))
-            group = None if group_column is None else header.index(choose_column(header, group_column, source.place))
+            yield reader.line_num, header
             for row in reader:
                 if not row:
                     continue
@@ -76,17 +96,12 @@ def read_csv(source: Source, column: str | None, group_column: str | None, *, de
                         f"{source.place} line {reader.line_num}: {len(row)} fields, but the header has {len(header)}; "
                         "put fields that hold the separator or quotes in double quotes"
                     )
-                texts.append(row[place])
-                if labels is not None and group is not None:
-                    labels.append(row[group])
+                yield reader.line_num, row
         except csv.Error as error:
             raise InputError(
                 f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that hold quotes "
                 "or line breaks in double quotes, with the quotes inside doubled"
             ) from None
-    if not texts:
-        raise EmptyCorpusError(f"{source.place} has a header but no row")
-    return texts, labels
 
 
 def _with_ends(source: Source) -> Iterator[str]:

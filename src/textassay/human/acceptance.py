@@ -1,0 +1,174 @@
+"""Which submissions count: a page handed in by one rater, the rules it must meet, and what is left as judgements.
+
+Sources: Garbacea et al., "Judge the Judges", EMNLP 2019: a submission counts only if its worker is new, every item is
+judged and the attention check is right. He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019: at
+most 200 pages of the next-word task for one worker.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from textassay.errors import OptionError
+from textassay.human.judgements import Comment, Item, Judgements
+from textassay.human.study import Study, StudyItem, StudyPage
+
+__all__ = [
+    "CHECK_ANSWER",
+    "MOST_PAGES",
+    "Accepted",
+    "Refusal",
+    "Submission",
+    "accept",
+    "answer_value",
+    "collect",
+    "failed_checks",
+]
+
+MOST_PAGES = {"real-or-fake": 1, "next-word": 200}  # that one rater may judge, by kind of study
+CHECK_ANSWER = "fake"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one rater handed in for one page.
+
+    Attributes
+    ----------
+    page, rater
+        Who judged what.
+    answers
+        Item to label, as `StudyItem.labels` has them; what was left open is not there.
+    comment
+        What the rater wrote, or nothing.
+    place
+        Where it was read, for messages, such as a file and its line.
+    is_rejected
+        Whether the owner had rejected it before it came here.
+    """
+
+    page: str
+    rater: str
+    answers: Mapping[str, str]
+    comment: str = ""
+    place: str = ""
+    is_rejected: bool = False
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A submission that does not count, and why."""
+
+    submission: Submission
+    reason: str
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What `accept` found: the submissions that count, those that do not, and what is left to be judged."""
+
+    submissions: tuple[Submission, ...]
+    refusals: tuple[Refusal, ...]
+    open_pages: Mapping[str, int]
+
+
+def accept(study: Study, submissions: Iterable[Submission], *, most_pages: int | None = None) -> Accepted:
+    """Say of each submission, in order, whether it counts.
+
+    Parameters
+    ----------
+    study
+        What was to be judged.
+    submissions
+        In the order in which they were handed in, which decides between two of one rater.
+    most_pages
+        Pages one rater may judge, at least 1; `MOST_PAGES` of the study's kind by default. A page is never judged
+        twice by one rater.
+
+    Returns
+    -------
+    Accepted
+        A submission that was refused leaves its rater new. `open_pages` has the pages that are short of
+        `Study.judgements_per_page`, and how many judgements each lacks.
+    """
+    most = MOST_PAGES[study.kind] if most_pages is None else most_pages
+    if most < 1:
+        raise OptionError(f"most_pages must be at least 1, got {most}")
+    pages = {page.id: page for page in study.pages}
+    taken: dict[str, set[str]] = {}
+    accepted: list[Submission] = []
+    refusals: list[Refusal] = []
+    for submission in submissions:
+        done = taken.get(submission.rater, set())
+        reason = _reason(submission, pages, done, most)
+        if reason is None:
+            accepted.append(submission)
+            taken[submission.rater] = {*done, submission.page}
+        else:
+            refusals.append(Refusal(submission, reason))
+    counts = Counter(submission.page for submission in accepted)
+    short = {page: study.judgements_per_page - counts[page] for page in pages}
+    return Accepted(tuple(accepted), tuple(refusals), {page: n for page, n in short.items() if n > 0})
+
+
+def failed_checks(page: StudyPage, answers: Mapping[str, str]) -> list[str]:
+    """Return the attention checks of `page` that `answers` gets wrong."""
+    return [item.id for item in page.items if item.check and answers.get(item.id) != CHECK_ANSWER]
+
+
+def answer_value(item: StudyItem, label: str) -> float:
+    """Return what a label is worth: 1 for real, 0 for fake; in the next-word task 1 for the model's first choice."""
+    return float(label == "real" if item.top is None else label == str(item.top))
+
+
+def collect(study: Study, submissions: Sequence[Submission], *, notes: Sequence[str] = ()) -> Judgements:
+    """Return the judgements of submissions that count; attention checks are left out.
+
+    In the next-word task a judgement is 1 where the model's most probable word was chosen and 0 elsewhere, on the scale
+    "number", and `Item.generator` is who wrote the prefix.
+    """
+    judged = [(page.id, item) for page in study.pages for item in page.items if not item.check]
+    places = {item.id: place for place, (_, item) in enumerate(judged)}
+    raters = {name: place for place, name in enumerate(dict.fromkeys(one.rater for one in submissions))}
+    rows = [
+        (places[item], raters[one.rater], answer_value(judged[places[item]][1], label))
+        for one in submissions
+        for item, label in one.answers.items()
+        if item in places
+    ]
+    return Judgements(
+        items=tuple(Item(item.id, page, item.text, item.generator) for page, item in judged),
+        raters=tuple(raters),
+        item=np.array([row[0] for row in rows], dtype=np.int64),
+        rater=np.array([row[1] for row in rows], dtype=np.int64),
+        value=np.array([row[2] for row in rows], dtype=np.float64),
+        scale="real-or-fake" if study.kind == "real-or-fake" else "number",
+        comments=tuple(Comment(one.page, one.rater, one.comment) for one in submissions if one.comment.strip()),
+        notes=tuple(notes),
+    )
+
+
+def _reason(submission: Submission, pages: Mapping[str, StudyPage], done: set[str], most: int) -> str | None:
+    """Return why `submission` does not count, where it does not."""
+    if submission.is_rejected:
+        return "rejected by the owner"
+    page = pages.get(submission.page)
+    if page is None:
+        return f"the study has no page {submission.page}"
+    if submission.page in done:
+        return f"the rater judged page {submission.page} before"
+    if len(done) >= most:
+        return f"the rater judged {len(done)} page{'s' * (len(done) > 1)} before"
+    foreign = [item for item in submission.answers if item not in {item.id for item in page.items}]
+    if foreign:
+        return f"page {page.id} has no item {foreign[0]}"
+    open_items = [item.id for item in page.items if item.id not in submission.answers]
+    if open_items:
+        return f"{len(open_items)} of {len(page.items)} items are not judged, the first is {open_items[0]}"
+    wrong = [item.id for item in page.items if submission.answers[item.id] not in item.labels]
+    if wrong:
+        return f"item {wrong[0]} is judged '{submission.answers[wrong[0]]}'"
+    failed = failed_checks(page, submission.answers)
+    return f"the attention check {failed[0]} is judged {submission.answers[failed[0]]}" if failed else None

@@ -1,0 +1,37 @@
+"""A file of judgements, whatever wrote it: which format it is in is told by its ending and its columns."""
+
+from pathlib import Path
+
+from textassay.corpus.reader import nearest_files
+from textassay.errors import InputError
+from textassay.human.judgements import Judgements
+from textassay.human.label_studio import read_label_studio
+from textassay.human.mechanical_turk import is_batch, read_mechanical_turk
+from textassay.human.ratings_file import COLUMNS, is_ratings, read_ratings
+from textassay.human.table_file import read_columns
+
+__all__ = ["read_judgements"]
+
+
+def read_judgements(path: Path) -> Judgements:
+    """Return the judgements of a long CSV file, of Mechanical Turk's batch results, or of Label Studio's JSON.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged, or none of these.
+    """
+    if not path.is_file():
+        what = "is a folder: name the file in it" if path.is_dir() else f"is not there{nearest_files(path)}"
+        raise InputError(f"{path} {what}")
+    if path.name.lower().removesuffix(".gz").endswith(".json"):
+        return read_label_studio(path)
+    columns = read_columns(path)
+    if is_batch(columns):
+        return read_mechanical_turk(path)
+    if is_ratings(columns):
+        return read_ratings(path)
+    raise InputError(
+        f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of Mechanical "
+        "Turk, or JSON of Label Studio"
+    )

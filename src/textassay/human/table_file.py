@@ -1,0 +1,60 @@
+"""Rows of a CSV or TSV file of results, each with its line, so that a message can say where something is wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from textassay.corpus.source import Source
+from textassay.corpus.tables import csv_rows
+from textassay.errors import EmptyCorpusError, InputError
+
+__all__ = ["TableRow", "read_columns", "read_table"]
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row: `place` names the file and its line; `values` has a string for each column."""
+
+    place: str
+    values: dict[str, str]
+
+
+def read_columns(path: Path) -> tuple[str, ...]:
+    """Return the names of the columns.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is no table.
+    """
+    _, header = next(csv_rows(Source(path), delimiter=_delimiter(path)), (0, []))
+    return tuple(header)
+
+
+def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
+    """Return the rows of `path`, a .csv or .tsv file with a header, or either and .gz.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is no table, or lacks one of the columns `required`.
+    EmptyCorpusError
+        If it has no row.
+    """
+    rows = csv_rows(Source(path), delimiter=_delimiter(path))
+    _, header = next(rows, (0, []))
+    missing = [name for name in required if name not in header]
+    if missing:
+        shown = ", ".join(header[:12]) + (", ..." if len(header) > 12 else "")
+        raise InputError(f"{path} has no column '{missing[0]}'; it has: {shown or 'none'}")
+    if len(set(header)) != len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise InputError(f"{path} has two columns called '{twice}': rename or remove one")
+    table = [TableRow(f"{path} line {line}", dict(zip(header, row, strict=True))) for line, row in rows]
+    if not table:
+        raise EmptyCorpusError(f"{path} has a header but no row")
+    return table
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
