@@ -10,11 +10,15 @@ from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscrimi
 from textassay.discriminator.family import FamilyDiscriminator
 from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator
 from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
 from textassay.discriminator.nb_logistic import NbLogisticDiscriminator
 from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
+from textassay.discriminator.random_forest import RandomForestDiscriminator
 from textassay.discriminator.recurrent import RecurrentDiscriminator
 from textassay.discriminator.stack import StackDiscriminator
+from textassay.discriminator.svm import SvmDiscriminator
 from textassay.discriminator.transformer import PRETRAINING, TransformerDiscriminator
+from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 
 __all__ = ["AUTO", "DISCRIMINATORS", "FAMILIES", "make_discriminator", "make_family", "missing_members"]
@@ -30,14 +34,18 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "likelihood-ratio": LikelihoodRatioDiscriminator,
     "logistic": LogisticDiscriminator,
     "lstm": RecurrentDiscriminator,
+    "naive-bayes": NaiveBayesDiscriminator,
     "nb-logistic": NbLogisticDiscriminator,
     "ngram-network": NgramNetworkDiscriminator,
+    "random-forest": RandomForestDiscriminator,
     "stack": StackDiscriminator,
     "stack-quick": partial(
         StackDiscriminator, "stack-quick", skips=False, margins=False, grid=(0.1, 3.0), bends=(0.3,)
     ),
+    "svm": SvmDiscriminator,
     "transformer": TransformerDiscriminator,
     "transformer-pretrained": partial(TransformerDiscriminator, pretraining=PRETRAINING),
+    "xgboost": XgboostDiscriminator,
 }
 
 # Effort to the members of its family, those before are preferred. Where the extra of a member is not installed the
