@@ -32,6 +32,6 @@ def read_judgements(path: Path) -> Judgements:
     if is_ratings(columns):
         return read_ratings(path)
     raise InputError(
-        f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of Mechanical "
-        "Turk, or JSON of Label Studio"
+        f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of "
+        "Mechanical Turk, or JSON of Label Studio"
     )

@@ -1,0 +1,229 @@
+"""Pages of a real-or-fake study: half of each page real, generators balanced, one text that says what to answer.
+
+Source: Garbacea et al., "Judge the Judges", EMNLP 2019: pages of 20 reviews, 10 of them real, and one attention check.
+Departs from it: the attention check is a sentence of its own, not a generated review with a sentence added; generators
+are balanced over the pages.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from textassay.corpus.rare_words import mark_share
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.human.study import Study, StudyItem, StudyPage
+from textassay.seeding import stream
+
+__all__ = ["CHECK_TEXT", "build_study", "check_texts", "deal", "instructions_for"]
+
+CHECK_TEXT = "this text was written by a computer program to see whether you are reading . please choose fake ."
+
+
+def build_study(
+    real: Sequence[str],
+    generated: Mapping[str, Sequence[str]],
+    *,
+    page_size: int = 20,
+    real_per_page: int | None = None,
+    per_generator: int | None = None,
+    judgements_per_page: int = 5,
+    check_text: str | None = CHECK_TEXT,
+    title: str = "Real or fake?",
+    instructions: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Study:
+    """Return a study in which people say of each text whether a person or a program wrote it.
+
+    Parameters
+    ----------
+    real
+        Real texts, at least as many as the pages take; which of them is drawn at random.
+    generated
+        Generator name to its texts.
+    page_size
+        Texts on a page, its attention check not counted, at least 2.
+    real_per_page
+        How many of them are real; half by default.
+    per_generator
+        How many texts of each generator are drawn; all by default, and then all must have equally many.
+    judgements_per_page
+        How many people shall judge each page.
+    check_text
+        Text of the attention check, which stands in a random place of each page and is right when judged fake; none for
+        no check.
+    title, instructions
+        What participants read; by default instructions for this task.
+    settings
+        What else to keep with the study, such as how the texts were prepared; JSON-ready.
+    seed
+        Decides what is drawn and where it stands.
+
+    Returns
+    -------
+    Study
+        Every text at most once, on one page. Of each generator as many texts as of the others, on each page as many as
+        of the others or one more. `settings` says what was drawn of how much, and the share of marked words.
+
+    Raises
+    ------
+    OptionError
+        If a size is out of range, or the texts do not fill whole pages; the message gives numbers that do.
+    TooFewSentencesError
+        If there are fewer texts than are asked for.
+    InputError
+        If a text is blank.
+    """
+    real_per_page = _check_sizes(page_size, real_per_page)
+    fake_per_page = page_size - real_per_page
+    each = _per_generator(generated, per_generator, fake_per_page)
+    n_pages = each * len(generated) // fake_per_page
+    n_real = n_pages * real_per_page
+    if len(real) < n_real:
+        raise TooFewSentencesError(
+            f"{n_pages} pages take {n_real} real texts, there are {len(real)}: give {n_real - len(real)} more, or "
+            "fewer generated ones (per_generator)"
+        )
+    check_texts("real", real)
+    for name, texts in generated.items():
+        check_texts(name, texts)
+    real_drawn = stream(seed, "study", "real").permutation(len(real))[:n_real].reshape(n_pages, real_per_page)
+    drawn = {
+        name: stream(seed, "study", "generated", name).permutation(len(generated[name]))[:each] for name in generated
+    }
+    shown = {name: [generated[name][number] for number in drawn[name].tolist()] for name in generated}
+    chosen_real = [real[number] for number in real_drawn.ravel().tolist()]
+    waiting = {name: iter(texts) for name, texts in shown.items()}
+    names = list(generated)
+    rng = stream(seed, "study", "order")
+    pages = []
+    for number, dealt in enumerate(deal(n_pages, fake_per_page, len(names), stream(seed, "study", "deal")), start=1):
+        page = [StudyItem("", real[place]) for place in real_drawn[number - 1]]
+        page += [StudyItem("", next(waiting[names[place]]), names[place]) for place in dealt]
+        page = [page[place] for place in rng.permutation(len(page)).tolist()]
+        if check_text is not None:
+            page.insert(int(rng.integers(len(page) + 1)), StudyItem("", check_text, check=True))
+        items = tuple(replace(item, id=f"{number}/{slot}") for slot, item in enumerate(page))
+        pages.append(StudyPage(str(number), items))
+    return Study(
+        kind="real-or-fake",
+        title=title,
+        instructions=instructions_for(shown) if instructions is None else instructions,
+        pages=tuple(pages),
+        judgements_per_page=judgements_per_page,
+        seed=seed,
+        settings={
+            "page_size": page_size,
+            "real_per_page": real_per_page,
+            "check_text": check_text,
+            "real": _described(chosen_real, len(real), ()),
+            "generators": {name: _described(shown[name], len(generated[name]), chosen_real) for name in names},
+            **(settings or {}),
+        },
+    )
+
+
+def deal(n_pages: int, per_page: int, n_generators: int, rng: np.random.Generator) -> list[list[int]]:
+    """Return which generators' texts stand on each page, at random.
+
+    Parameters
+    ----------
+    n_pages, per_page
+        Pages, and generated texts on each.
+    n_generators
+        What n_pages * per_page can be divided by.
+    rng
+        What decides.
+
+    Returns
+    -------
+    list
+        For each page `per_page` generator numbers: each occurs floor or ceil of per_page / n_generators times on it,
+        and equally often on all pages together.
+    """
+    base, extra = divmod(per_page, n_generators)
+    missing = np.full(n_generators, n_pages * extra // n_generators)  # of the extra texts, how many are still to come
+    pages = []
+    for _ in range(n_pages):
+        order = rng.permutation(n_generators)
+        most = order[np.argsort(-missing[order], kind="stable")][:extra]
+        missing[most] -= 1
+        pages.append([*np.repeat(np.arange(n_generators), base).tolist(), *most.tolist()])
+    return pages
+
+
+def instructions_for(generated: Mapping[str, Sequence[str]]) -> str:
+    """Return instructions that fit what is shown: they mention marked words and small letters only where these are."""
+    paragraphs = [
+        "Some of the texts on this page were written by people, the others by computer programs. Read each one and say "
+        "what you think: real (a person wrote it) or fake (a program wrote it).",
+        "There is no pattern in the order. Judge each text by itself, and judge all of them. Where you cannot tell, "
+        "say what seems more likely.",
+    ]
+    texts = [text for several in generated.values() for text in several]
+    if mark_share(texts) > 0:
+        paragraphs.append(
+            "Words that are rare are shown as underscores (__), in real and in fake texts alike: they tell nothing."
+        )
+    if not any(character.isupper() for text in texts for character in text):
+        paragraphs.append("All texts were put into small letters, so this tells nothing either.")
+    paragraphs.append("A text may say itself how it is to be judged. Then do what it says.")
+    return "\n\n".join(paragraphs)
+
+
+def check_texts(name: str, texts: Sequence[str]) -> None:
+    """Raise if a text is blank."""
+    blank = [place for place, text in enumerate(texts, start=1) if not text.strip()]
+    if blank:
+        more = f", and {len(blank) - 1} more" if len(blank) > 1 else ""
+        raise InputError(f"text {blank[0]} of {name} is blank{more}: nobody can judge it, take it out")
+
+
+def _check_sizes(page_size: int, real_per_page: int | None) -> int:
+    if page_size < 2:
+        raise OptionError(f"page_size must be at least 2, got {page_size}")
+    if real_per_page is None and page_size % 2:
+        raise OptionError(
+            f"half of {page_size} texts a page cannot be real: give page_size {page_size - 1} or {page_size + 1}, or "
+            "real_per_page"
+        )
+    real = page_size // 2 if real_per_page is None else real_per_page
+    if not 0 < real < page_size:
+        raise OptionError(f"real_per_page must be from 1 to {page_size - 1}, got {real}")
+    return real
+
+
+def _per_generator(generated: Mapping[str, Sequence[str]], asked: int | None, fake_per_page: int) -> int:
+    """Return how many texts of each generator are shown: so many that they fill whole pages."""
+    if not generated:
+        raise OptionError("a study needs at least one generator")
+    sizes = {name: len(texts) for name, texts in generated.items()}
+    fewest = min(sizes.values())
+    step = fake_per_page // math.gcd(fake_per_page, len(sizes))
+    most = fewest // step * step
+    hint = f"per_generator may be any multiple of {step}" + (f" up to {most}" if most else f", {fewest} are there")
+    if asked is None and len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise OptionError(f"the generators have different numbers of texts ({listed}): {hint}")
+    each = fewest if asked is None else asked
+    if each < 1 or each % step:
+        raise OptionError(
+            f"{each} texts of each of {len(sizes)} generators do not fill pages with {fake_per_page} generated texts "
+            f"each: {hint}"
+        )
+    if each > fewest:
+        name = min(sizes, key=sizes.__getitem__)
+        raise TooFewSentencesError(f"per_generator is {each}, but {name} has {fewest} texts: {hint}")
+    return each
+
+
+def _described(shown: Sequence[str], n: int, real: Sequence[str]) -> dict[str, Any]:
+    """Return what is worth knowing of the texts of one side."""
+    counts = Counter(shown)
+    others = set(real)
+    described = {"shown": len(shown), "given": n, "distinct": len(counts), "mark_share": mark_share(shown)}
+    return described | ({"also_real": sum(text in others for text in shown)} if real else {})
