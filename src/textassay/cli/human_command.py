@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from textassay.cli.declarations import Column, Config, Generators, Json, Lowercase, Normalize, Seed
+
 __all__ = ["human_app"]
 
 human_app = typer.Typer(
@@ -14,6 +16,7 @@ human_app = typer.Typer(
 )
 
 _STUDY = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that 'human build' made.")]
+_PER_PAGE = Annotated[int, typer.Option("--judgements", metavar="K", help="People who judge each page.")]
 
 
 @human_app.callback(invoke_without_command=True)
@@ -21,6 +24,112 @@ def _human(context: typer.Context) -> None:
     """Say what there is where nothing is asked for."""
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+@human_app.command(name="build")
+def _build_command(
+    *,
+    generators: Generators = None,
+    real: Annotated[str, typer.Option(metavar="FILE", help="Real text; '-' is standard input.")],
+    out: Annotated[Path, typer.Option(metavar="STUDY", help="The folder of the study.")],
+    page_size: Annotated[int, typer.Option(metavar="N", help="Texts on a page.")] = 20,
+    real_per_page: Annotated[
+        int | None, typer.Option(metavar="N", help="How many of them are real; half by default.")
+    ] = None,
+    per_generator: Annotated[
+        int | None, typer.Option(metavar="N", help="Texts drawn of each generator; all by default.")
+    ] = None,
+    judgements: _PER_PAGE = 5,
+    check: Annotated[str | None, typer.Option(metavar="TEXT", help="Attention check, right when judged fake.")] = None,
+    no_check: Annotated[bool, typer.Option("--no-check", help="No attention check.")] = False,
+    mark_rare: Annotated[
+        int | None, typer.Option(metavar="N", help="Show words seen fewer than N times as underscores.")
+    ] = None,
+    rare_from: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where words are counted; in the real text by default.")
+    ] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="What participants read on top.")] = "Real or fake?",
+    instructions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What else they read; an empty line parts paragraphs.")
+    ] = None,
+    lowercase: Lowercase = False,
+    normalize: Normalize = False,
+    column: Column = None,
+    seed: Seed = 0,
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """Make a study: pages of real and generated texts in random order, for people to tell apart."""
+    from textassay.cli.options import parse_generators
+
+    named = parse_generators(generators or [])
+    from textassay.cli.human_study import BuildOptions, run_build
+
+    options = BuildOptions(
+        real=real,
+        generators=named,
+        out=out,
+        page_size=page_size,
+        real_per_page=real_per_page,
+        per_generator=per_generator,
+        judgements=judgements,
+        check=check,
+        no_check=no_check,
+        mark_rare=mark_rare,
+        rare_from=rare_from,
+        title=title,
+        instructions=instructions,
+        lowercase=lowercase,
+        normalize=normalize,
+        column=column,
+        seed=seed,
+        json=json,
+    )
+    raise typer.Exit(run_build(options))
+
+
+@human_app.command(name="export")
+def _export_command(
+    study: _STUDY,
+    *,
+    to: Annotated[str, typer.Option(metavar="WHAT", help="mechanical-turk, label-studio, html or csv.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to; STUDY/WHAT by default.")] = None,
+) -> None:
+    """Write what another platform needs to run the study, without saying who wrote what."""
+    from textassay.cli.human_study import run_export
+
+    raise typer.Exit(run_export(study, to=to, out=out))
+
+
+@human_app.command(name="import")
+def _import_command(
+    study: _STUDY,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What came back; of all kinds together.")],
+    *,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where judgements.csv and refused.csv go.")],
+    most_pages: Annotated[
+        int | None, typer.Option(metavar="N", help="Pages one rater may judge; 1 by default, next-word 200.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Bring results in: which submissions count, which are refused and why, what is left to do."""
+    from textassay.cli.human_study import run_import
+
+    raise typer.Exit(run_import(study, files, out=out, most_pages=most_pages, json=json))
+
+
+@human_app.command(name="judge")
+def _judge_command(
+    study: _STUDY,
+    *,
+    rater: Annotated[str, typer.Option(metavar="NAME", help="Who judges.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="Where answers are kept, after each one.")],
+    pages: Annotated[int, typer.Option(metavar="N", help="Pages to judge now.")] = 1,
+) -> None:
+    """Judge in the terminal, one key a text; stop any time, the same command goes on."""
+    from textassay.cli.human_study import run_judge
+
+    raise typer.Exit(run_judge(study, rater=rater, out=out, pages=pages))
 
 
 @human_app.command(name="serve")

@@ -59,9 +59,10 @@ class Submission:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A submission that does not count, and why."""
+    """A submission that does not count: which rule it breaks, in a few words, and how."""
 
     submission: Submission
+    rule: str
     reason: str
 
 
@@ -102,12 +103,12 @@ def accept(study: Study, submissions: Iterable[Submission], *, most_pages: int |
     refusals: list[Refusal] = []
     for submission in submissions:
         done = taken.get(submission.rater, set())
-        reason = _reason(submission, pages, done, most)
-        if reason is None:
+        broken = _broken(submission, pages, done, most)
+        if broken is None:
             accepted.append(submission)
             taken[submission.rater] = {*done, submission.page}
         else:
-            refusals.append(Refusal(submission, reason))
+            refusals.append(Refusal(submission, *broken))
     counts = Counter(submission.page for submission in accepted)
     short = {page: study.judgements_per_page - counts[page] for page in pages}
     return Accepted(tuple(accepted), tuple(refusals), {page: n for page, n in short.items() if n > 0})
@@ -150,25 +151,30 @@ def collect(study: Study, submissions: Sequence[Submission], *, notes: Sequence[
     )
 
 
-def _reason(submission: Submission, pages: Mapping[str, StudyPage], done: set[str], most: int) -> str | None:
-    """Return why `submission` does not count, where it does not."""
+def _broken(
+    submission: Submission, pages: Mapping[str, StudyPage], done: set[str], most: int
+) -> tuple[str, str] | None:
+    """Return the rule that `submission` breaks, and how; none where it counts."""
     if submission.is_rejected:
-        return "rejected by the owner"
+        return "rejected", "rejected by the owner"
     page = pages.get(submission.page)
     if page is None:
-        return f"the study has no page {submission.page}"
+        return "unknown page", f"the study has no page {submission.page}"
     if submission.page in done:
-        return f"the rater judged page {submission.page} before"
+        return "repeated page", f"the rater judged page {page.id} before"
     if len(done) >= most:
-        return f"the rater judged {len(done)} page{'s' * (len(done) > 1)} before"
-    foreign = [item for item in submission.answers if item not in {item.id for item in page.items}]
+        return "repeated rater", f"the rater judged {len(done)} page{'s' * (len(done) > 1)} before"
+    items = {item.id: item for item in page.items}
+    foreign = [item for item in submission.answers if item not in items]
     if foreign:
-        return f"page {page.id} has no item {foreign[0]}"
-    open_items = [item.id for item in page.items if item.id not in submission.answers]
-    if open_items:
-        return f"{len(open_items)} of {len(page.items)} items are not judged, the first is {open_items[0]}"
-    wrong = [item.id for item in page.items if submission.answers[item.id] not in item.labels]
+        return "unknown item", f"page {page.id} has no item {foreign[0]}"
+    missing = [name for name in items if name not in submission.answers]
+    if missing:
+        return "missing item", f"{len(missing)} of {len(items)} items are not judged, the first is {missing[0]}"
+    wrong = [name for name, item in items.items() if submission.answers[name] not in item.labels]
     if wrong:
-        return f"item {wrong[0]} is judged '{submission.answers[wrong[0]]}'"
+        return "unknown label", f"item {wrong[0]} is judged '{submission.answers[wrong[0]]}'"
     failed = failed_checks(page, submission.answers)
-    return f"the attention check {failed[0]} is judged {submission.answers[failed[0]]}" if failed else None
+    if failed:
+        return "failed check", f"the attention check {failed[0]} is judged {submission.answers[failed[0]]}"
+    return None

@@ -4,13 +4,16 @@ from pathlib import Path
 
 from textassay.corpus.reader import nearest_files
 from textassay.errors import InputError
+from textassay.human.acceptance import Submission
+from textassay.human.answers_file import read_answers
 from textassay.human.judgements import Judgements
-from textassay.human.label_studio import read_label_studio
-from textassay.human.mechanical_turk import is_batch, read_mechanical_turk
+from textassay.human.label_studio import read_label_studio, read_label_studio_submissions
+from textassay.human.mechanical_turk import is_batch, read_mechanical_turk, read_turk_submissions
 from textassay.human.ratings_file import COLUMNS, is_ratings, read_ratings
+from textassay.human.study import Study
 from textassay.human.table_file import read_columns
 
-__all__ = ["read_judgements"]
+__all__ = ["read_judgements", "read_submissions"]
 
 
 def read_judgements(path: Path) -> Judgements:
@@ -21,17 +24,48 @@ def read_judgements(path: Path) -> Judgements:
     InputError
         If the file is missing, damaged, or none of these.
     """
-    if not path.is_file():
-        what = "is a folder: name the file in it" if path.is_dir() else f"is not there{nearest_files(path)}"
-        raise InputError(f"{path} {what}")
-    if path.name.lower().removesuffix(".gz").endswith(".json"):
+    _check_file(path)
+    if _is_json(path):
         return read_label_studio(path)
     columns = read_columns(path)
     if is_batch(columns):
         return read_mechanical_turk(path)
     if is_ratings(columns):
         return read_ratings(path)
-    raise InputError(
+    raise _unknown(path)
+
+
+def read_submissions(path: Path, study: Study) -> list[Submission]:
+    """Return what was handed in for `study`: raw answers, or results of its exports to other platforms.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged, or none of these.
+    """
+    _check_file(path)
+    if _is_json(path):
+        return read_label_studio_submissions(path, study)
+    columns = read_columns(path)
+    if is_batch(columns):
+        return read_turk_submissions(path, study)
+    if is_ratings(columns):
+        return read_answers(path, study)
+    raise _unknown(path)
+
+
+def _check_file(path: Path) -> None:
+    if not path.is_file():
+        what = "is a folder: name the file in it" if path.is_dir() else f"is not there{nearest_files(path)}"
+        raise InputError(f"{path} {what}")
+
+
+def _is_json(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith(".json")
+
+
+def _unknown(path: Path) -> InputError:
+    return InputError(
         f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of "
         "Mechanical Turk, or JSON of Label Studio"
     )

@@ -38,7 +38,7 @@ def label_studio_files(study: Study) -> dict[str, str]:
         )
     tasks = [
         {
-            "data": {"page": page.id}
+            "data": {"study": study.fingerprint, "page": page.id}
             | {f"text_{slot}": _shown(item.text, item.choices) for slot, item in enumerate(page.items)}
         }
         for page in study.pages
@@ -57,6 +57,8 @@ def read_label_studio_submissions(path: Path, study: Study) -> list[Submission]:
         name = data.get("page")
         if not isinstance(name, str):
             raise InputError(f"{place}: the task has no page, so it is none of this study")
+        if data.get("study", study.fingerprint) != study.fingerprint:
+            raise InputError(f"{place}: this is a task of another study")
         page = pages.get(name)
         answers, comment = {}, ""
         for control, value in results:

@@ -18,6 +18,7 @@ from textassay.human.acceptance import Submission, collect, failed_checks
 from textassay.human.judgements import Judgements
 from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.human.table_file import TableRow, read_table
+from textassay.human.turk_template import escaped
 
 __all__ = ["is_batch", "read_batch", "read_mechanical_turk", "read_turk_submissions"]
 
@@ -112,10 +113,14 @@ def read_turk_submissions(path: Path, study: Study) -> list[Submission]:
     A page that the study does not have is left for `textassay.human.acceptance.accept` to refuse.
     """
     pages = {page.id: page for page in study.pages}
-    return [
-        _submission(row, pages.get(row.values["Input.hit_id"], StudyPage(row.values["Input.hit_id"], ())))
-        for row in read_table(path, _BATCH)
-    ]
+    submissions = []
+    for row in read_table(path, _BATCH):
+        page = pages.get(row.values["Input.hit_id"], StudyPage(row.values["Input.hit_id"], ()))
+        for slot, item in enumerate(page.items):
+            if _value(row, f"Input.review_{slot}_text") not in (escaped(item.text), item.text):
+                raise InputError(f"{row.place}: text {slot} of page {page.id} is another than in this study")
+        submissions.append(_submission(row, page))
+    return submissions
 
 
 def _slots(path: Path, columns: Sequence[str]) -> list[int]:

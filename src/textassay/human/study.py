@@ -4,6 +4,7 @@ The file holds the answers (who wrote what), so it is for the owner of the study
 `StudyItem.id`, `text` and `labels` alone.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -117,6 +118,12 @@ class Study:
     def items(self) -> tuple[StudyItem, ...]:
         """All items of all pages, checks among them."""
         return tuple(item for page in self.pages for item in page.items)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that participants see of the items; results carry it, so that they meet their own study only."""
+        shown = [[page.id, [[item.id, item.text, item.choices] for item in page.items]] for page in self.pages]
+        return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:12]
 
 
 def save_study(study: Study, folder: Path) -> Path:

@@ -1,0 +1,123 @@
+"""Judging in a terminal: one text after the other, one key each, saved after every answer."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from textassay.errors import InputError, OutputError
+from textassay.human.answers_file import answers_csv, read_answers
+from textassay.human.study import NONE_OF_THEM, Study, StudyItem, StudyPage
+
+__all__ = ["BACK", "QUIT", "TerminalSession", "judge_pages", "keys_of"]
+
+BACK, QUIT = "b", "q"
+
+
+class TerminalSession:
+    """The answers of all raters who used one file; each is on the disk before the next is asked for.
+
+    Parameters
+    ----------
+    study
+        What is judged.
+    rater
+        Who judges now; printable, not empty.
+    path
+        The file of answers, read where it is there.
+    """
+
+    def __init__(self, study: Study, rater: str, path: Path) -> None:
+        if not rater.strip() or not rater.isprintable():
+            raise InputError(f"the name of a rater must be printable and not empty, got {rater!r}")
+        self.study, self.rater, self.path = study, rater.strip(), path
+        self.answers: dict[tuple[str, str], str] = {}
+        if path.exists():
+            for one in read_answers(path, study):
+                self.answers |= {(one.rater, item): label for item, label in one.answers.items()}
+
+    def next_page(self) -> StudyPage | None:
+        """Return the page to go on with: one begun, else the one with the fewest raters; none where all is judged."""
+        own = {page.id: self.n_judged(page) for page in self.study.pages}
+        begun = [page for page in self.study.pages if 0 < own[page.id] < len(page.items)]
+        fresh = [page for page in self.study.pages if own[page.id] == 0]
+        judged = {item for _, item in self.answers}
+        fresh.sort(key=lambda page: sum(item.id in judged for item in page.items))
+        return next(iter([*begun, *fresh]), None)
+
+    def n_judged(self, page: StudyPage) -> int:
+        """Return how many items of `page` the rater has judged."""
+        return sum((self.rater, item.id) in self.answers for item in page.items)
+
+    def answer(self, item: StudyItem, label: str | None) -> None:
+        """Keep an answer, or take one back where `label` is none, and write the file whole.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        self.answers.pop((self.rater, item.id), None)
+        if label is not None:
+            self.answers[self.rater, item.id] = label
+        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("w", encoding="utf-8", newline="") as file:
+                file.write(answers_csv(self.study, self.answers))
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self.path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise OutputError(f"cannot write {self.path}: {error.strerror or error}; choose another --out") from error
+
+
+def keys_of(item: StudyItem) -> dict[str, tuple[str, str]]:
+    """Return key to label and what it is called, such as r to real."""
+    if not item.choices:
+        return {"r": ("real", "real"), "f": ("fake", "fake")}
+    return {label: (label, word) for label, word in zip(item.labels, (*item.choices, NONE_OF_THEM), strict=True)}
+
+
+def judge_pages(
+    session: TerminalSession,
+    *,
+    n_pages: int,
+    show: Callable[[StudyPage, int], None],
+    read_key: Callable[[], str],
+) -> bool:
+    """Ask until `n_pages` pages are judged whole, nothing is left, or the rater stops; return whether all was judged.
+
+    Parameters
+    ----------
+    session
+        Where answers go.
+    n_pages
+        At least 1; a page that was begun before counts.
+    show
+        Shows an item of a page, by its place.
+    read_key
+        Returns the key that was pressed, in small letters; nothing at the end of the input. `BACK` goes back on the
+        page, `QUIT` stops, keys without a meaning are passed over.
+    """
+    for _ in range(n_pages):
+        page = session.next_page()
+        if page is None:
+            return True
+        place = session.n_judged(page)
+        while place < len(page.items):
+            item = page.items[place]
+            keys = keys_of(item)
+            show(page, place)
+            key = read_key()
+            while key and key not in (BACK, QUIT, *keys):
+                key = read_key()
+            if key in ("", QUIT):
+                return False
+            if key == BACK:
+                place = max(0, place - 1)
+                session.answer(page.items[place], None)
+            else:
+                session.answer(item, keys[key][0])
+                place += 1
+    return True

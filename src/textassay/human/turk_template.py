@@ -1,0 +1,97 @@
+"""What Mechanical Turk needs to show a study: one row a page, and the page they are filled into.
+
+The rows say nothing of who wrote what. Turk puts their fields into the page as they are, so that they are escaped here,
+characters beyond ASCII as well: fields with four-byte characters are refused there.
+"""
+
+import csv
+import html
+import io
+import string
+
+from textassay.errors import InputError
+from textassay.human.study import NONE_OF_THEM, Study
+
+__all__ = ["escaped", "turk_files"]
+
+_PLAIN = frozenset(string.ascii_letters + string.digits + " .,!?:;()-_/'")
+_SCRIPT = "https://assets.crowd.aws/crowd-html-elements.js"  # Turk's own; its crowd layout asks for it
+
+
+def turk_files(study: Study) -> dict[str, str]:
+    """Return file name to content: ``pages.csv`` to publish a batch with, and ``template.html``, the layout.
+
+    Every page must have as many items, and every item as many choices, as the others.
+    """
+    sizes = {(len(page.items), len(item.choices)) for page in study.pages for item in page.items}
+    if len(sizes) > 1:
+        raise InputError(
+            "Mechanical Turk needs pages of one size: some pages of this study have more items than others"
+        )
+    ((n_items, n_choices),) = sizes
+    return {"pages.csv": _rows(study, n_items, n_choices), "template.html": _template(study, n_items, n_choices)}
+
+
+def escaped(text: str) -> str:
+    """Return `text` as HTML in ASCII that holds no mark-up and none of Turk's ``${variables}``."""
+    return "".join(letter if letter in _PLAIN else f"&#{ord(letter)};" for letter in text)
+
+
+def _rows(study: Study, n_items: int, n_choices: int) -> str:
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    columns = ["hit_id"]
+    for slot in range(n_items):
+        columns += [f"review_{slot}_text", *(f"review_{slot}_choice_{place}" for place in range(n_choices))]
+    writer.writerow(columns)
+    for page in study.pages:
+        fields = [escaped(text) for item in page.items for text in (item.text, *item.choices)]
+        writer.writerow([page.id, *fields])
+    return output.getvalue()
+
+
+def _template(study: Study, n_items: int, n_choices: int) -> str:
+    paragraphs = "\n".join(f"    <p>{_words(part)}</p>" for part in study.instructions.split("\n\n"))
+    items = "\n".join(_item(slot, study, n_items, n_choices) for slot in range(n_items))
+    return f"""<!-- Paste this as the layout of a Mechanical Turk project, and publish pages.csv with it. -->
+<script src="{_SCRIPT}"></script>
+<style>
+  main {{ max-width: 46rem; margin: 0 auto; font: 1rem/1.5 sans-serif; color: #1a1a1a; }}
+  fieldset {{ margin: 1.5rem 0; border: 1px solid #767676; border-radius: 4px; }}
+  blockquote {{ margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }}
+  label {{ display: inline-block; padding: .5rem 1.5rem .5rem 0; }}
+  textarea {{ width: 100%; }}
+</style>
+<crowd-form answer-format="flatten-objects">
+  <main>
+    <h1>{_words(study.title)}</h1>
+{paragraphs}
+{items}
+    <p><label for="comment">What made you decide? (optional)</label>
+    <textarea id="comment" name="comment" rows="3"></textarea></p>
+  </main>
+</crowd-form>
+"""
+
+
+def _item(slot: int, study: Study, n_items: int, n_choices: int) -> str:
+    name = f"review_{slot}_judgment"
+    if n_choices:
+        words = [f"${{review_{slot}_choice_{place}}}" for place in range(n_choices)] + [_words(NONE_OF_THEM)]
+        options = [(str(place), word) for place, word in enumerate(words)]
+    else:
+        options = [(label, label) for label in study.pages[0].items[0].labels]
+    radios = "\n".join(
+        f'      <label><input type="radio" name="{name}" value="{value}" required> {word}</label>'
+        for value, word in options
+    )
+    return f"""    <fieldset>
+      <legend>{slot + 1} of {n_items}</legend>
+      <blockquote>${{review_{slot}_text}}</blockquote>
+{radios}
+    </fieldset>"""
+
+
+def _words(text: str) -> str:
+    """Return plain text as HTML that is still readable for the owner, without Turk's variables."""
+    return html.escape(text).replace("$", "&#36;")

@@ -1,0 +1,77 @@
+"""What a study holds and what came back, for people to read on a terminal."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from textassay.human.acceptance import Accepted
+from textassay.human.judgements import Judgements
+from textassay.human.study import Study
+from textassay.report.console import heading, label_grid, safe
+from textassay.report.number import count
+
+__all__ = ["render_import", "render_study"]
+
+
+def render_study(study: Study, path: Path, console: Console) -> None:
+    """Print the sizes of `study`, and what is known of its texts."""
+    n_items = sum(not item.check for item in study.items)
+    n_checks = sum(item.check for item in study.items)
+    heading(console, study.title)
+    grid = label_grid()
+    n_pages = len(study.pages)
+    n_submissions = n_pages * study.judgements_per_page
+    rows = {
+        "pages": f"{count(n_pages)}, {study.judgements_per_page} judgements each: {count(n_submissions)} submissions",
+        "items": f"{count(n_items)}, and {count(n_checks)} attention checks",
+        "seed": str(study.seed),
+        "file": f"{path} (says who wrote what: keep it from participants)",
+    }
+    for label, text in rows.items():
+        grid.add_row(label, safe(console, text))
+    console.print(grid)
+    sides = {"(real)": study.settings.get("real"), **study.settings.get("generators", {})}
+    if not all(isinstance(side, dict) for side in sides.values()):
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "shown", "of", "distinct", "also real", "rare %"):
+        table.add_column(name, justify="left" if not name else "right")
+    for name, side in sides.items():
+        table.add_row(
+            safe(console, name),
+            count(side["shown"]),
+            count(side["given"]),
+            count(side["distinct"]),
+            count(side["also_real"]) if "also_real" in side else "",
+            f"{100 * side['mark_share']:.2f}",
+        )
+    heading(console, "Texts")
+    console.print(table)
+
+
+def render_import(found: Accepted, judgements: Judgements, paths: Sequence[Path], console: Console) -> None:
+    """Print how much counts, why the rest does not, and what is still open."""
+    heading(console, "Judgements")
+    grid = label_grid()
+    n_open = sum(found.open_pages.values())
+    rows = {
+        "accepted": f"{count(len(found.submissions))} submissions by {count(len(judgements.raters))} raters",
+        "judgements": count(len(judgements)),
+        "refused": count(len(found.refusals)),
+        "still open": f"{count(n_open)} submissions on {count(len(found.open_pages))} pages" if n_open else "nothing",
+        "files": ", ".join(map(str, paths)),
+    }
+    for label, text in rows.items():
+        grid.add_row(label, safe(console, text))
+    console.print(grid)
+    if found.refusals:
+        heading(console, "Refused")
+        table = Table(box=None, pad_edge=False)
+        table.add_column("rule")
+        table.add_column("submissions", justify="right")
+        for reason, n in Counter(one.rule for one in found.refusals).most_common():
+            table.add_row(safe(console, reason), count(n))
+        console.print(table)
