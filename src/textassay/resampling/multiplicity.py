@@ -1,7 +1,8 @@
-"""Several tests at once: p-values adjusted so that the chance of any false finding stays below the level.
+"""Several tests at once: p-values adjusted for the chance of any false finding, or for the share of false ones.
 
-Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, by
-statsmodels.
+Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979;
+Benjamini, Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical Society B 57, 1995; both
+by statsmodels.
 """
 
 import numpy as np
@@ -10,7 +11,16 @@ from statsmodels.stats.multitest import multipletests
 
 from textassay.errors import OptionError
 
-__all__ = ["holm"]
+__all__ = ["benjamini_hochberg", "holm"]
+
+
+def benjamini_hochberg(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return `p_values` adjusted by Benjamini and Hochberg's method.
+
+    Of the findings at a level, at most that share is false on average, where the tests are independent or depend
+    positively. Parameters and result as for `holm`.
+    """
+    return _adjusted(p_values, "fdr_bh")
 
 
 def holm(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -26,11 +36,15 @@ def holm(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     npt.NDArray[np.float64]
         Shape (n_tests,), in the same order, never below `p_values`; NaN stays NaN.
     """
+    return _adjusted(p_values, "holm")
+
+
+def _adjusted(p_values: npt.NDArray[np.float64], method: str) -> npt.NDArray[np.float64]:
     p_values = np.asarray(p_values, dtype=np.float64)
     made = ~np.isnan(p_values)
     if np.any((p_values[made] < 0) | (p_values[made] > 1)):
         raise OptionError(f"p-values must be between 0 and 1, got {p_values[made].min()} to {p_values[made].max()}")
     adjusted = np.where(made, p_values, np.nan)
     if made.sum() > 1:  # one test needs no adjustment; the library collects garbage each time
-        adjusted[made] = multipletests(p_values[made], method="holm")[1]
+        adjusted[made] = multipletests(p_values[made], method=method)[1]
     return adjusted

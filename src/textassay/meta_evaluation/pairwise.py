@@ -1,0 +1,240 @@
+"""Pairs of generators: which ones an evaluator orders as the gold does, which it gets wrong, and how surely.
+
+Source: Deutsch, Foster, Freitag, "Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie
+Calibration", EMNLP 2023 (pairwise accuracy with ties); Thompson, Mathur, Deutsch, Khayrallah, "Improving Statistical
+Significance in Human Evaluation of Automatic Metrics via Soft Pairwise Accuracy", WMT 2024.
+Departs from them: generators wrote different texts unless said otherwise, so that the texts of two generators are mixed
+and dealt out anew, where the second swaps the two outputs for one input; draws equal to the observed difference count
+half, so that the p-values of both orders of a pair add up to 1.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from textassay.errors import InputError
+from textassay.meta_evaluation.correlations import check_together
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.metric.base import check_range
+from textassay.resampling.multiplicity import holm
+from textassay.seeding import stream
+
+__all__ = [
+    "PairCall",
+    "calls",
+    "pair_p_values",
+    "pairwise_accuracy",
+    "separation",
+    "soft_pairwise_accuracy",
+]
+
+FloatArray = npt.NDArray[np.float64]
+
+_BLOCK = 1 << 22  # labels held at once
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class PairCall:
+    """What an evaluator says of two generators whose order the gold knows.
+
+    Attributes
+    ----------
+    gold, evaluator
+        Their names.
+    better, worse
+        Of the two generators, by the gold's values.
+    gold_difference, difference
+        Goodness of `better` less that of `worse`, by the gold (above 0) and by the evaluator (below 0: it is wrong).
+    gold_p, p
+        Two-sided p-values of these differences, Holm's over all pairs of the gold or of the evaluator; None without
+        terms of texts (a gold that is a known order is sure of it).
+    verdict
+        "right", "wrong" or "tie".
+    """
+
+    gold: str
+    evaluator: str
+    better: str
+    worse: str
+    gold_difference: float
+    difference: float
+    gold_p: float | None
+    p: float | None
+    verdict: str
+
+    def gold_separates(self, alpha: float = 0.05) -> bool:
+        """Return whether the gold tells the two apart at `alpha`."""
+        return self.gold_p is None or self.gold_p < alpha
+
+
+def calls(gold: Evaluation, evaluation: Evaluation) -> tuple[PairCall, ...]:
+    """Return what `evaluation` says of every pair of generators that `gold` does not call equal.
+
+    Pairs stand in the order of the gold's difference, the largest first.
+    """
+    check_together([gold, evaluation])
+    gold_p, own_p = separation(gold), separation(evaluation)
+    gold_values, values = gold.goodness, evaluation.goodness
+    found = []
+    for i, j in zip(*np.triu_indices(len(values), 1), strict=True):
+        if gold_values[i] == gold_values[j]:
+            continue
+        best, other = (i, j) if gold_values[i] > gold_values[j] else (j, i)
+        difference = float(values[best] - values[other])
+        found.append(
+            PairCall(
+                gold=gold.name,
+                evaluator=evaluation.name,
+                better=gold.generators[best],
+                worse=gold.generators[other],
+                gold_difference=float(gold_values[best] - gold_values[other]),
+                difference=difference,
+                gold_p=None if gold_p is None else float(gold_p[i, j]),
+                p=None if own_p is None else float(own_p[i, j]),
+                verdict="right" if difference > 0 else "wrong" if difference < 0 else "tie",
+            )
+        )
+    return tuple(sorted(found, key=lambda call: -call.gold_difference))
+
+
+def pairwise_accuracy(gold: Evaluation, evaluation: Evaluation, *, epsilon: float = 0.0) -> float:
+    """Return the share of pairs of generators that both order alike, or that both call equal.
+
+    Parameters
+    ----------
+    gold, evaluation
+        Of the same generators.
+    epsilon
+        Differences of the evaluator's goodness up to this are ties, at least 0. Chosen on these generators it flatters.
+    """
+    check_together([gold, evaluation])
+    check_range("epsilon", epsilon, 0)
+    one, other = np.triu_indices(len(gold.generators), 1)
+    signs = np.sign(gold.goodness[one] - gold.goodness[other])
+    differences = evaluation.goodness[one] - evaluation.goodness[other]
+    said = np.where(np.abs(differences) <= epsilon, 0.0, np.sign(differences))
+    return float(np.mean(signs == said))
+
+
+def separation(evaluation: Evaluation) -> FloatArray | None:
+    """Return two-sided p-values of all differences between generators, Holm's over all pairs, shape (G, G).
+
+    Of Welch's test on the terms of the texts, with the real text as it is; 1 on the diagonal. None without terms.
+    """
+    terms = evaluation.goodness_terms
+    if terms is None:
+        return None
+    n = len(evaluation.generators)
+    sizes = np.array([len(row) for row in terms.values()])
+    own = np.array([row.var(ddof=1) / len(row) if len(row) > 1 else np.nan for row in terms.values()])
+    one, other = np.triu_indices(n, 1)
+    differences = np.abs(evaluation.goodness[one] - evaluation.goodness[other])
+    variances = own[one] + own[other]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = variances**2 / (own[one] ** 2 / (sizes[one] - 1) + own[other] ** 2 / (sizes[other] - 1))
+        p = 2 * stats.t.sf(differences / np.sqrt(variances), freedom)
+    p = np.where(variances == 0, np.where(differences == 0, 1.0, 0.0), p)
+    found = np.zeros((n, n))
+    found[one, other] = holm(p)
+    return np.asarray(found + found.T + np.eye(n), dtype=np.float64)
+
+
+def pair_p_values(
+    evaluations: Sequence[Evaluation], *, aligned: bool = False, n_resamples: int = 1_000, seed: int = 0
+) -> FloatArray:
+    """Return one-sided p-values that the row's generator is no better than the column's, shape (E, G, G).
+
+    Parameters
+    ----------
+    evaluations
+        E of them, of the same generators.
+    aligned
+        Whether text number i of every generator answers the same input, so that the two can be swapped (a paired test);
+        else the texts of both generators are mixed and dealt out anew.
+    n_resamples
+        How often, at least 1. All evaluators see the same draws.
+    seed
+        Of the draws.
+
+    Returns
+    -------
+    FloatArray
+        In (0, 1), 0.5 on the diagonal; p[i, j] + p[j, i] is 1. NaN for an evaluator without terms.
+
+    Raises
+    ------
+    InputError
+        If the texts are said to be aligned but generators have different numbers of them.
+    """
+    check_together(evaluations)
+    check_range("n_resamples", n_resamples, 1)
+    names = evaluations[0].generators
+    p = np.full((len(evaluations), len(names), len(names)), np.nan)
+    known = [place for place, evaluation in enumerate(evaluations) if evaluation.terms is not None]
+    if not known:
+        return p
+    all_terms = [terms for place in known if (terms := evaluations[place].goodness_terms) is not None]
+    texts = [np.array([terms[name] for terms in all_terms]) for name in names]  # G of (n_known, n_texts)
+    if aligned and len({array.shape[1] for array in texts}) > 1:
+        raise InputError("aligned texts: every generator must have one text for each input, got different numbers")
+    weights: dict[tuple[int, ...], FloatArray] = {}
+    p[known] = 0.5
+    for i in range(len(names)):
+        for j in range(i + 1, len(names)):
+            first, second = texts[i], texts[j]
+            sizes = (first.shape[1],) if aligned else (first.shape[1], second.shape[1])
+            if sizes not in weights:
+                weights = {sizes: _weights(sizes, n_resamples, seed)}
+            pooled = first - second if aligned else np.concatenate([first, second], axis=1)
+            drawn = _drawn_differences(pooled, weights[sizes])
+            observed = (first.mean(axis=1) - second.mean(axis=1))[:, None]
+            tiny = _ROUNDING * np.maximum(1.0, np.abs(observed))
+            above = (drawn > observed + tiny).sum(axis=1) + 0.5 * (np.abs(drawn - observed) <= tiny).sum(axis=1)
+            p[known, i, j] = (above + 0.5) / (n_resamples + 1)
+            p[known, j, i] = 1 - p[known, i, j]
+    return p
+
+
+def soft_pairwise_accuracy(gold: FloatArray, evaluator: FloatArray) -> float:
+    """Return the mean over pairs of generators of 1 - |difference of the two one-sided p-values|.
+
+    Parameters
+    ----------
+    gold, evaluator
+        Of `pair_p_values`, shape (G, G).
+
+    Returns
+    -------
+    float
+        In [0, 1]: 1 where the evaluator is as sure as the gold of every pair, 0 where both are sure of the opposite; an
+        evaluator that says nothing (p of 0.5) gets at least 0.5. NaN where one has no p-values.
+    """
+    one, other = np.triu_indices(len(gold), 1)
+    return float(np.mean(1 - np.abs(gold[one, other] - evaluator[one, other]))) if len(one) else math.nan
+
+
+def _weights(sizes: tuple[int, ...], n_resamples: int, seed: int) -> FloatArray:
+    """Return for each draw what to weigh the texts of both with to get a difference of means, (n_resamples, n_texts).
+
+    With one size, the signs of swaps over the number of inputs.
+    """
+    rng = stream(seed, "meta-evaluation", "pairs", *sizes)
+    if len(sizes) == 1:
+        return np.where(rng.random((n_resamples, sizes[0])) < 0.5, -1.0, 1.0) / sizes[0]
+    total = sum(sizes)
+    found = np.empty((n_resamples, total))
+    rows = max(1, _BLOCK // total)
+    for start in range(0, n_resamples, rows):
+        keys = rng.random((min(rows, n_resamples - start), total))
+        dealt = np.argsort(keys, axis=1) < sizes[0]
+        found[start : start + len(dealt)] = np.where(dealt, 1 / sizes[0], -1 / sizes[1])
+    return found
+
+
+def _drawn_differences(pooled: FloatArray, weights: FloatArray) -> FloatArray:
+    return np.asarray(pooled @ weights.T, dtype=np.float64)
