@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Generators, Json, Lowercase, Normalize, Seed
+from textassay.cli.declarations import Column, Config, Generators, Json, Level, Lowercase, Normalize, Seed
 
 __all__ = ["human_app"]
 
@@ -88,6 +88,59 @@ def _build_command(
     raise typer.Exit(run_build(options))
 
 
+@human_app.command(name="next-word")
+def _next_word_command(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="A folder that 'train' wrote, or pretrained:NAME.", show_default=False),
+    ] = None,
+    *,
+    real: Annotated[str | None, typer.Option(metavar="FILE", help="Real text the model never saw.")] = None,
+    length: Annotated[int, typer.Option(metavar="N", help="Tokens of a prefix.")] = 10,
+    pages: Annotated[int, typer.Option(metavar="N", help="Pages: each takes half its items of either side.")] = 20,
+    page_size: Annotated[int, typer.Option(metavar="N", help="Prefixes on a page; even.")] = 10,
+    prefixes: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Prefixes and candidates instead of a model.")
+    ] = None,
+    judgements: _PER_PAGE = 1,
+    out: Annotated[Path, typer.Option(metavar="STUDY", help="The folder of the study.")],
+    column: Column = None,
+    seed: Seed = 0,
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """Make a study of the next-word task: people choose among a model's most probable next words."""
+    from textassay.cli.human_next_word import NextWordOptions, run_next_word
+
+    options = NextWordOptions(
+        model=model,
+        real=real,
+        length=length,
+        pages=pages,
+        page_size=page_size,
+        prefixes=prefixes,
+        judgements=judgements,
+        out=out,
+        column=column,
+        seed=seed,
+        json=json,
+    )
+    raise typer.Exit(run_next_word(options))
+
+
+@human_app.command(name="exposure")
+def _exposure_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The judgements.csv of a next-word study.")],
+    *,
+    level: Level = 0.95,
+    json: Json = False,
+) -> None:
+    """Say how much more often people disagree with a model after its own prefixes: its exposure bias."""
+    from textassay.cli.human_next_word import run_exposure
+
+    raise typer.Exit(run_exposure(file, level=level, json=json))
+
+
 @human_app.command(name="export")
 def _export_command(
     study: _STUDY,
@@ -133,11 +186,32 @@ def _judge_command(
 
 
 @human_app.command(name="serve")
-def _serve_command(study: _STUDY) -> None:
+def _serve_command(
+    study: _STUDY,
+    *,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 is every one.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on; 0 takes a free one.")] = 8000,
+    database: Annotated[
+        str | None, typer.Option("--database", metavar="URL", help="[default: STUDY/judgements.sqlite]")
+    ] = None,
+    owner_token_file: Annotated[
+        Path | None, typer.Option("--owner-token-file", metavar="FILE", help="Keep the owner's token there, not shown.")
+    ] = None,
+    new_owner_token: Annotated[bool, typer.Option("--new-owner-token", help="Make the old token useless.")] = False,
+    pages_per_participant: Annotated[
+        int, typer.Option("--pages-per-participant", metavar="N", help="Pages that one participant may judge.")
+    ] = 1,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="MINUTES", help="Without an answer, until a page goes to another.")
+    ] = 60.0,
+) -> None:
     """Run the study as a web page."""
-    from textassay.errors import UnavailableError
+    from textassay.cli.human_serve import ServeOptions, run_serve
 
-    raise UnavailableError("'human serve' is not there yet")
+    options = ServeOptions(
+        study, host, port, database, owner_token_file, new_owner_token, pages_per_participant, time_limit
+    )
+    raise typer.Exit(run_serve(options))
 
 
 @human_app.command(name="analyse")

@@ -31,7 +31,16 @@ from textassay.report.console import safe
 from textassay.report.human_study import render_import, render_study
 from textassay.report.whole_files import write_whole
 
-__all__ = ["BuildOptions", "check_no_study", "run_build", "run_export", "run_import", "run_judge"]
+__all__ = [
+    "BuildOptions",
+    "check_no_study",
+    "print_json",
+    "run_build",
+    "run_export",
+    "run_import",
+    "run_judge",
+    "study_summary",
+]
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,7 @@ def run_build(options: BuildOptions) -> int:
     )
     path = save_study(study, options.out)
     if options.json:
-        _print_json({"study": str(path), **_summary(study)})
+        print_json({"study": str(path), **study_summary(study)})
     else:
         render_study(study, path, Console())
     return 0
@@ -147,7 +156,7 @@ def run_import(
     contents = {"judgements.csv": ratings_csv(judgements), "refused.csv": _refused_csv(found)}
     paths = write_whole(out, contents)
     if json:
-        _print_json(
+        print_json(
             {
                 "files": [str(path) for path in paths],
                 "accepted": len(found.submissions),
@@ -218,7 +227,8 @@ def _instructions(path: Path | None) -> str | None:
     return text
 
 
-def _summary(study: Study) -> dict[str, Any]:
+def study_summary(study: Study) -> dict[str, Any]:
+    """Return what there is to say of `study`, JSON-ready."""
     return {
         "kind": study.kind,
         "pages": len(study.pages),
@@ -252,6 +262,7 @@ def _refused_csv(found: Accepted) -> str:
     return output.getvalue()
 
 
-def _print_json(document: Mapping[str, Any]) -> None:
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON document."""
     json.dump(document, sys.stdout, indent=1, allow_nan=False)
     print()

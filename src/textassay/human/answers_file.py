@@ -1,7 +1,7 @@
-"""Raw answers, ``item,rater,label`` (and ``comment`` and ``study``, where there), as the terminal and the single-file form write them: labels as they were given.
+"""Raw answers, ``item,rater,label``, as the terminal and the single-file form write them: labels as they were given.
 
-Unlike `textassay.human.ratings_file` they hold answers to attention checks and do not say who wrote what: they become
-judgements beside their study.
+Columns ``comment`` and ``study`` (its fingerprint) may be there as well. Unlike `textassay.human.ratings_file` they
+hold answers to attention checks and do not say who wrote what: they become judgements beside their study.
 """
 
 import csv

@@ -84,8 +84,8 @@ def html_form(study: Study) -> str:
     """Return the file.
 
     A participant types a name, chooses a page and answers; what was answered is kept in the browser until then. The
-    button gives ``item,rater,label,comment,study``, which ``textassay human import`` reads; a page with an open item gives
-    nothing.
+    button gives ``item,rater,label,comment,study``, which ``textassay human import`` reads; a page with an open item
+    gives nothing.
     """
     shown = json.dumps(_shown(study), ensure_ascii=True).replace("<", "\\u003c")
     paragraphs = "\n".join(f"<p>{html.escape(part)}</p>" for part in study.instructions.split("\n\n"))

@@ -7,13 +7,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from textassay.estimate import Interval
 from textassay.human.acceptance import Accepted
 from textassay.human.judgements import Judgements
+from textassay.human.next_word_score import NextWordScore
 from textassay.human.study import Study
 from textassay.report.console import heading, label_grid, safe
-from textassay.report.number import count
+from textassay.report.number import count, decimals, level, number, span
 
-__all__ = ["render_import", "render_study"]
+__all__ = ["render_exposure", "render_import", "render_study"]
 
 
 def render_study(study: Study, path: Path, console: Console) -> None:
@@ -75,3 +77,25 @@ def render_import(found: Accepted, judgements: Judgements, paths: Sequence[Path]
         for reason, n in Counter(one.rule for one in found.refusals).most_common():
             table.add_row(safe(console, reason), count(n))
         console.print(table)
+
+
+def render_exposure(score: NextWordScore, console: Console) -> None:
+    """Print how often people disagreed with the model after both kinds of prefixes, and the ratio."""
+    heading(console, f"Exposure bias of {score.model}")
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "value", "interval", "judgements"):
+        table.add_column(name, justify="left" if not name else "right")
+    rows: tuple[tuple[str, float, Interval | None, int], ...] = (
+        ("disagreement after prefixes of data", score.cgd_data, score.cgd_data_interval, score.n_data),
+        ("disagreement after the model's own", score.cgd_model, score.cgd_model_interval, score.n_model),
+        ("ratio, EB-C (1: no exposure bias)", score.eb_c, score.eb_c_interval, score.n_data + score.n_model),
+    )
+    for label, value, bounds, n in rows:
+        places = decimals(value, None if bounds is None else (bounds.high - bounds.low) / 2)
+        shown = "" if bounds is None else f"{span(bounds.low, bounds.high, places)}"
+        table.add_row(safe(console, label), number(value, places), shown, count(n))
+    console.print(table)
+    known = score.eb_c_interval or score.cgd_data_interval
+    if known is not None:
+        text = f"{level(known.level)} intervals; {score.n_prefixes:,} prefixes, {score.n_raters:,} raters"
+        console.print(safe(console, text, "dim"))

@@ -1,0 +1,303 @@
+"""The next-word task: people as the data distribution in exposure bias. Prefixes with candidates to pages of a study.
+
+A person reads a prefix and chooses the next word among the model's five most probable ones or none of them. Half of the
+prefixes on a page were written by people, half by the model, mixed, so that nobody can tell which is which.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 4.4 and figures 5 and 6.
+Departs from it: special tokens are no candidates; the end of the sentence is, and is shown as such.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.normalization import truncate
+from textassay.corpus.source import Source
+from textassay.corpus.tokenizer import join_tokens
+from textassay.corpus.vocabulary import EOS, PAD, SOS, UNK, Vocabulary
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.generator.base import LanguageModel
+from textassay.human.study import Study, StudyItem, StudyPage
+from textassay.seeding import stream
+
+__all__ = [
+    "DATA",
+    "END",
+    "N_CANDIDATES",
+    "Prefix",
+    "build_next_word",
+    "candidates_of",
+    "draw_prefixes",
+    "read_prefixes",
+]
+
+N_CANDIDATES = 5
+END = "(end of the sentence)"
+DATA = "data"
+_BATCH = 256  # prefixes whose next words are computed at once
+_ROUNDS = 20  # of drawing, before a model counts as too short-spoken
+
+INSTRUCTIONS = (
+    "Each item shows how a sentence begins. Choose the word that you would expect next, by your first instinct; where "
+    "none of the five would do, choose the last answer.\n\n"
+    "Some beginnings were written by computer programs. If one looks strange, go on with it as it is."
+)
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """How a sentence begins, and the model's most probable next words, the most probable first."""
+
+    text: str
+    candidates: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.candidates) < 2 or len(set(self.candidates)) != len(self.candidates):
+            raise InputError(f"prefix '{self.text[:40]}' must have at least two candidates, all different")
+
+
+def build_next_word(
+    data: Sequence[Prefix],
+    model: Sequence[Prefix],
+    *,
+    name: str = "model",
+    page_size: int = 10,
+    judgements_per_page: int = 1,
+    title: str = "Which word comes next?",
+    instructions: str = INSTRUCTIONS,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Study:
+    """Return a study of the next-word task.
+
+    Parameters
+    ----------
+    data, model
+        Prefixes from real text and from the model, equally many, no text twice; all have as many candidates, all of
+        the same model.
+    name
+        Of the model, as the prefixes' generator.
+    page_size
+        Items on a page, even; half of them of each side. `len(data)` must fill whole pages.
+    judgements_per_page
+        How many people shall judge each page.
+    title, instructions
+        What participants read.
+    settings
+        What else to keep with the study; JSON-ready.
+    seed
+        Decides where everything stands.
+
+    Returns
+    -------
+    Study
+        `StudyItem.generator` is none for prefixes of real text; `StudyItem.top` is where the most probable word stands.
+
+    Raises
+    ------
+    OptionError
+        If sizes do not fit; the message gives numbers that do.
+    InputError
+        If a prefix stands twice.
+    """
+    if page_size < 2 or page_size % 2:
+        raise OptionError(f"page_size must be even and at least 2, got {page_size}")
+    half = page_size // 2
+    if len(data) != len(model) or not data or len(data) % half:
+        fit = min(len(data), len(model)) // half * half
+        raise OptionError(
+            f"pages with {half} prefixes of each side need equally many, a multiple of {half}: got {len(data)} of data "
+            f"and {len(model)} of the model; {fit} of each would do"
+            if fit
+            else f"a page needs {half} prefixes of each side, got {len(data)} of data and {len(model)} of the model"
+        )
+    counts = Counter(prefix.text for prefix in (*data, *model))
+    text, most = counts.most_common(1)[0]
+    if most > 1:
+        raise InputError(f"a prefix is shown once only, but '{text[:60]}' stands {most} times")
+    if len({len(prefix.candidates) for prefix in (*data, *model)}) > 1:
+        raise InputError("all prefixes must have as many candidates")
+    rng = stream(seed, "next word", "order")
+    orders = [rng.permutation(len(side)) for side in (data, model)]
+    pages = []
+    for number in range(len(data) // half):
+        here = slice(number * half, (number + 1) * half)
+        shown = [(data[place], None) for place in orders[0][here]] + [(model[place], name) for place in orders[1][here]]
+        items = []
+        for slot, place in enumerate(rng.permutation(page_size).tolist()):
+            prefix, generator = shown[place]
+            order = rng.permutation(len(prefix.candidates)).tolist()
+            items.append(
+                StudyItem(
+                    id=f"{number + 1}/{slot}",
+                    text=prefix.text,
+                    generator=generator,
+                    choices=tuple(prefix.candidates[candidate] for candidate in order),
+                    top=order.index(0),
+                )
+            )
+        pages.append(StudyPage(str(number + 1), tuple(items)))
+    return Study(
+        kind="next-word",
+        title=title,
+        instructions=instructions,
+        pages=tuple(pages),
+        judgements_per_page=judgements_per_page,
+        seed=seed,
+        settings={"page_size": page_size, "model": name, **(settings or {})},
+    )
+
+
+def draw_prefixes(
+    model: LanguageModel, real: Corpus, *, length: int, n: int, n_candidates: int = N_CANDIDATES, seed: int = 0
+) -> tuple[list[Prefix], list[Prefix]]:
+    """Return `n` prefixes of `length` tokens from real text, and as many from the model, all of them different.
+
+    Parameters
+    ----------
+    model
+        Draws sentences and says which words come next.
+    real
+        Sentences it never saw; those with at least `length` tokens are drawn from.
+    length
+        Tokens of a prefix, at least 1.
+    n
+        At least 1.
+    n_candidates
+        Words to choose from, at least 2.
+    seed
+        Decides what is drawn.
+
+    Raises
+    ------
+    TooFewSentencesError
+        If there are fewer different prefixes of real text, or the model hardly ever writes so many tokens.
+    """
+    for name, value, least in (("length", length, 1), ("n", n, 1), ("n_candidates", n_candidates, 2)):
+        if value < least:
+            raise OptionError(f"{name} must be at least {least}, got {value}")
+    long = real.take(np.flatnonzero(real.lengths >= length))
+    shuffled = truncate(long.take(stream(seed, "next word", "data").permutation(len(long))), length)
+    taken: set[str] = set()
+    from_data = _different(shuffled, n, taken)
+    if len(from_data) < n:
+        raise TooFewSentencesError(
+            f"{n} prefixes of {length} tokens are asked for, real text has {len(from_data)} different ones: ask for "
+            "fewer or shorter ones, or give more text"
+        )
+    drawn: list[Corpus] = []
+    n_drawn = 0
+    for attempt in range(_ROUNDS):
+        sample = model.sample(2 * n, seed=int(stream(seed, "next word", "model", attempt).integers(2**31)))
+        fit = truncate(sample.take(np.flatnonzero(sample.lengths >= length)), length)
+        drawn.append(_different(fit, n - n_drawn, taken))
+        n_drawn += len(drawn[-1])
+        if n_drawn == n:
+            break
+    else:
+        raise TooFewSentencesError(
+            f"{model.name} wrote {n_drawn} different prefixes of {length} tokens in {_ROUNDS * 2 * n} sentences, "
+            f"{n} are asked for: ask for fewer or shorter ones"
+        )
+    from_model = Corpus.concatenate(drawn)
+    sides = []
+    for corpus in (from_data, from_model):
+        words = candidates_of(model, corpus, from_model.vocabulary, n_candidates)
+        texts = _texts(corpus)
+        sides.append([Prefix(text, chosen) for text, chosen in zip(texts, words, strict=True)])
+    return sides[0], sides[1]
+
+
+def candidates_of(
+    model: LanguageModel, prefixes: Corpus, vocabulary: Vocabulary, n_candidates: int = N_CANDIDATES
+) -> list[tuple[str, ...]]:
+    """Return the model's most probable next words after each prefix, the most probable first.
+
+    ``<unk>`` is passed over, since nobody can choose it; the end of the sentence is called `END`. `vocabulary` is the
+    model's, that of the sentences it draws.
+    """
+    if len(vocabulary) - 3 < n_candidates:
+        raise OptionError(f"{model.name} knows {len(vocabulary) - 3} words, {n_candidates} candidates are asked for")
+    found: list[tuple[str, ...]] = []
+    for start in range(0, len(prefixes), _BATCH):
+        batch = prefixes.take(np.arange(start, min(start + _BATCH, len(prefixes))))
+        log_probs = np.array(model.next_log_probs(batch), dtype=np.float64)  # (batch, vocabulary)
+        log_probs[:, [PAD, SOS, UNK]] = -np.inf
+        for row in _top(log_probs, n_candidates):
+            words = vocabulary.decode(np.array(row))
+            shown = [join_tokens(prefixes.tokenizer, [word]) for word in words]
+            if len(set(shown)) < len(shown) or not all(word.strip() for word in shown):
+                shown = words  # parts of characters: shown as they are
+            found.append(tuple(END if token == EOS else word for token, word in zip(row, shown, strict=True)))
+    return found
+
+
+def read_prefixes(path: Path) -> tuple[list[Prefix], list[Prefix], str]:
+    """Return the prefixes of data and of the model, and the model's name, of a JSON lines file.
+
+    Each line is an object: ``prefix``, ``from`` (``data``, or the model's name), and ``candidates``, a list of words,
+    the most probable first.
+
+    Raises
+    ------
+    InputError
+        If a line is not so; the message gives it.
+    """
+    data: list[Prefix] = []
+    model: list[Prefix] = []
+    names: set[str] = set()
+    for number, line in enumerate(Source(path).lines(), start=1):
+        if not line.strip():
+            continue
+        place = f"{path} line {number}"
+        try:
+            row = json.loads(line)
+            text, source, candidates = row["prefix"], row["from"], row["candidates"]
+            if not all(isinstance(word, str) and word for word in (text, source, *candidates)):
+                raise TypeError
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise InputError(
+                f'{place}: write {{"prefix": "...", "from": "data", "candidates": ["...", ...]}}'
+            ) from None
+        try:
+            (data if source == DATA else model).append(Prefix(text, tuple(candidates)))
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from None
+        names |= {source} - {DATA}
+    if len(names) != 1:
+        raise InputError(f"{path} must hold prefixes of data and of one model, got {len(names)} models")
+    return data, model, names.pop()
+
+
+def _different(corpus: Corpus, n: int, taken: set[str]) -> Corpus:
+    """Return the first `n` sentences of `corpus` whose texts are new, and add these to `taken`."""
+    places: list[int] = []
+    for place, text in enumerate(_texts(corpus)):
+        if len(places) == n:
+            break
+        if text not in taken:
+            taken.add(text)
+            places.append(place)
+    return corpus.take(np.array(places, dtype=np.int64))
+
+
+def _texts(corpus: Corpus) -> list[str]:
+    """Return the sentences as the model sees them: words that it does not know are ``<unk>``."""
+    return [join_tokens(corpus.tokenizer, corpus.sentence(place)) for place in range(len(corpus))]
+
+
+def _top(log_probs: npt.NDArray[np.float64], n: int) -> list[list[int]]:
+    """Return the columns of the `n` largest values of each row, largest first, the lower column where equal."""
+    border = -np.partition(-log_probs, n - 1, axis=1)[:, n - 1]  # (rows,): the n-th largest
+    found = []
+    for row, bound in zip(log_probs, border, strict=True):
+        places = np.flatnonzero(row >= bound)
+        found.append(places[np.argsort(-row[places], kind="stable")][:n].tolist())
+    return found
