@@ -1,0 +1,293 @@
+"""CIDEr and CIDEr-D: n-grams that generated sentences share with the nearest real texts, rare ones weighing most.
+
+Source: Vedantam, Zitnick, Parikh, "CIDEr: Consensus-based Image Description Evaluation", CVPR 2015; as a score of
+generators: Garbacea, Carton, Yan, Mei, "Judge the Judges", EMNLP 2019.
+Departs from them: n-grams are rare or common among all real texts, the same for every generator, where caption
+evaluation counts the sets of references (``documents=sets``), which here differ between generators; words are not
+stemmed; both variants are multiplied by 10, as caption evaluation does with CIDEr-D; TF-IDF vectors decide what is
+near; there is an interval.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from scipy.sparse import csr_matrix
+
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder
+from textassay.errors import OptionError
+from textassay.estimate import Estimate
+from textassay.metric.base import measure
+from textassay.metric.nearest_references import TFIDF
+from textassay.metric.overlap import Overlaps, RowsOf
+from textassay.ngram.index import NgramIndex
+
+__all__ = ["Cider", "CiderD", "NgramWeights", "cider", "cider_d", "cider_pairs"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Documents = Literal["real", "sets"]
+
+_MAX_ORDER = 4
+_SIGMA = 6.0  # tokens of difference in length at which CIDEr-D falls to exp(-1/2)
+_SCALE = 10.0
+
+
+def cider(
+    generated: Corpus,
+    real: Corpus,
+    *,
+    documents: Documents = "real",
+    references: int = 10,
+    nearest: str | Encoder = TFIDF,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """Return the mean CIDEr of generated sentences: the cosine to the real texts nearest to each, averaged over them.
+
+    Parameters
+    ----------
+    generated
+        The hypotheses; one that shares no n-gram scores 0.
+    real
+        Where references come from. The same `Corpus` on both sides: no sentence is a reference of itself.
+    documents
+        Where n-grams are rare or common: among all ``real`` texts, or among the ``sets`` of references of the generated
+        sentences, as caption evaluation counts them; with one sentence only, all then weigh 0.
+    references, nearest, level, seed
+        As for `bleu_nearest`.
+
+    Returns
+    -------
+    Estimate
+        Score in [0, 10], higher is better; 10 where every sentence equals all its references and has four tokens. It
+        moves with the number of real texts.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If a side has no sentence.
+    OptionError
+        If a setting is out of range or the corpora have different vocabularies.
+
+    Notes
+    -----
+    10 times the mean, over n-grams of 1 to 4 tokens and over references, of the cosine of vectors with count x ln(D /
+    max(1, documents with the n-gram)) of D documents. The interval is that of `bleu_nearest`, with the scores of the
+    sentences themselves; the weights of n-grams are taken as given.
+    """
+    metric = Cider(documents=documents, references=references, nearest=nearest, level=level)
+    return measure(metric, generated, real, seed=seed)
+
+
+def cider_d(
+    generated: Corpus,
+    real: Corpus,
+    *,
+    documents: Documents = "real",
+    references: int = 10,
+    nearest: str | Encoder = TFIDF,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """Return the mean CIDEr-D of generated sentences: `cider`, made harder to game.
+
+    Parameters, exceptions and notes as for `cider`. A weight counts up to that of the reference only, and each cosine
+    is multiplied by ``exp(-d^2 / 72)``, d the difference of the lengths in tokens. Caption-evaluation packages call
+    this one CIDEr.
+    """
+    metric = CiderD(documents=documents, references=references, nearest=nearest, level=level)
+    return measure(metric, generated, real, seed=seed)
+
+
+@dataclass(frozen=True)
+class Cider(Overlaps):
+    """Mean CIDEr as a `Metric`."""
+
+    documents: Documents = "real"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.documents not in ("real", "sets"):
+            raise OptionError(f"documents must be real or sets, got {self.documents}")
+
+    @property
+    def name(self) -> str:
+        """The metric, with documents that are not the usual ones."""
+        family = "cider-d" if self._clips else "cider"
+        return self._named(family, *([] if self.documents == "real" else [f"documents={self.documents}"]))
+
+    @property
+    def _clips(self) -> bool:
+        return False
+
+    @property
+    def _high(self) -> float:
+        return _SCALE
+
+    def _settings(self) -> Mapping[str, object]:
+        return {"orders": f"1-{_MAX_ORDER}", "idf": self.documents, **({"sigma": "6"} if self._clips else {})}
+
+    def _shared(self, generated: Corpus, references: Corpus, pairs: IntArray) -> "NgramWeights":
+        return NgramWeights.of_documents(generated, references, None if self.documents == "real" else pairs)
+
+    def _rows_of(self, hypotheses: Corpus, references: Corpus, pairs: IntArray, shared: "NgramWeights") -> RowsOf:
+        table = cider_pairs(hypotheses, references, pairs, shared, is_d=self._clips)
+
+        def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
+            values = np.where(columns >= 0, table[sentences[:, None], columns], 0.0)
+            means: FloatArray = values.sum(axis=1) / np.maximum((columns >= 0).sum(axis=1), 1)
+            return means[:, None]
+
+        return rows_of
+
+
+@dataclass(frozen=True)
+class CiderD(Cider):
+    """Mean CIDEr-D as a `Metric`."""
+
+    @property
+    def _clips(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class NgramWeights:
+    """What each n-gram weighs; made by `of_documents`.
+
+    Attributes
+    ----------
+    index
+        The n-grams of 1 to 4 tokens.
+    idf
+        What each weighs where it stands once, shape (n_ngrams,).
+    """
+
+    index: NgramIndex
+    idf: FloatArray
+
+    @classmethod
+    def of_documents(cls, hypotheses: Corpus, references: Corpus, sets: IntArray | None = None) -> "NgramWeights":
+        """Return the weights of the n-grams of both corpora: ln(documents / max(1, documents with the n-gram)).
+
+        Parameters
+        ----------
+        hypotheses, references
+            Two corpora with one vocabulary.
+        sets
+            References of each hypothesis, shape (N, k), -1 for none: each row is a document. None: each reference is.
+        """
+        index = NgramIndex.build([references, hypotheses], max_order=_MAX_ORDER)
+        counts = index.count_matrix(references)
+        if sets is None:
+            frequency = np.bincount(counts.indices, minlength=index.n_features)
+        else:
+            frequency = _set_frequency(counts.indptr, counts.indices, sets, index.n_features)
+        n_documents = len(references) if sets is None else len(sets)
+        return cls(index, math.log(n_documents) - np.log(np.maximum(frequency, 1)))
+
+    def vectors(self, corpus: Corpus) -> tuple[csr_matrix, FloatArray]:
+        """Return count x idf of the n-grams of each sentence, and the length of that vector by order, shape (N, 4)."""
+        weights = self.index.count_matrix(corpus)
+        weights.data *= self.idf[weights.indices]
+        orders = np.searchsorted(self.firsts, weights.indices, side="right") - 1
+        rows = np.repeat(np.arange(len(corpus)), np.diff(weights.indptr))
+        squares = np.bincount(rows * _MAX_ORDER + orders, weights=weights.data**2, minlength=len(corpus) * _MAX_ORDER)
+        return weights, np.sqrt(squares).reshape(len(corpus), _MAX_ORDER)
+
+    @property
+    def firsts(self) -> IntArray:
+        """Where the n-grams of each order start, and the end of the last, shape (5,)."""
+        return np.concatenate(([0], np.cumsum(self.index.sizes, dtype=np.int64))).astype(np.int64)
+
+
+def cider_pairs(
+    hypotheses: Corpus, references: Corpus, pairs: IntArray, weights: NgramWeights, *, is_d: bool
+) -> FloatArray:
+    """Return the CIDEr, or CIDEr-D, of each pair, in [0, 10].
+
+    Parameters
+    ----------
+    hypotheses, references
+        Two corpora with one vocabulary.
+    pairs
+        Numbers of the references of each hypothesis, shape (N, k); -1 for none.
+    weights
+        Of all n-grams of both.
+    is_d
+        Whether weights are clipped and lengths compared.
+
+    Returns
+    -------
+    FloatArray
+        Shape (N, k); 0 where there is no reference, and for an order of which one side has no n-gram of any weight.
+    """
+    mine, lengths = weights.vectors(hypotheses)
+    theirs, their_lengths = weights.vectors(references)
+    cosines = _mean_cosines(
+        (mine.indptr, mine.indices, mine.data, lengths),
+        (theirs.indptr, theirs.indices, theirs.data, their_lengths),
+        pairs,
+        weights.firsts,
+        is_d,
+    )
+    if is_d:
+        gaps = hypotheses.lengths[:, None] - references.lengths[pairs]
+        cosines *= np.exp(-(gaps**2) / (2 * _SIGMA**2))
+    return np.asarray(_SCALE * cosines, dtype=np.float64)
+
+
+@njit(cache=True, nogil=True)
+def _mean_cosines(mine, theirs, pairs, firsts, is_d):  # type: ignore[no-untyped-def]
+    starts, ngrams, weights, lengths = mine
+    their_starts, their_ngrams, their_weights, their_lengths = theirs
+    n_orders = len(firsts) - 1
+    means = np.zeros(pairs.shape)
+    products = np.empty(n_orders)
+    for sentence in range(len(pairs)):
+        for number in range(pairs.shape[1]):
+            reference = pairs[sentence, number]
+            if reference < 0:
+                continue
+            products[:] = 0.0
+            entry, end = starts[sentence], starts[sentence + 1]
+            other, other_end = their_starts[reference], their_starts[reference + 1]
+            order = 0
+            while entry < end and other < other_end:
+                if ngrams[entry] < their_ngrams[other]:
+                    entry += 1
+                elif ngrams[entry] > their_ngrams[other]:
+                    other += 1
+                else:
+                    while ngrams[entry] >= firsts[order + 1]:
+                        order += 1
+                    weight = min(weights[entry], their_weights[other]) if is_d else weights[entry]
+                    products[order] += weight * their_weights[other]
+                    entry += 1
+                    other += 1
+            for order in range(n_orders):
+                if products[order] > 0:
+                    products[order] /= lengths[sentence, order] * their_lengths[reference, order]
+                    means[sentence, number] += min(products[order], 1.0) / n_orders
+    return means
+
+
+@njit(cache=True, nogil=True)
+def _set_frequency(starts, ngrams, sets, n_ngrams):  # type: ignore[no-untyped-def]
+    """Return in how many sets of references each n-gram stands."""
+    frequency = np.zeros(n_ngrams, dtype=np.int64)
+    last = np.full(n_ngrams, -1, dtype=np.int64)
+    for number in range(len(sets)):
+        for reference in sets[number]:
+            if reference < 0:
+                continue
+            for entry in range(starts[reference], starts[reference + 1]):
+                if last[ngrams[entry]] != number:
+                    last[ngrams[entry]] = number
+                    frequency[ngrams[entry]] += 1
+    return frequency
