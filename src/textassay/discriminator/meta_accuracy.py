@@ -64,6 +64,8 @@ class MetaEvaluation:
         Texts of each generator that stand, equal, in the training or validation text; 0 under cross-fitting.
     level
         Of the intervals.
+    inflation
+        What plain variances are multiplied by: judges of several folds depend on one another.
     signature
         Every setting that can change the numbers.
     chosen
@@ -80,6 +82,7 @@ class MetaEvaluation:
     generated_clusters: Mapping[str, IntArray]
     n_seen: Mapping[str, int]
     level: float
+    inflation: float
     signature: Signature
     chosen: tuple[Mapping[str, Any], ...] = ()
     seconds: float = 0.0
@@ -92,10 +95,10 @@ class MetaEvaluation:
     def __post_init__(self) -> None:
         right = {name: (scores <= 0.5).astype(np.float64) for name, scores in self.generated_scores.items()}
         clusters = self.generated_clusters
-        found = {name: _accuracy(right[name], clusters[name], self.level) for name in right}
-        real = _accuracy((self.real_scores > 0.5).mean(axis=0), self.real_clusters, self.level)
+        found = {name: _accuracy(right[name], clusters[name], self.level, self.inflation) for name in right}
+        real = _accuracy((self.real_scores > 0.5).mean(axis=0), self.real_clusters, self.level, self.inflation)
         pooled = [np.concatenate([arrays[name] for name in right]) for arrays in (right, clusters)]
-        generated = _accuracy(pooled[0], pooled[1].astype(np.int64), self.level)
+        generated = _accuracy(pooled[0], pooled[1].astype(np.int64), self.level, self.inflation)
         _, value = overall_accuracy(
             {name: one.value for name, one in found.items()},
             {name: one.n_texts for name, one in found.items()},
@@ -225,8 +228,8 @@ def clustered_interval(correct: FloatArray, clusters: IntArray, *, level: float,
     return Interval(max(0.0, float(low)), min(1.0, float(high)), level, "wilson clustered by text")
 
 
-def _accuracy(correct: FloatArray, clusters: IntArray, level: float) -> Accuracy:
-    interval = clustered_interval(correct, clusters, level=level)
+def _accuracy(correct: FloatArray, clusters: IntArray, level: float, inflation: float) -> Accuracy:
+    interval = clustered_interval(correct, clusters, level=level, inflation=inflation)
     return Accuracy(float(np.mean(correct)), interval, len(correct), len(np.unique(clusters)))
 
 

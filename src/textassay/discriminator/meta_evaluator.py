@@ -7,11 +7,11 @@ it nor an equal text nor one of its group (`meta_evaluate`). An answer is "real"
 Source: Garbacea et al., "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for Online Review
 Generation", section on meta-adversarial evaluators (splits of 70/10/20).
 Departs from it: it speaks of balanced training sets and of more real text. Here as many real texts are drawn as there
-are generated ones, or (``balance="weights"``) none is left out. Where there are more generated texts, both classes weigh
-the same.
+are generated ones, or (``balance="weights"``) none is left out. Where there are fewer, both classes weigh the same.
 """
 
 import copy
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +37,8 @@ IntArray = npt.NDArray[np.int64]
 Balance = Literal["equal", "weights"]
 
 _VALIDATION_PARTS = 8  # of what is not tested, one part in so many validates: 70/10/20 with five folds
+_INFLATION = 1 + 2 / math.pi  # of variances, with up to five folds; docs/how-sure.md says why
+_INFLATION_OF_MORE, _FEW_FOLDS = 2.0, 5
 _EVERYONE = ""  # the judge of all generators
 
 
@@ -122,7 +124,8 @@ def meta_evaluate(
         real_scores[row, tested[0] == task.fold] = one.real
         for name, scores in one.generated.items():
             generated_scores[name][tested[1 + list(generated).index(name)] == task.fold] = scores
-    how = {"folds": f"{folds} by text, validation 1/{_VALIDATION_PARTS} of the rest"}
+    inflation = _INFLATION if folds <= _FEW_FOLDS else _INFLATION_OF_MORE
+    how = {"folds": f"{folds} by text, validation 1/{_VALIDATION_PARTS} of the rest", "ci": f"wilson x{inflation:.3g}"}
     return MetaEvaluation(
         name=discriminator.name,
         kind=_kind(individual),
@@ -132,6 +135,7 @@ def meta_evaluate(
         generated_clusters=dict(zip(generated, clusters[1:], strict=True)),
         n_seen=dict.fromkeys(generated, 0),
         level=level,
+        inflation=inflation,
         signature=_signature(discriminator, individual, balance, how, writers, seed),
         chosen=tuple(one.chosen for one in judged),
         seconds=sum(one.seconds for one in judged),
@@ -188,7 +192,8 @@ def meta_evaluate_parts(
         generated_clusters=dict(zip(generated, tests[1:], strict=True)),
         n_seen={name: int(np.isin(one, learnt).sum()) for name, one in zip(generated, tests[1:], strict=True)},
         level=level,
-        signature=_signature(discriminator, individual, balance, {"parts": "given"}, texts, seed),
+        inflation=1.0,
+        signature=_signature(discriminator, individual, balance, {"parts": "given", "ci": "wilson"}, texts, seed),
         chosen=tuple(one.chosen for one in judged),
         seconds=sum(one.seconds for one in judged),
     )

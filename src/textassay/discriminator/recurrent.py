@@ -3,7 +3,8 @@
 Sources: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9, 1997; Zhou et al., "A C-LSTM Neural
 Network for Text Classification", 2015 (convolution before recurrence); Conneau et al., "Supervised Learning of
 Universal Sentence Representations", EMNLP 2017 (the largest value over the sentence instead of the last).
-Departs from them: mean, largest and last output are all judged.
+Departs from them: mean, largest and last output are all judged. Zhou et al. do not pool between convolution and LSTM,
+Garbacea et al. ("Judge the Judges", the evaluator CNN & LSTM) do: `pooling` says how.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from textassay.discriminator.network import WordNetworkDiscriminator
 from textassay.discriminator.padding import padded_words, pooled
 from textassay.discriminator.word_rows import Sentences, WordRows
+from textassay.errors import OptionError
 from textassay.training.dropout import dropped
 from textassay.training.loop import Recipe
 
@@ -36,20 +38,43 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
     ----------
     convolution
         Whether windows of words are read instead of words.
+    pooling
+        Of so many windows in a row, at least 1, the LSTM reads the largest value of each filter; 1 reads all.
+    width
+        Of word vectors, filters and LSTM, at least 1.
+    dropout
+        Of word vectors and of what is judged, in [0, 1).
     recipe, batch_size, min_sentences, seed
         See `NetworkDiscriminator`.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyTorch is not installed.
+    OptionError
+        If a setting is out of range, or there is pooling without convolution.
     """
 
     def __init__(
         self,
         *,
         convolution: bool = False,
+        pooling: int = 1,
+        width: int = _WIDTH,
+        dropout: float = _DROPOUT,
         recipe: Recipe = RECURRENT,
         batch_size: int = 256,
         min_sentences: int = 2,
         seed: int = 0,
     ) -> None:
+        if pooling < 1 or (pooling > 1 and not convolution):
+            raise OptionError(f"pooling must be at least 1, and 1 without convolution, got {pooling}")
+        if width < 1 or not 0 <= dropout < 1:
+            raise OptionError(f"width must be at least 1 and dropout in [0, 1), got {width} and {dropout}")
         self.convolution = convolution
+        self.pooling = pooling
+        self.width = width
+        self.dropout = dropout
         super().__init__(recipe, batch_size=batch_size, min_sentences=min_sentences, seed=seed)
 
     @property
@@ -60,8 +85,9 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
     @property
     def network(self) -> str:
         """The layers."""
-        convolution = f"{_WIDTH} filters of {_WINDOW}, " if self.convolution else ""
-        return f"{_WIDTH}-d, {convolution}LSTM {_WIDTH}, mean, maximum and last, dropout {_DROPOUT}"
+        pooling = f"maximum of {self.pooling}, " if self.pooling > 1 else ""
+        convolution = f"{self.width} filters of {_WINDOW}, {pooling}" if self.convolution else ""
+        return f"{self.width}-d, {convolution}LSTM {self.width}, mean, maximum and last, dropout {self.dropout}"
 
     def new_weights(self, encoder: WordRows, rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin."""
@@ -71,19 +97,20 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
             scale = 1 / math.sqrt(fan_in)
             return torch.nn.init.uniform_(torch.empty(shape), -scale, scale, generator=rng)
 
-        bias = torch.zeros(4 * _WIDTH)
-        bias[_WIDTH : 2 * _WIDTH] = 1  # memory is kept to begin with
+        width = self.width
+        bias = torch.zeros(4 * width)
+        bias[width : 2 * width] = 1  # memory is kept to begin with
         weights = {
-            "words": torch.nn.init.normal_(torch.empty(encoder.n_rows, _WIDTH), std=0.3, generator=rng),
-            "input": uniform(4 * _WIDTH, _WIDTH, fan_in=_WIDTH),
-            "state": uniform(4 * _WIDTH, _WIDTH, fan_in=_WIDTH),
+            "words": torch.nn.init.normal_(torch.empty(encoder.n_rows, width), std=0.3, generator=rng),
+            "input": uniform(4 * width, width, fan_in=width),
+            "state": uniform(4 * width, width, fan_in=width),
             "bias": bias,
-            "output": uniform(1, 3 * _WIDTH, fan_in=3 * _WIDTH),
+            "output": uniform(1, 3 * width, fan_in=3 * width),
             "output bias": torch.zeros(1),
         }
         if self.convolution:
-            weights["filters"] = uniform(_WIDTH, _WIDTH, _WINDOW, fan_in=_WINDOW * _WIDTH)
-            weights["filters bias"] = torch.zeros(_WIDTH)
+            weights["filters"] = uniform(width, width, _WINDOW, fan_in=_WINDOW * width)
+            weights["filters bias"] = torch.zeros(width)
         return weights
 
     def log_odds(
@@ -93,18 +120,24 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
         import torch
 
         words, inside = padded_words(sentences, weights["words"].device)  # (n, length)
-        vectors = dropped(torch.nn.functional.embedding(words, weights["words"]), _DROPOUT, rng)  # (n, length, width)
+        vectors = dropped(
+            torch.nn.functional.embedding(words, weights["words"]), self.dropout, rng
+        )  # (n, length, width)
         if self.convolution:
             vectors = vectors * inside[..., None]
             found = torch.nn.functional.conv1d(
                 vectors.transpose(1, 2), weights["filters"], weights["filters bias"], padding=_WINDOW // 2
             )
-            vectors = torch.relu(found).transpose(1, 2)
-        zeros = vectors.new_zeros(1, len(words), _WIDTH)
+            found = torch.relu(found)
+            if self.pooling > 1:  # what a pool reaches beyond the end of the sentence adds nothing
+                found = torch.nn.functional.max_pool1d(found * inside[:, None], self.pooling, ceil_mode=True)
+                inside = inside[:, :: self.pooling]
+            vectors = found.transpose(1, 2)  # (n, length / pooling, width)
+        zeros = vectors.new_zeros(1, len(words), self.width)
         parameters = [weights["input"], weights["state"], weights["bias"], torch.zeros_like(weights["bias"])]
         learns = rng is not None  # else a GPU keeps nothing for a way back
         outputs, _, _ = torch.lstm(vectors, [zeros, zeros], parameters, True, 1, 0.0, learns, False, True)
         last = outputs[torch.arange(len(words), device=words.device), inside.sum(1) - 1]
-        found = dropped(torch.cat([*pooled(outputs, inside), last], 1), _DROPOUT, rng)
+        found = dropped(torch.cat([*pooled(outputs, inside), last], 1), self.dropout, rng)
         odds: Tensor = torch.nn.functional.linear(found, weights["output"], weights["output bias"])[:, 0]
         return odds
