@@ -188,7 +188,7 @@ def agreements(
 def check_together(evaluations: Sequence[Evaluation]) -> None:
     """Raise unless all evaluations, with distinct names, are of the same two or more generators in one order.
 
-    Those that have numbers of texts must have equally many.
+    Those that have scores of texts must have equally many.
     """
     names = [evaluation.name for evaluation in evaluations]
     for name in names:
@@ -201,39 +201,40 @@ def check_together(evaluations: Sequence[Evaluation]) -> None:
         raise InputError(f"a correlation needs at least 2 generators, got {len(evaluations[0].generators)}")
     sizes: dict[str, tuple[int, str]] = {}
     for evaluation in evaluations:
-        for arrays in (evaluation.texts, evaluation.terms):
-            for generator, array in (arrays or {}).items():
-                n, name = sizes.setdefault(generator, (len(array), evaluation.name))
-                if len(array) != n:
-                    raise InputError(
-                        f"{evaluation.name} has {len(array)} texts of {generator}, but {name} has {n}: judge the same"
-                    )
+        for generator, array in (evaluation.texts or {}).items():
+            n, name = sizes.setdefault(generator, (len(array), evaluation.name))
+            if len(array) != n:
+                raise InputError(
+                    f"{evaluation.name} has {len(array)} texts of {generator}, but {name} has {n}: judge the same"
+                )
 
 
 def draw_goodness(evaluations: Sequence[Evaluation], *, n_resamples: int, seed: int) -> FloatArray:
     """Return goodness over other texts, shape (E, n_resamples, G): the texts of each generator drawn with replacement.
 
-    The same texts are drawn for all evaluators; one without terms keeps its values.
+    The same texts are drawn for all evaluators with as many terms; those with more or fewer saw other texts. One
+    without terms keeps its values.
     """
     generators = evaluations[0].generators
     values = np.repeat(np.array([e.values for e in evaluations])[:, None], n_resamples, axis=1)
-    moving = [place for place, evaluation in enumerate(evaluations) if evaluation.terms is not None]
     for column, generator in enumerate(generators):
-        rows = [terms[generator] for place in moving if (terms := evaluations[place].terms) is not None]
-        if not rows or len(rows[0]) == 0:
-            continue
-        centred = np.array([row - row.mean() for row in rows])
-        start = 0
-        for counts in text_draws(generator, len(rows[0]), n_resamples=n_resamples, seed=seed):
-            stop = start + len(counts)
-            values[moving, start:stop, column] += centred @ counts.T / len(rows[0])
-            start = stop
+        by_size: dict[int, dict[int, FloatArray]] = {}
+        for place, evaluation in enumerate(evaluations):
+            if evaluation.terms is not None and len(evaluation.terms[generator]):
+                terms = evaluation.terms[generator]
+                by_size.setdefault(len(terms), {})[place] = terms - terms.mean()
+        for n_texts, rows in by_size.items():
+            start = 0
+            for counts in text_draws(generator, n_texts, n_resamples=n_resamples, seed=seed):
+                stop = start + len(counts)
+                values[list(rows), start:stop, column] += np.array(list(rows.values())) @ counts.T / n_texts
+                start = stop
     return np.array([evaluation.turned(drawn) for evaluation, drawn in zip(evaluations, values, strict=True)])
 
 
 def text_draws(generator: str, n_texts: int, *, n_resamples: int, seed: int) -> list[FloatArray]:
     """Return how often each text of a generator is drawn, in blocks of draws: shapes (b, n_texts), summing over b."""
-    rng = stream(seed, "meta-evaluation", "texts", generator)
+    rng = stream(seed, "meta-evaluation", "texts", generator, n_texts)
     rows = max(1, _BLOCK // max(1, n_texts))
     blocks = []
     for start in range(0, n_resamples, rows):

@@ -175,28 +175,16 @@ def pair_p_values(
     check_range("n_resamples", n_resamples, 1)
     names = evaluations[0].generators
     p = np.full((len(evaluations), len(names), len(names)), np.nan)
-    known = [place for place, evaluation in enumerate(evaluations) if evaluation.terms is not None]
-    if not known:
-        return p
-    all_terms = [terms for place in known if (terms := evaluations[place].goodness_terms) is not None]
-    texts = [np.array([terms[name] for terms in all_terms]) for name in names]  # G of (n_known, n_texts)
-    if aligned and len({array.shape[1] for array in texts}) > 1:
-        raise InputError("aligned texts: every generator must have one text for each input, got different numbers")
-    weights: dict[tuple[int, ...], FloatArray] = {}
-    p[known] = 0.5
-    for i in range(len(names)):
-        for j in range(i + 1, len(names)):
-            first, second = texts[i], texts[j]
-            sizes = (first.shape[1],) if aligned else (first.shape[1], second.shape[1])
-            if sizes not in weights:
-                weights = {sizes: _weights(sizes, n_resamples, seed)}
-            pooled = first - second if aligned else np.concatenate([first, second], axis=1)
-            drawn = _drawn_differences(pooled, weights[sizes])
-            observed = (first.mean(axis=1) - second.mean(axis=1))[:, None]
-            tiny = _ROUNDING * np.maximum(1.0, np.abs(observed))
-            above = (drawn > observed + tiny).sum(axis=1) + 0.5 * (np.abs(drawn - observed) <= tiny).sum(axis=1)
-            p[known, i, j] = (above + 0.5) / (n_resamples + 1)
-            p[known, j, i] = 1 - p[known, i, j]
+    by_sizes: dict[tuple[int, ...], list[int]] = {}
+    for place, evaluation in enumerate(evaluations):
+        if evaluation.terms is not None:
+            by_sizes.setdefault(tuple(map(len, evaluation.terms.values())), []).append(place)
+    for sizes, places in by_sizes.items():
+        if aligned and len(set(sizes)) > 1:
+            raise InputError("aligned texts: every generator must have one text for each input, got different numbers")
+        of_all = [terms for place in places if (terms := evaluations[place].goodness_terms) is not None]
+        texts = [np.array([terms[name] for terms in of_all]) for name in names]
+        p[places] = _p_values(texts, aligned=aligned, n_resamples=n_resamples, seed=seed)
     return p
 
 
@@ -218,6 +206,26 @@ def soft_pairwise_accuracy(gold: FloatArray, evaluator: FloatArray) -> float:
     return float(np.mean(1 - np.abs(gold[one, other] - evaluator[one, other]))) if len(one) else math.nan
 
 
+def _p_values(texts: Sequence[FloatArray], *, aligned: bool, n_resamples: int, seed: int) -> FloatArray:
+    """Return the p-values of evaluators that saw the same texts, from G arrays of shape (n_evaluators, n_texts)."""
+    p = np.full((len(texts[0]), len(texts), len(texts)), 0.5)
+    weights: dict[tuple[int, ...], FloatArray] = {}
+    for i, first in enumerate(texts):
+        for j in range(i + 1, len(texts)):
+            second = texts[j]
+            sizes = (first.shape[1],) if aligned else (first.shape[1], second.shape[1])
+            if sizes not in weights:  # one at a time: they may be large
+                weights = {sizes: _weights(sizes, n_resamples, seed)}
+            pooled = first - second if aligned else np.concatenate([first, second], axis=1)
+            drawn = pooled @ weights[sizes].T
+            observed = (first.mean(axis=1) - second.mean(axis=1))[:, None]
+            tiny = _ROUNDING * np.maximum(1.0, np.abs(observed))
+            above = (drawn > observed + tiny).sum(axis=1) + 0.5 * (np.abs(drawn - observed) <= tiny).sum(axis=1)
+            p[:, i, j] = (above + 0.5) / (n_resamples + 1)
+            p[:, j, i] = 1 - p[:, i, j]
+    return p
+
+
 def _weights(sizes: tuple[int, ...], n_resamples: int, seed: int) -> FloatArray:
     """Return for each draw what to weigh the texts of both with to get a difference of means, (n_resamples, n_texts).
 
@@ -234,7 +242,3 @@ def _weights(sizes: tuple[int, ...], n_resamples: int, seed: int) -> FloatArray:
         dealt = np.argsort(keys, axis=1) < sizes[0]
         found[start : start + len(dealt)] = np.where(dealt, 1 / sizes[0], -1 / sizes[1])
     return found
-
-
-def _drawn_differences(pooled: FloatArray, weights: FloatArray) -> FloatArray:
-    return np.asarray(pooled @ weights.T, dtype=np.float64)

@@ -8,7 +8,7 @@ Source: Deutsch, Dror, Roth, "A Statistical Analysis of Summarization Evaluation
 2021 (PERM-SYSTEMS, PERM-BOTH); Williams, "The comparison of regression variables", Journal of the Royal Statistical
 Society B 21, 1959, as in Steiger, "Tests for comparing elements of a correlation matrix", Psychological Bulletin 87,
 1980.
-Departs from them: with at most 14 generators all swaps of generators are looked at, so that p is exact.
+Departs from them: with at most 13 generators all swaps of generators are looked at, so that p is exact.
 """
 
 import itertools
@@ -34,7 +34,7 @@ __all__ = ["CorrelationDifference", "Swap", "compare_correlations", "williams_p"
 FloatArray = npt.NDArray[np.float64]
 Swap = Literal["generators", "texts"]
 
-MOST_FOR_EXACT = 14  # generators; all 16,384 swaps are looked at
+MOST_FOR_EXACT = 13  # generators; all 4,096 swaps that differ are looked at
 _BLOCK = 1 << 22  # swaps held at once
 _ROUNDING = 1e-12
 
@@ -90,8 +90,8 @@ def compare_correlations(
         Of the correlations.
     swap
         "generators" (PERM-SYSTEMS): under the null, the two values of a generator might as well be the other
-        evaluator's. "texts" (PERM-BOTH): so might the two numbers of any text; NaN for an evaluator without terms of
-        texts. Values are first put on one scale, mean 0 and variance 1 over generators or over all texts.
+        evaluator's. "texts" (PERM-BOTH): so might the two numbers of any text; NaN where one has no terms or the two
+        saw other texts. Values are first put on one scale, mean 0 and variance 1 over generators or over all texts.
     n_resamples
         Random swaps, where not all are looked at.
     seed
@@ -189,7 +189,7 @@ def _swap_generators(
     n = target.shape[1]
     exact = n <= MOST_FOR_EXACT
     if exact:
-        swaps = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+        swaps = (np.arange(2 ** (n - 1))[:, None] >> np.arange(n)) & 1 == 1  # the others mirror them
     else:
         swaps = stream(seed, "meta-evaluation", "swap generators").random((n_resamples, n)) < 0.5
     scaled = [_scaled(evaluation.goodness) for evaluation in evaluations]
@@ -210,16 +210,21 @@ def _swap_texts(
 ) -> list[float]:
     scaled = [None if (terms := e.goodness_terms) is None else _scaled_texts(terms) for e in evaluations]
     means = [None if texts is None else np.array([row.mean() for row in texts]) for texts in scaled]
-    known = [(i, j) for i, j in pairs if scaled[i] is not None and scaled[j] is not None]
-    # What a swap of all texts would move each generator's value by, one column a pair: (n_pairs, n_resamples, G)
-    moves = np.zeros((len(known), n_resamples, target.shape[1]))
-    for column, name in enumerate(evaluations[0].generators if known else ()):
-        gaps = np.array([_row(scaled, j, column) - _row(scaled, i, column) for i, j in known])  # (n_pairs, n_texts)
-        rng = stream(seed, "meta-evaluation", "swap texts", name)
-        rows = max(1, _BLOCK // gaps.shape[1])
-        for start in range(0, n_resamples, rows):
-            swaps = rng.random((min(rows, n_resamples - start), gaps.shape[1])) < 0.5
-            moves[:, start : start + len(swaps), column] = gaps @ swaps.T.astype(np.float64) / gaps.shape[1]
+    sizes = [None if texts is None else [len(row) for row in texts] for texts in scaled]
+    known = [(i, j) for i, j in pairs if sizes[i] is not None and sizes[i] == sizes[j]]
+    moves = np.zeros((len(known), n_resamples, target.shape[1]))  # what swaps move the values by
+    for column, name in enumerate(evaluations[0].generators):
+        by_size: dict[int, dict[int, FloatArray]] = {}
+        for place, (i, j) in enumerate(known):
+            gap = _row(scaled, j, column) - _row(scaled, i, column)
+            by_size.setdefault(len(gap), {})[place] = gap
+        for n_texts, gaps in by_size.items():
+            rng = stream(seed, "meta-evaluation", "swap texts", name, n_texts)
+            rows = max(1, _BLOCK // n_texts)
+            for start in range(0, n_resamples, rows):
+                swaps = rng.random((min(rows, n_resamples - start), n_texts)) < 0.5
+                swapped = np.array(list(gaps.values())) @ swaps.T.astype(np.float64) / n_texts
+                moves[list(gaps), start : start + len(swaps), column] = swapped
     found = dict.fromkeys(pairs, math.nan)
     for (i, j), move in zip(known, moves, strict=True):
         first, second = means[i], means[j]

@@ -1,0 +1,119 @@
+"""From results to evaluations: each metric of a comparison that has a direction, and each classifier, is an evaluator."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.comparison.comparison import Comparison, Result
+from textassay.discriminator.meta_accuracy import MetaEvaluation
+from textassay.errors import InputError
+from textassay.estimate import Estimate
+from textassay.meta_evaluation.evaluation import Evaluation
+
+__all__ = ["evaluation_of_discriminator", "evaluations_of"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def evaluations_of(
+    comparison: Comparison,
+    *,
+    generators: Sequence[str] | None = None,
+    scores: Mapping[tuple[str, str], FloatArray] | None = None,
+) -> tuple[list[Evaluation], dict[str, str]]:
+    """Return the evaluations by a comparison's metrics, and why other metrics have none.
+
+    Parameters
+    ----------
+    comparison
+        Its estimates may have lost their evidence in a file.
+    generators
+        Which of its generators, in which order; all by default.
+    scores
+        Of (generator, metric) the scores of its texts, for estimates without evidence.
+
+    Returns
+    -------
+    tuple
+        The evaluations, in the order of the metrics; and metric to the reason why it is left out. Where closer to real
+        text is better, a generator's value is its difference, at the floor's size, from what real text scores there.
+    """
+    names = comparison.generators if generators is None else tuple(generators)
+    found, left_out = [], {}
+    for metric in comparison.metrics:
+        results = {name: comparison.result(name, metric) for name in names}
+        better = next(iter(results.values())).better
+        missing = [(name, r.error or "it has no value") for name, r in results.items() if _estimate(r) is None]
+        if better == "neither":
+            left_out[metric] = "neither more nor less of it is better"
+        elif missing:
+            left_out[metric] = f"no value for {missing[0][0]}: {missing[0][1]}"
+        elif better == "closer":
+            found.append(_from_floor(metric, results))
+        else:
+            own = {name: estimate for name, r in results.items() if (estimate := _estimate(r)) is not None}
+            found.append(_with_scores(Evaluation.of_estimates(own), scores or {}))
+    return found, left_out
+
+
+def evaluation_of_discriminator(judged: MetaEvaluation) -> Evaluation:
+    """Return the evaluation by a classifier: the share of each generator's texts that passed for real, 1 - accuracy.
+
+    The scores of texts are the probabilities of being real.
+    """
+    passed = {name: (scores > 0.5).astype(np.float64) for name, scores in judged.generated_scores.items()}
+    return Evaluation(
+        f"{judged.name} {judged.kind}",
+        "higher",
+        tuple(passed),
+        np.array([terms.mean() for terms in passed.values()]),
+        judged.generated_scores,
+        terms=passed,
+    )
+
+
+def _estimate(result: Result) -> Estimate | None:
+    """Return the estimate that generators are compared by; None where it is missing or undefined."""
+    if result.better == "closer":
+        known = result.floor is not None and math.isfinite(result.floor.value)
+        estimate = result.matched if known else None
+    else:
+        estimate = result.estimate
+    return estimate if estimate is not None and math.isfinite(estimate.value) else None
+
+
+def _from_floor(metric: str, results: Mapping[str, Result]) -> Evaluation:
+    values, terms = [], {}
+    for name, result in results.items():
+        if result.matched is None or result.floor is None:
+            raise InputError(f"{metric} of {name} has no value beside its floor")
+        values.append(result.matched.value - result.floor.value)
+        own = None if result.matched.evidence is None else result.matched.evidence.generated_terms
+        if own is not None and len(own) == result.matched.sizes.get("n_generated"):
+            terms[name] = own
+    return Evaluation(
+        metric,
+        "closer",
+        tuple(results),
+        np.array(values),
+        floor=0.0,
+        terms=terms if len(terms) == len(results) else None,
+    )
+
+
+def _with_scores(evaluation: Evaluation, scores: Mapping[tuple[str, str], FloatArray]) -> Evaluation:
+    """Return the evaluation with scores of texts, where it has none and they are there for all generators."""
+    own = {name: scores[name, evaluation.name] for name in evaluation.generators if (name, evaluation.name) in scores}
+    if evaluation.texts is not None or len(own) < len(evaluation.generators):
+        return evaluation
+    return Evaluation(
+        evaluation.name,
+        evaluation.better,
+        evaluation.generators,
+        evaluation.values,
+        own,
+        evaluation.floor,
+        terms=evaluation.terms,
+    )

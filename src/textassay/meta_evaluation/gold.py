@@ -1,0 +1,113 @@
+"""Gold orders from files and from the command line, and people's judgements put beside the texts they are of."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from textassay.errors import InputError, unknown_name
+from textassay.human.judgements import Item, Judgements
+from textassay.human.table_file import read_table
+from textassay.meta_evaluation.evaluation import Evaluation
+
+__all__ = ["place_judgements", "read_gold"]
+
+KNOWN_ORDER = "known order"
+_REAL = ("real", "(real)")
+
+
+def read_gold(text: str) -> Evaluation:
+    """Return the gold order that a file or an order such as ``A>B=C>D`` gives.
+
+    Parameters
+    ----------
+    text
+        A .csv or .tsv file with columns ``generator,value`` (higher is better: shares judged real, sizes of training
+        text, minus the exact discrepancy), or names with ``>`` (better than) and ``=`` (as good as) between them.
+
+    Returns
+    -------
+    Evaluation
+        Named after the file, or ``known order``; without scores of texts.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a value is no finite number, a generator stands twice, or there are fewer than two.
+    """
+    values = _of_order(text) if ">" in text and not Path(text).exists() else _of_file(Path(text))
+    name = KNOWN_ORDER if ">" in text and not Path(text).exists() else Path(text).stem
+    if len(values) < 2:
+        raise InputError(f"{text}: a gold order needs at least 2 generators, got {len(values)}")
+    return Evaluation(name, "higher", tuple(values), np.array(list(values.values())))
+
+
+def place_judgements(judgements: Judgements, texts: Mapping[str, Sequence[str]]) -> Judgements:
+    """Return the judgements with one item a text of each generator, in the order of the texts.
+
+    Parameters
+    ----------
+    judgements
+        Their items are called ``NAME:LINE``: a generator of `texts` and a line, from 1. Those of ``real`` text stay.
+    texts
+        Generator to its texts; those that nobody judged become items without judgements.
+
+    Raises
+    ------
+    InputError
+        If an item has another name, its line is beyond the texts, or its text is not that of the line.
+    OptionError
+        If it names another generator.
+    """
+    items = [Item(f"{name}:{n}", f"{name}:{n}", text, name) for name in texts for n, text in enumerate(texts[name], 1)]
+    places = {item.id: place for place, item in enumerate(items)}
+    moved = np.empty(len(judgements.items), dtype=np.int64)
+    for place, item in enumerate(judgements.items):
+        name, colon, line = item.id.rpartition(":")
+        if not colon or not line.strip().isdecimal():
+            raise InputError(f"item {item.id}: write NAME:LINE, such as lstm:12, or leave NAME=GEN out")
+        if name.lower() in _REAL:
+            places[item.id] = len(items)
+            items.append(replace(item, generator=None))
+        elif name not in texts:
+            raise unknown_name(f"generator of item {item.id}", name, [*texts, "real"])
+        key = item.id if name.lower() in _REAL else f"{name}:{int(line)}"
+        if key not in places:
+            raise InputError(f"item {item.id}: {name} has {len(texts[name])} texts")
+        if item.text and item.text != items[places[key]].text:
+            raise InputError(f"item {item.id} has another text than line {line} of {name}")
+        moved[place] = places[key]
+    return replace(judgements, items=tuple(items), item=moved[judgements.item])
+
+
+def _of_order(text: str) -> dict[str, float]:
+    values: dict[str, float] = {}
+    groups = text.split(">")
+    for rank, group in enumerate(groups):
+        for name in (part.strip() for part in group.split("=")):
+            if not name:
+                raise InputError(f"cannot read the order '{text}': write names with > between them, the best first")
+            if name in values:
+                raise InputError(f"the order '{text}' names {name} twice")
+            values[name] = float(len(groups) - rank)
+    return values
+
+
+def _of_file(path: Path) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for row in read_table(path, ("generator", "value")):
+        name, text = row.values["generator"].strip(), row.values["value"].strip()
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise InputError(f"{row.place}: a value must be a finite number, got '{text[:40]}'")
+        if not name:
+            raise InputError(f"{row.place}: there is no generator")
+        if name in values:
+            raise InputError(f"{row.place}: {name} stands there twice")
+        values[name] = value
+    return values

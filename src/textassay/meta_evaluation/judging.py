@@ -1,0 +1,377 @@
+"""Which evaluators to trust on these generators: all of the meta-evaluation at once, and what it comes to.
+
+The evaluators that may be the best are found by comparing each with the one that agrees best with the gold, by swaps of
+generators (`textassay.meta_evaluation.significance`), at `1 - level` over all these comparisons together.
+
+Source of the set that may hold the best: Hsu, "Simultaneous confidence intervals for all distances from the best",
+Annals of Statistics 9, 1981; here with Bonferroni's correction and two-sided p-values, which errs on the side of
+calling too many evaluators possibly the best.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any, get_args
+
+import numpy as np
+
+from textassay.errors import InputError
+from textassay.meta_evaluation.correlation import CorrelationKind
+from textassay.meta_evaluation.correlations import (
+    Agreement,
+    CorrelationMatrix,
+    agreements,
+    check_together,
+    correlation_matrix,
+)
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.pairwise import (
+    PairCall,
+    calls,
+    pair_p_values,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+)
+from textassay.meta_evaluation.significance import CorrelationDifference, compare_correlations
+from textassay.meta_evaluation.text_correlations import Grouping, TextCorrelation, text_correlation
+
+__all__ = ["Judging", "PairScore", "Verdict", "judge_evaluators"]
+
+KINDS: tuple[CorrelationKind, ...] = get_args(CorrelationKind)
+_GROUPINGS: tuple[Grouping, ...] = ("group by generator", "no grouping")
+_FEW = 8  # generators below which p-values of rank correlations are coarse
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """How many pairs of generators an evaluator orders as the gold does.
+
+    Attributes
+    ----------
+    gold, evaluator
+        Their names.
+    accuracy
+        Share of pairs that both order alike or both call equal, in [0, 1].
+    soft_accuracy
+        Soft pairwise accuracy, in [0, 1]; NaN where one of the two has no terms of texts.
+    n_pairs, n_wrong
+        Pairs that the gold does not call equal, and those of them that the evaluator orders the other way.
+    n_separated, n_wrong_separated
+        The same of those pairs alone that the gold tells apart with significance.
+    """
+
+    gold: str
+    evaluator: str
+    accuracy: float
+    soft_accuracy: float
+    n_pairs: int
+    n_wrong: int
+    n_separated: int
+    n_wrong_separated: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one gold order says of all evaluators, by Kendall's tau-b.
+
+    Attributes
+    ----------
+    gold
+        Its name.
+    order
+        Evaluators with a correlation, the highest first.
+    may_be_best
+        Those that cannot be told from the first, in that order, the first among them.
+    not_luck
+        Those whose agreement with the gold is positive and significant, Holm's p-value over all evaluators.
+    upside_down
+        Those whose agreement is negative and significant.
+    undefined
+        Those without a correlation.
+    """
+
+    gold: str
+    order: tuple[str, ...]
+    may_be_best: tuple[str, ...]
+    not_luck: tuple[str, ...]
+    upside_down: tuple[str, ...]
+    undefined: tuple[str, ...]
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """Those that may be the best and whose agreement is not luck."""
+        return tuple(name for name in self.may_be_best if name in self.not_luck)
+
+
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """All of a meta-evaluation.
+
+    Attributes
+    ----------
+    golds, evaluations
+        Of the same generators; the first gold is the one that texts are judged by.
+    agreements
+        Every evaluator with every gold, kind by kind.
+    differences
+        Between evaluators, for Kendall's tau-b and Pearson's r, by swaps of generators.
+    pair_scores, calls
+        Pairs of generators, counted and one by one.
+    text_correlations
+        With the first gold.
+    matrices
+        Of all golds and evaluators with one another, one a kind.
+    verdicts
+        One a gold.
+    left_out
+        Evaluator to the reason why it has no place here.
+    warnings
+        What a reader has to know.
+    level, n_resamples, seed
+        Of intervals and tests.
+    """
+
+    golds: tuple[Evaluation, ...]
+    evaluations: tuple[Evaluation, ...]
+    agreements: tuple[Agreement, ...]
+    differences: tuple[CorrelationDifference, ...]
+    pair_scores: tuple[PairScore, ...]
+    calls: tuple[PairCall, ...]
+    text_correlations: tuple[TextCorrelation, ...]
+    matrices: tuple[CorrelationMatrix, ...]
+    verdicts: tuple[Verdict, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    level: float = 0.95
+    n_resamples: int = 2_000
+    seed: int = 0
+
+    @property
+    def generators(self) -> tuple[str, ...]:
+        """Their names."""
+        return self.golds[0].generators
+
+    def agreement(self, gold: str, evaluator: str, kind: CorrelationKind = "kendall") -> Agreement:
+        """Return one agreement; raises KeyError where there is none."""
+        for found in self.agreements:
+            if (found.gold, found.evaluator, found.kind) == (gold, evaluator, kind):
+                return found
+        raise KeyError(f"no {kind} agreement of {evaluator} with {gold}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict; what is undefined is None."""
+        document: dict[str, Any] = {
+            "version": version("textassay"),
+            "generators": list(self.generators),
+            "level": self.level,
+            "n_resamples": self.n_resamples,
+            "seed": self.seed,
+            "golds": [_told(gold) for gold in self.golds],
+            "evaluators": [_told(evaluation) for evaluation in self.evaluations],
+            "verdicts": [{**asdict(verdict), "trusted": verdict.trusted} for verdict in self.verdicts],
+            "agreements": [asdict(found) for found in self.agreements],
+            "differences": [asdict(found) for found in self.differences],
+            "pair_scores": [asdict(found) for found in self.pair_scores],
+            "wrong_pairs": [asdict(call) for call in self.calls if call.verdict != "right"],
+            "text_correlations": [asdict(found) for found in self.text_correlations],
+            "matrices": [
+                {
+                    "kind": matrix.kind,
+                    "names": matrix.names,
+                    "values": matrix.values.tolist(),
+                    "p": matrix.p.tolist(),
+                    "p_adjusted": matrix.p_adjusted.tolist(),
+                }
+                for matrix in self.matrices
+            ],
+            "left_out": dict(self.left_out),
+            "warnings": list(self.warnings),
+        }
+        return {key: _finite(value) for key, value in document.items()}
+
+
+def judge_evaluators(
+    golds: Sequence[Evaluation],
+    evaluations: Sequence[Evaluation],
+    *,
+    left_out: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    n_resamples: int = 2_000,
+    text_level: bool = True,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Judging:
+    """Return how evaluators agree with gold orders, which of them differ, and which may be the best.
+
+    Parameters
+    ----------
+    golds, evaluations
+        At least one each, with distinct names, of the same two or more generators in one order.
+    left_out
+        Evaluator to the reason why it is not among `evaluations`.
+    level
+        Of intervals and, as 1 - `level`, of significance.
+    n_resamples
+        Draws and swaps.
+    text_level
+        Whether to correlate scores of texts with the first gold's.
+    seed
+        Of all draws.
+    progress
+        Called with a label, the number of steps done and their total.
+
+    Raises
+    ------
+    InputError
+        If the evaluations do not go together or there are none.
+    """
+    if not golds or not evaluations:
+        raise InputError(f"there is no {'evaluator' if golds else 'gold order'}: nothing can be judged")
+    together = [*golds, *evaluations]
+    check_together(together)
+    total, done = len(golds) + (len(evaluations) if text_level else 0) + 1, 0
+
+    def tell(label: str) -> None:
+        nonlocal done
+        if progress is not None:
+            progress(label, done, total)
+        done += 1
+
+    found: list[Agreement] = []
+    differences: list[CorrelationDifference] = []
+    scores: list[PairScore] = []
+    all_calls: list[PairCall] = []
+    verdicts = []
+    for gold in golds:
+        tell(f"agreement with {gold.name}")
+        found += agreements(gold, evaluations, KINDS, level=level, n_resamples=n_resamples, seed=seed)
+        for kind in KINDS:
+            if kind != "spearman":
+                differences += compare_correlations(gold, evaluations, kind, n_resamples=n_resamples, seed=seed)
+        verdicts.append(_verdict(gold, evaluations, found, differences, alpha=1 - level))
+        p = pair_p_values([gold, *evaluations], n_resamples=n_resamples, seed=seed)
+        for place, evaluation in enumerate(evaluations, 1):
+            made = calls(gold, evaluation)
+            soft = soft_pairwise_accuracy(p[0], p[place])
+            scores.append(_pair_score(gold, evaluation, made, soft, alpha=1 - level))
+            all_calls += made
+    texts: list[TextCorrelation] = []
+    for evaluation in evaluations if text_level else ():
+        tell(f"texts by {evaluation.name}")
+        for grouping in _GROUPINGS:
+            for kind in KINDS:
+                n_draws = min(n_resamples, 500) if kind == "kendall" else n_resamples
+                one = text_correlation(
+                    golds[0], evaluation, kind, grouping, level=level, n_resamples=n_draws, seed=seed
+                )  # fmt: skip
+                texts += [] if one is None else [one]
+    tell("matrices")
+    return Judging(
+        golds=tuple(golds),
+        evaluations=tuple(evaluations),
+        agreements=tuple(found),
+        differences=tuple(differences),
+        pair_scores=tuple(scores),
+        calls=tuple(all_calls),
+        text_correlations=tuple(texts),
+        matrices=tuple(correlation_matrix(together, kind) for kind in KINDS),
+        verdicts=tuple(verdicts),
+        left_out=dict(left_out or {}),
+        warnings=tuple(_warnings(golds, evaluations, scores)),
+        level=level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def _verdict(
+    gold: Evaluation,
+    evaluations: Sequence[Evaluation],
+    found: Sequence[Agreement],
+    differences: Sequence[CorrelationDifference],
+    *,
+    alpha: float,
+) -> Verdict:
+    taus = {a.evaluator: a for a in found if a.gold == gold.name and a.kind == "kendall"}
+    known = [e.name for e in evaluations if not math.isnan(taus[e.name].value)]
+    order = sorted(known, key=lambda name: -taus[name].value)
+    p_values = {frozenset((d.first, d.second)): d.p for d in differences if d.gold == gold.name and d.kind == "kendall"}
+    best = [
+        name
+        for name in order
+        if name == order[0] or not p_values[frozenset((order[0], name))] * (len(order) - 1) < alpha
+    ]
+    surely = [name for name in order if taus[name].p_adjusted < alpha]
+    return Verdict(
+        gold=gold.name,
+        order=tuple(order),
+        may_be_best=tuple(best),
+        not_luck=tuple(name for name in surely if taus[name].value > 0),
+        upside_down=tuple(name for name in surely if taus[name].value < 0),
+        undefined=tuple(e.name for e in evaluations if e.name not in known),
+    )
+
+
+def _pair_score(
+    gold: Evaluation, evaluation: Evaluation, made: Sequence[PairCall], soft: float, *, alpha: float
+) -> PairScore:
+    separated = [call for call in made if call.gold_separates(alpha)]
+    return PairScore(
+        gold=gold.name,
+        evaluator=evaluation.name,
+        accuracy=pairwise_accuracy(gold, evaluation),
+        soft_accuracy=soft,
+        n_pairs=len(made),
+        n_wrong=sum(call.verdict == "wrong" for call in made),
+        n_separated=len(separated),
+        n_wrong_separated=sum(call.verdict == "wrong" for call in separated),
+    )
+
+
+def _warnings(golds: Sequence[Evaluation], evaluations: Sequence[Evaluation], scores: Sequence[PairScore]) -> list[str]:
+    n = len(golds[0].generators)
+    told = []
+    if n < _FEW:
+        told.append(
+            f"with {n} generators no p-value of a rank correlation can be below 2/{math.factorial(n)}"
+            f" = {2 / math.factorial(n):.2g}, and none of a difference between two evaluators below {2 / 2**n:.2g}: "
+            "judge more generators before you trust a metric"
+        )
+    told.append(
+        "generators that are one model at several settings are not independent: intervals and p-values then claim too "
+        "much"
+    )
+    for gold in golds:
+        if np.ptp(gold.goodness) == 0:
+            told.append(f"{gold.name} calls all generators equal: nothing can agree with it")
+        elif gold.terms is not None:
+            first = next(score for score in scores if score.gold == gold.name)
+            told.append(f"{gold.name} tells {first.n_separated} of {first.n_pairs} pairs of generators apart")
+    fixed = [evaluation.name for evaluation in evaluations if evaluation.terms is None]
+    if fixed:
+        told.append(
+            f"no number for each text: {', '.join(fixed)}; their values stay the same whatever texts are drawn, so "
+            "their intervals are of other generators alone"
+        )
+    return told
+
+
+def _told(evaluation: Evaluation) -> dict[str, Any]:
+    rows = zip(evaluation.generators, evaluation.values.tolist(), evaluation.goodness.tolist(), strict=True)
+    return {
+        "name": evaluation.name,
+        "better": evaluation.better,
+        "floor": evaluation.floor,
+        "values": [{"generator": name, "value": value, "goodness": good} for name, value, good in rows],
+        "n_texts": None if evaluation.terms is None else [len(terms) for terms in evaluation.terms.values()],
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Return `value` with NaN and infinity, at any depth, replaced by None."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
