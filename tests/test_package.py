@@ -103,7 +103,7 @@ def test_the_wheel_holds_what_is_needed_at_run_time(tmp_path: Path) -> None:
     needed = {
         str(path.relative_to(source))
         for path in (source / "textassay").rglob("*")
-        if path.suffix in {".py", ".typed", ".j2", ".css"}
+        if path.suffix in {".py", ".typed", ".j2", ".css", ".js", ".svg"}
     }
     assert needed <= inside
     assert not any("__pycache__" in name or name.startswith("tests/") for name in inside)

@@ -1,0 +1,59 @@
+"""The web application of a study: its parts put together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from textassay.errors import MissingExtraError
+from textassay.human.server.owner_pages import add_owner_pages
+from textassay.human.server.participant_pages import add_participant_pages
+from textassay.human.server.security import SecurityHeaders
+from textassay.human.server.service import Service
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["create_app"]
+
+
+def create_app(service: Service) -> "FastAPI":
+    """Return the application; it closes the database of `service` when it ends.
+
+    Raises
+    ------
+    MissingExtraError
+        If FastAPI is not installed.
+    """
+    try:
+        from fastapi import FastAPI, Request, Response
+        from fastapi.staticfiles import StaticFiles
+        from sqlalchemy.exc import SQLAlchemyError
+    except ImportError as error:
+        raise MissingExtraError("the web application", "human") from error
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.database.close()
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.add_middleware(SecurityHeaders)
+    app.mount("/static", StaticFiles(directory=str(files("textassay.human.server") / "static")))
+    add_participant_pages(app, service)
+    add_owner_pages(app, service)
+
+    @app.exception_handler(SQLAlchemyError)
+    async def not_saved(request: Request, error: Exception) -> Response:
+        return service.message(
+            503, "This could not be saved", "Please try again in a moment. What was saved before is safe.",
+            {"retry-after": "5"},
+        )  # fmt: skip
+
+    @app.exception_handler(404)
+    @app.exception_handler(405)
+    @app.exception_handler(422)
+    async def elsewhere(request: Request, error: Exception) -> Response:
+        return service.message(404, "There is no such page", "Check that the address was copied whole.")
+
+    return app

@@ -1,0 +1,217 @@
+"""The database of a study: opened and checked, then used by one thread that commits the work of many at once.
+
+One commit waits for the disk, whether it holds one judgement or fifty. So requests queue their work, the thread does
+all that waits in one transaction, and only then does each request go on: what was acknowledged is on the disk.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from textassay.errors import InputError, MissingExtraError, OptionError
+from textassay.human.server.tables import tables
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+__all__ = ["DATABASE_FILE", "Database", "database_url", "explain", "lock_statement", "open_database"]
+
+DATABASE_FILE = "judgements.sqlite"
+_MOST_AT_ONCE = 200
+_PATIENCE = 5  # seconds to wait for another program that writes to the same file
+
+Result = TypeVar("Result")
+_Job = tuple[Callable[["sa.Connection"], Any], "Future[Any]"]
+
+
+def database_url(folder: Path) -> str:
+    """Return the address of the database that a study in `folder` has where no other is named."""
+    return f"sqlite:///{(folder / DATABASE_FILE).absolute()}"
+
+
+def open_database(url: str) -> "Database":
+    """Return the database at `url`, with its tables.
+
+    Raises
+    ------
+    MissingExtraError
+        If SQLAlchemy is not installed.
+    OptionError
+        If there is no such kind of database, or its driver is not installed.
+    InputError
+        If it cannot be opened, is damaged, in use by another program, or something else.
+    """
+    try:
+        import sqlalchemy as sa
+    except ImportError as error:
+        raise MissingExtraError("a study's database", "human") from error
+
+    try:
+        address = sa.make_url(url)
+        engine = sa.create_engine(address, pool_pre_ping=not url.startswith("sqlite"))
+    except (sa.exc.ArgumentError, ValueError) as error:
+        kinds = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+        raise OptionError(f"--database must be like {kinds}: {_first(error)}") from None
+    except ModuleNotFoundError as error:
+        raise OptionError(f"--database needs the Python package {error.name}: pip install {error.name}") from None
+    name = address.database if address.get_backend_name() == "sqlite" else address.render_as_string()
+    if engine.dialect.name == "sqlite":
+        _prepare_sqlite(engine)
+    try:
+        with engine.begin() as connection:
+            if engine.dialect.name == "sqlite":
+                found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
+                if found != "ok":
+                    raise InputError(
+                        f"the database {name} is damaged ({_first(found)}); restore a copy, or move it away"
+                    )
+            tables().metadata.create_all(connection)
+        if engine.dialect.name == "sqlite" and address.database:
+            Path(address.database).chmod(0o600)
+    except (sa.exc.SQLAlchemyError, OSError) as error:
+        engine.dispose()
+        raise InputError(f"the database {name} cannot be used: {explain(error)}") from None
+    return Database(engine)
+
+
+class Database:
+    """A database and the one thread that works on it.
+
+    Parameters
+    ----------
+    engine
+        What `open_database` made.
+    """
+
+    def __init__(self, engine: "sa.Engine") -> None:
+        self.engine = engine
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, name="database", daemon=True)
+        self._thread.start()
+
+    async def run(self, work: Callable[["sa.Connection"], Result]) -> Result:
+        """Let the thread do `work`, in a transaction that others may share, and return its result once it is committed.
+
+        Parameters
+        ----------
+        work
+            May be done twice, if the work of another request in the same transaction fails; the first is then undone.
+        """
+        future: Future[Result] = Future()
+        self._jobs.put((work, future))
+        return await asyncio.wrap_future(future)
+
+    def run_now(self, work: Callable[["sa.Connection"], Result]) -> Result:
+        """Do the same from a program that has no event loop."""
+        future: Future[Result] = Future()
+        self._jobs.put((work, future))
+        return future.result()
+
+    def __enter__(self) -> "Database":
+        """Return itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close."""
+        self.close()
+
+    def close(self) -> None:
+        """Finish what waits and close the database; a second call does nothing."""
+        if self._thread.is_alive():
+            self._jobs.put(None)
+            self._thread.join()
+            self.engine.dispose()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            batch, ends = [job], False
+            while len(batch) < _MOST_AT_ONCE and not ends:
+                try:
+                    following = self._jobs.get_nowait()
+                except Empty:
+                    break
+                ends = following is None
+                if following is not None:
+                    batch.append(following)
+            batch = [job for job in batch if job[1].set_running_or_notify_cancel()]
+            try:
+                results = self._together([work for work, _ in batch])
+            except Exception as error:
+                self._alone(batch, error)
+            else:
+                for (_, future), result in zip(batch, results, strict=True):
+                    future.set_result(result)
+            if ends:
+                return
+
+    def _together(self, batch: list[Callable[["sa.Connection"], Any]]) -> list[Any]:
+        with self.engine.begin() as connection:
+            # Other servers on the same database wait here, so that no two give away one place.
+            connection.execute(lock_statement())
+            return [work(connection) for work in batch]
+
+    def _alone(self, batch: list[_Job], error: Exception) -> None:
+        """Do each work in a transaction of its own, so that only what fails by itself fails."""
+        for work, future in batch:
+            if len(batch) == 1:
+                future.set_exception(error)
+                continue
+            try:
+                (result,) = self._together([work])
+            except Exception as own:
+                future.set_exception(own)
+            else:
+                future.set_result(result)
+
+
+def lock_statement() -> "sa.Select[Any]":
+    """Return the statement that holds all other servers back until the transaction ends (SQLite does so anyway)."""
+    import sqlalchemy as sa
+
+    return sa.select(tables().study.c.id).with_for_update()
+
+
+def explain(error: BaseException) -> str:
+    """Return in one line what an error of a database or a file means."""
+    import sqlalchemy as sa
+
+    text = _first(error.orig if isinstance(error, sa.exc.DBAPIError) else error)
+    known = {
+        "database is locked": "another program has locked it; end that, or name another with --database",
+        "file is not a database": "it is no SQLite database; move it away or name another with --database",
+        "malformed": "it is damaged; restore a copy, or move it away",
+        "unable to open database file": "it cannot be made or opened there",
+        "readonly database": "it cannot be written to",
+    }
+    return next((meaning for symptom, meaning in known.items() if symptom in text), text)
+
+
+def _first(error: BaseException | str | None) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _prepare_sqlite(engine: "sa.Engine") -> None:
+    """Let SQLite write ahead, reach the disk at each commit, and hold other writers back from the beginning."""
+    import sqlalchemy as sa
+
+    @sa.event.listens_for(engine, "connect")
+    def _connect(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None  # transactions begin where we say so
+        cursor = connection.cursor()
+        for setting in (
+            f"busy_timeout = {1000 * _PATIENCE}",
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+        ):
+            cursor.execute(f"PRAGMA {setting}")
+        cursor.close()
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: "sa.Connection") -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")

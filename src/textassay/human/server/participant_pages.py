@@ -1,0 +1,210 @@
+"""What participants see: joining, instructions, the page to judge, thanks.
+
+Who wrote a text, which one is a check, and whether a page counted never leave the server. Everything works without
+scripts; with them, each answer is saved when it is given.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from textassay.human.server.pool import Moment, NotYours
+from textassay.human.server.security import form_proof, hash_token, is_forged, new_token, read_form
+from textassay.human.server.service import Service, is_secure
+from textassay.human.study import NONE_OF_THEM
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Response
+
+__all__ = ["add_participant_pages"]
+
+_COOKIE, _JOINING = "participant", "joining"
+_MONTH = 30 * 24 * 3600
+_ANSWER = re.compile(r"item-(\d{1,4})")
+
+
+def add_participant_pages(app: "FastAPI", service: Service) -> None:
+    """Add the addresses that participants use to `app`."""
+    from fastapi import Request, Response
+    from fastapi.responses import JSONResponse, RedirectResponse
+
+    pool, run = service.pool, service.database.run
+
+    async def enter(request: Request, token: str) -> int | Response:
+        """Return the participant with this link, or what to answer instead."""
+        if not service.own_rate.allows(hash_token(token)):
+            return service.too_often()
+        participant = await run(lambda connection: pool.participant(connection, hash_token(token)))
+        if participant is not None:
+            return participant
+        if not service.shared_rate.allows("stranger"):
+            return service.too_often()
+        return service.message(404, "This link is not valid", "Check that it was copied whole, or ask for a new one.")
+
+    async def enter_with_form(request: Request, token: str) -> tuple[int, dict[str, str]] | Response:
+        """Return the participant and the form that was sent, or what to answer instead."""
+        found = await enter(request, token)
+        if isinstance(found, Response):
+            return found
+        form = await read_form(request)
+        if form is None:
+            return service.message(413, "That was too much", "The form could not be read. Go back and try again.")
+        if is_forged(request, form, token):
+            return service.message(403, "This form is out of date", "Open your link again and go on from there.")
+        return found, form
+
+    @app.get("/")
+    async def root() -> Response:
+        return RedirectResponse("/join", 303)
+
+    @app.get("/join")
+    async def invitation(request: Request) -> Response:
+        token = request.cookies.get(_COOKIE, "")
+        if token and await run(lambda connection: pool.participant(connection, hash_token(token))) is not None:
+            return RedirectResponse(f"/p/{token}", 303)
+        joining = new_token()
+        response = _welcome(service, "/join", joining, Moment("new"))
+        response.set_cookie(
+            _JOINING, joining, path="/join", httponly=True, samesite="strict", secure=is_secure(request)
+        )
+        return response
+
+    @app.post("/join")
+    async def join(request: Request) -> Response:
+        if not service.shared_rate.allows("stranger"):
+            return service.too_often()
+        form, joining = await read_form(request), request.cookies.get(_JOINING, "")
+        if form is None or not joining or is_forged(request, form, joining):
+            return service.message(
+                403, "This form is out of date", "Open the study's link again. Cookies must be allowed for this site."
+            )
+        token = new_token()
+
+        def enter_and_start(connection: Any) -> None:
+            pool.join(connection, hash_token(token))
+            participant = pool.participant(connection, hash_token(token))
+            assert participant is not None
+            pool.start(connection, participant)
+
+        await run(enter_and_start)
+        response = RedirectResponse(f"/p/{token}", 303)
+        response.set_cookie(
+            _COOKIE, token, max_age=_MONTH, path="/", httponly=True, samesite="lax", secure=is_secure(request)
+        )
+        response.delete_cookie(_JOINING, path="/join")
+        return response
+
+    @app.get("/p/{token}")
+    async def look(request: Request, token: str) -> Response:
+        found = await enter(request, token)
+        if isinstance(found, Response):
+            return found
+        return _show(service, token, await run(lambda connection: pool.look(connection, found)))
+
+    @app.post("/p/{token}/start")
+    async def start(request: Request, token: str) -> Response:
+        found = await enter_with_form(request, token)
+        if isinstance(found, Response):
+            return found
+        participant, _ = found
+        await run(lambda connection: pool.start(connection, participant))
+        return RedirectResponse(f"/p/{token}", 303)
+
+    @app.post("/p/{token}/answer")
+    async def answer(request: Request, token: str) -> Response:
+        found = await enter_with_form(request, token)
+        if isinstance(found, Response):
+            return found
+        participant, form = found
+        try:
+            sheet, answers, comment = _answers(form)
+            n = await run(lambda connection: pool.judge(connection, participant, sheet, answers, comment))
+        except NotYours:
+            return JSONResponse({"error": "this page is no longer yours"}, 409)
+        except ValueError:
+            return JSONResponse({"error": "no such answer"}, 400)
+        return JSONResponse({"saved": n})
+
+    @app.post("/p/{token}/submit")
+    async def submit(request: Request, token: str) -> Response:
+        found = await enter_with_form(request, token)
+        if isinstance(found, Response):
+            return found
+        participant, form = found
+        try:
+            sheet, answers, comment = _answers(form)
+            missing = await run(lambda connection: pool.hand_in(connection, participant, sheet, answers, comment))
+        except NotYours:
+            return RedirectResponse(f"/p/{token}", 303)
+        except ValueError:
+            return service.message(400, "This answer is not possible", "Open your link again and go on from there.")
+        if not missing:
+            return RedirectResponse(f"/p/{token}", 303)
+        moment = await run(lambda connection: pool.look(connection, participant))
+        return _show(service, token, moment, missing)
+
+
+def _answers(form: dict[str, str]) -> tuple[int, dict[int, str], str | None]:
+    """Return the sheet, the answers by place and the comment; ValueError if the sheet is no number."""
+    places = {int(found[1]): label for name, label in form.items() if (found := _ANSWER.fullmatch(name))}
+    sheet = form.get("sheet", "")
+    if not re.fullmatch(r"\d{1,9}", sheet):
+        raise ValueError("no such sheet")
+    return int(sheet), places, form.get("comment")
+
+
+def _show(service: Service, token: str, moment: Moment, missing: list[int] | None = None) -> "Response":
+    """Return what a participant sees at this moment."""
+    if moment.page is not None:
+        return _sheet(service, token, moment, missing or [])
+    if moment.stage == "new" and not moment.n_done:
+        return _welcome(service, f"/p/{token}/start", token, moment)
+    return service.page("done.html.j2", moment=moment, address=f"/p/{token}/start", proof=form_proof(token))
+
+
+def _welcome(service: Service, address: str, token: str, moment: Moment) -> "Response":
+    study = service.study
+    return service.page(
+        "welcome.html.j2",
+        address=address,
+        proof=form_proof(token),
+        paragraphs=service.paragraphs(),
+        kind=study.kind,
+        n_items=max(len(page.items) for page in study.pages),
+        minutes=round(service.pool.time_limit / 60),
+        moment=moment,
+    )
+
+
+def _sheet(service: Service, token: str, moment: Moment, missing: list[int]) -> "Response":
+    """Return the page to judge; of the items nothing but text and answers reaches the template."""
+    assert moment.page is not None
+    kind = service.study.kind
+    shown = [
+        {
+            "place": place,
+            "text": item.text,
+            "given": moment.answers.get(item.id),
+            "missing": place in missing,
+            "answers": [("real", "Real", "by a person", "R"), ("fake", "Fake", "by a program", "F")]
+            if kind == "real-or-fake"
+            else [
+                (label, word, "", str(number))
+                for number, (label, word) in enumerate(
+                    zip(item.labels, (*item.choices, NONE_OF_THEM.capitalize()), strict=True), 1
+                )
+            ],
+        }
+        for place, item in enumerate(moment.page.items)
+    ]
+    return service.page(
+        "sheet.html.j2",
+        422 if missing else 200,
+        address=f"/p/{token}",
+        proof=form_proof(token),
+        sheet=moment.sheet,
+        kind=kind,
+        items=shown,
+        comment=moment.comment,
+        n_given=sum(item["given"] is not None for item in shown),
+        paragraphs=service.paragraphs(),
+    )

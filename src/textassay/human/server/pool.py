@@ -1,0 +1,280 @@
+"""Who judges which page: taking one, saving answers, handing in; each a step within one transaction.
+
+A page has as many places as judgements are asked for. A place is held by a submission that was accepted, or by a
+participant who has been active within the time limit. Who comes back later goes on with the page if a place is still
+free, with all answers kept.
+"""
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from textassay.human.acceptance import Submission, accept
+from textassay.human.server.tables import ACCEPTED, OPEN, REFUSED, tables
+from textassay.human.study import Study, StudyPage
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+__all__ = ["Moment", "NotYours", "Pool", "Stage"]
+
+Stage = Literal["new", "judging", "done", "all-taken", "complete"]
+LONGEST_COMMENT = 4000
+_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look alike
+
+
+class NotYours(Exception):  # noqa: N818
+    """The page that an answer belongs to is no longer in this participant's hands."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where a participant stands.
+
+    Attributes
+    ----------
+    stage
+        ``new``: may take a page; ``judging``: has one; ``done``: has handed in all that one may; ``all-taken``: all
+        places are held by others just now; ``complete``: no page needs more, or this participant judged all that do.
+    page, sheet, answers, comment
+        What is being judged: the page, the number of the sheet, item to label, and the comment so far.
+    code
+        The completion code of what was handed in last.
+    n_done
+        Pages handed in.
+    was_late
+        Whether a page went to others because the time limit had passed.
+    """
+
+    stage: Stage
+    page: StudyPage | None = None
+    sheet: int = 0
+    answers: Mapping[str, str] = field(default_factory=dict)
+    comment: str = ""
+    code: str = ""
+    n_done: int = 0
+    was_late: bool = False
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The rules of one study.
+
+    Attributes
+    ----------
+    study
+        What is judged.
+    pages_per_participant
+        How many pages one participant may hand in, at least 1.
+    time_limit
+        Seconds without activity after which a page may go to another.
+    clock
+        Seconds since 1970.
+    """
+
+    study: Study
+    pages_per_participant: int = 1
+    time_limit: float = 3600.0
+    clock: Callable[[], float] = time.time
+
+    def join(self, connection: "sa.Connection", token_hash: str) -> None:
+        """Enter a new participant."""
+        connection.execute(tables().participants.insert().values(token_hash=token_hash, joined=self.clock()))
+
+    def participant(self, connection: "sa.Connection", token_hash: str) -> int | None:
+        """Return the number of the participant with this link; none where there is none."""
+        import sqlalchemy as sa
+
+        people = tables().participants
+        found = connection.execute(sa.select(people.c.id).where(people.c.token_hash == token_hash)).scalar()
+        return None if found is None else int(found)
+
+    def look(self, connection: "sa.Connection", participant: int) -> Moment:
+        """Return where `participant` stands; a look at a page is activity."""
+        sheet, was_late = self._current(connection, participant)
+        if sheet is not None:
+            return self._judging(connection, sheet)
+        handed_in = self._handed_in(connection, participant)
+        code = handed_in[-1].code if handed_in else ""
+        n_done = len(handed_in)
+        if n_done >= self.pages_per_participant:
+            stage: Stage = "done"
+        else:
+            stage = self._choose(connection, participant)[0]
+        return Moment(stage, code=code, n_done=n_done, was_late=was_late)
+
+    def start(self, connection: "sa.Connection", participant: int) -> Moment:
+        """Give `participant` a page, if none is in hand and one is free: the one with the fewest places held."""
+        moment = self.look(connection, participant)
+        if moment.stage != "new":
+            return moment
+        _, page, earlier = self._choose(connection, participant)
+        sheets, now = tables().sheets, self.clock()
+        if earlier is not None:
+            connection.execute(sheets.update().where(sheets.c.id == earlier).values(seen=now))
+        else:
+            connection.execute(
+                sheets.insert().values(participant=participant, page=page, state=OPEN, taken=now, seen=now, comment="")
+            )
+        return self.look(connection, participant)
+
+    def judge(
+        self,
+        connection: "sa.Connection",
+        participant: int,
+        sheet: int,
+        answers: Mapping[int, str],
+        comment: str | None = None,
+    ) -> int:
+        """Save answers, each given by the place of its item on the page, over those before; return how many there are.
+
+        Raises
+        ------
+        NotYours
+            If `sheet` is not what `participant` is judging.
+        ValueError
+            If there is no such place, or no such label.
+        """
+        import sqlalchemy as sa
+
+        current, _ = self._current(connection, participant)
+        if current is None or current.id != sheet:
+            raise NotYours
+        items = self._page(current.page).items
+        if any(place not in range(len(items)) or label not in items[place].labels for place, label in answers.items()):
+            raise ValueError("no such answer")
+        table, now = tables().answers, self.clock()
+        for place, label in answers.items():
+            one = (table.c.sheet == sheet) & (table.c.item == items[place].id)
+            if not connection.execute(table.update().where(one).values(label=label, at=now)).rowcount:
+                connection.execute(table.insert().values(sheet=sheet, item=items[place].id, label=label, at=now))
+        if comment is not None and comment != current.comment:
+            cleaned = comment.replace("\0", "")[:LONGEST_COMMENT]
+            sheets = tables().sheets
+            connection.execute(sheets.update().where(sheets.c.id == sheet).values(comment=cleaned))
+        count = sa.select(sa.func.count()).select_from(table).where(table.c.sheet == sheet)
+        return int(connection.execute(count).scalar_one())
+
+    def hand_in(
+        self, connection: "sa.Connection", participant: int, sheet: int, answers: Mapping[int, str], comment: str | None
+    ) -> list[int]:
+        """Save `answers` and hand in the page if all items are judged; return the places of those that are not.
+
+        A page that was handed in before stays as it is. Whether it counts is for `accept` to say: if not, its place is
+        free again, but the participant is told nothing of it.
+        """
+        handed_in = {row.id for row in self._handed_in(connection, participant)}
+        if sheet in handed_in:
+            return []
+        self.judge(connection, participant, sheet, answers, comment)
+        row, _ = self._current(connection, participant)
+        moment = self._judging(connection, row)
+        assert moment.page is not None
+        missing = [place for place, item in enumerate(moment.page.items) if item.id not in moment.answers]
+        if missing:
+            return missing
+        submission = Submission(moment.page.id, str(participant), moment.answers, moment.comment)
+        refusals = accept(self.study, [submission]).refusals
+        sheets = tables().sheets
+        connection.execute(
+            sheets.update()
+            .where(sheets.c.id == sheet)
+            .values(
+                state=REFUSED if refusals else ACCEPTED,
+                reason=refusals[0].reason if refusals else None,
+                handed_in=self.clock(),
+                code="-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(3)),
+            )
+        )
+        return []
+
+    def held(self, connection: "sa.Connection", *, but: int = 0) -> Counter[str]:
+        """Return the places held of each page, the sheet numbered `but` left out."""
+        import sqlalchemy as sa
+
+        sheets = tables().sheets
+        is_live = (sheets.c.state == OPEN) & (sheets.c.seen >= self.clock() - self.time_limit)
+        rows = connection.execute(
+            sa.select(sheets.c.page, sa.func.count())
+            .where((sheets.c.state == ACCEPTED) | is_live, sheets.c.id != but)
+            .group_by(sheets.c.page)
+        )
+        return Counter({str(page): int(count) for page, count in rows})
+
+    def _page(self, name: str) -> StudyPage:
+        return next(page for page in self.study.pages if page.id == name)
+
+    def _handed_in(self, connection: "sa.Connection", participant: int) -> list[Any]:
+        import sqlalchemy as sa
+
+        sheets = tables().sheets
+        return list(
+            connection.execute(
+                sa.select(sheets.c.id, sheets.c.code)
+                .where(sheets.c.participant == participant, sheets.c.state != OPEN)
+                .order_by(sheets.c.handed_in, sheets.c.id)
+            )
+        )
+
+    def _current(self, connection: "sa.Connection", participant: int) -> tuple[Any, bool]:
+        """Return the sheet in hand, its activity noted, or none; and whether one was lost to others."""
+        import sqlalchemy as sa
+
+        sheets, now = tables().sheets, self.clock()
+        row = connection.execute(
+            sa.select(sheets)
+            .where(sheets.c.participant == participant, sheets.c.state == OPEN)
+            .order_by(sheets.c.seen.desc(), sheets.c.id.desc())
+            .limit(1)
+        ).first()
+        if row is None:
+            return None, False
+        if row.seen < now - self.time_limit:
+            places = self.study.judgements_per_page
+            if self.held(connection, but=row.id)[row.page] >= places:
+                return None, True
+        connection.execute(sheets.update().where(sheets.c.id == row.id).values(seen=now))
+        return row, False
+
+    def _judging(self, connection: "sa.Connection", sheet: Any) -> Moment:
+        import sqlalchemy as sa
+
+        table = tables().answers
+        rows = connection.execute(sa.select(table.c.item, table.c.label).where(table.c.sheet == sheet.id))
+        answers = {str(item): str(label) for item, label in rows}
+        sheets = tables().sheets
+        comment = connection.execute(sa.select(sheets.c.comment).where(sheets.c.id == sheet.id)).scalar_one()
+        return Moment("judging", self._page(sheet.page), int(sheet.id), answers, str(comment))
+
+    def _choose(self, connection: "sa.Connection", participant: int) -> tuple[Stage, str, int | None]:
+        """Return whether there is a page for `participant`, which, and the sheet of it that was left lying, if any."""
+        import sqlalchemy as sa
+
+        sheets = tables().sheets
+        mine = {
+            str(row.page): row
+            for row in connection.execute(
+                sa.select(sheets.c.page, sheets.c.id, sheets.c.state).where(sheets.c.participant == participant)
+            )
+        }
+        held, places = self.held(connection), self.study.judgements_per_page
+        possible = [page.id for page in self.study.pages if page.id not in mine or mine[page.id].state == OPEN]
+        free = [page for page in possible if held[page] < places]
+        if free:
+            page = min(free, key=lambda name: held[name])
+            return "new", page, int(mine[page].id) if page in mine else None
+        accepted = self._accepted(connection)
+        stage: Stage = "all-taken" if any(accepted[page] < places for page in possible) else "complete"
+        return stage, "", None
+
+    def _accepted(self, connection: "sa.Connection") -> Counter[str]:
+        import sqlalchemy as sa
+
+        sheets = tables().sheets
+        rows = connection.execute(
+            sa.select(sheets.c.page, sa.func.count()).where(sheets.c.state == ACCEPTED).group_by(sheets.c.page)
+        )
+        return Counter({str(page): int(count) for page, count in rows})

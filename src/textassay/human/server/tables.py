@@ -1,0 +1,90 @@
+"""The tables of a study's database, the same for SQLite and PostgreSQL.
+
+Nothing in them tells who a participant is: no address, no browser, and of the link only a hash. Who wrote a text is not
+in the database at all.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+__all__ = ["ACCEPTED", "OPEN", "REFUSED", "Tables", "tables"]
+
+OPEN, ACCEPTED, REFUSED = "open", "accepted", "refused"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables.
+
+    Attributes
+    ----------
+    metadata
+        All of them.
+    study
+        One row: fingerprint of the pages, hash of the owner's token.
+    participants
+        One row a link that was opened.
+    sheets
+        One row a page in the hands of a participant: who, what, in which state, when it was taken, last seen and handed
+        in (seconds since 1970), the comment, the completion code, why it was refused.
+    answers
+        One row an item of a sheet: the label, and when it came.
+    """
+
+    metadata: "sa.MetaData"
+    study: "sa.Table"
+    participants: "sa.Table"
+    sheets: "sa.Table"
+    answers: "sa.Table"
+
+
+@cache
+def tables() -> Tables:
+    """Return the tables; the same object each time."""
+    import sqlalchemy as sa
+
+    metadata = sa.MetaData()
+    seconds = sa.Float(53)
+    study = sa.Table(
+        "study",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("fingerprint", sa.String(64), nullable=False),
+        sa.Column("owner_hash", sa.String(64), nullable=False),
+    )
+    participants = sa.Table(
+        "participants",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("token_hash", sa.String(64), nullable=False, unique=True),
+        sa.Column("joined", seconds, nullable=False),
+    )
+    sheets = sa.Table(
+        "sheets",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("participant", sa.ForeignKey("participants.id"), nullable=False),
+        sa.Column("page", sa.Text, nullable=False),
+        sa.Column("state", sa.String(8), nullable=False),
+        sa.Column("taken", seconds, nullable=False),
+        sa.Column("seen", seconds, nullable=False),
+        sa.Column("handed_in", seconds),
+        sa.Column("comment", sa.Text, nullable=False, server_default=""),
+        sa.Column("code", sa.String(20), unique=True),
+        sa.Column("reason", sa.Text),
+        sa.UniqueConstraint("participant", "page"),
+        sa.Index("sheets_by_page", "page", "state"),
+    )
+    answers = sa.Table(
+        "answers",
+        metadata,
+        sa.Column("sheet", sa.ForeignKey("sheets.id"), primary_key=True),
+        sa.Column("item", sa.String(200), primary_key=True),
+        sa.Column("label", sa.String(20), nullable=False),
+        sa.Column("at", seconds, nullable=False),
+    )
+    return Tables(metadata, study, participants, sheets, answers)
