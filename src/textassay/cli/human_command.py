@@ -171,6 +171,54 @@ def _import_command(
     raise typer.Exit(run_import(study, files, out=out, most_pages=most_pages, json=json))
 
 
+@human_app.command(name="power")
+def _power_command(
+    *,
+    accuracy: Annotated[float, typer.Option(metavar="P", help="Share of a generator's texts judged rightly.")] = 0.6,
+    other: Annotated[
+        float | None, typer.Option(metavar="P", help="That of another generator, to tell them apart.")
+    ] = None,
+    judges: Annotated[
+        list[int] | None, typer.Option(metavar="K", help="Judges of each text; may be repeated. [default: 1, 3, 5]")
+    ] = None,
+    texts: Annotated[
+        int | None, typer.Option(metavar="N", help="Say also how much N texts of a generator find.")
+    ] = None,
+    text_correlation: Annotated[
+        float | None, typer.Option(metavar="R", help="Between judgements of one text; 0 or the pilot's by default.")
+    ] = None,
+    rater_correlation: Annotated[
+        float | None, typer.Option(metavar="R", help="Between judgements by one rater; 0 or the pilot's by default.")
+    ] = None,
+    texts_per_rater: Annotated[
+        float | None, typer.Option(metavar="M", help="Texts of a generator that a rater judges; 1 or the pilot's.")
+    ] = None,
+    pilot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Judgements of another study, for the correlations.")
+    ] = None,
+    level: Level = 0.95,
+    power: Annotated[float, typer.Option(metavar="P", help="How likely what is there is to be found.")] = 0.8,
+    json: Json = False,
+) -> None:
+    """Say how many texts and judges a study needs, before anyone is asked."""
+    from textassay.cli.human_power import PowerOptions, run_power
+
+    options = PowerOptions(
+        accuracy=accuracy,
+        other=other,
+        judges=tuple(judges or (1, 3, 5)),
+        texts=texts,
+        text_correlation=text_correlation,
+        rater_correlation=rater_correlation,
+        texts_per_rater=texts_per_rater,
+        pilot=pilot,
+        level=level,
+        power=power,
+        json=json,
+    )
+    raise typer.Exit(run_power(options))
+
+
 @human_app.command(name="judge")
 def _judge_command(
     study: _STUDY,

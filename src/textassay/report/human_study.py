@@ -1,8 +1,9 @@
-"""What a study holds and what came back, for people to read on a terminal."""
+"""What a study needs, what it holds and what came back, for people to read on a terminal."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -15,7 +16,7 @@ from textassay.human.study import Study
 from textassay.report.console import heading, label_grid, safe
 from textassay.report.number import count, decimals, level, number, span
 
-__all__ = ["render_exposure", "render_import", "render_study"]
+__all__ = ["render_exposure", "render_import", "render_power", "render_study"]
 
 
 def render_study(study: Study, path: Path, console: Console) -> None:
@@ -27,7 +28,7 @@ def render_study(study: Study, path: Path, console: Console) -> None:
     n_pages = len(study.pages)
     n_submissions = n_pages * study.judgements_per_page
     rows = {
-        "pages": f"{count(n_pages)}, {study.judgements_per_page} judgements each: {count(n_submissions)} submissions",
+        "pages": f"{count(n_pages)} x {study.judgements_per_page} raters = {count(n_submissions)} submissions",
         "items": f"{count(n_items)}, and {count(n_checks)} attention checks",
         "seed": str(study.seed),
         "file": f"{path} (says who wrote what: keep it from participants)",
@@ -56,14 +57,15 @@ def render_study(study: Study, path: Path, console: Console) -> None:
 
 def render_import(found: Accepted, judgements: Judgements, paths: Sequence[Path], console: Console) -> None:
     """Print how much counts, why the rest does not, and what is still open."""
-    heading(console, "Judgements")
+    heading(console, "Submissions")
     grid = label_grid()
     n_open = sum(found.open_pages.values())
     rows = {
-        "accepted": f"{count(len(found.submissions))} submissions by {count(len(judgements.raters))} raters",
+        "accepted": count(len(found.submissions)),
+        "raters": count(len(judgements.raters)),
         "judgements": count(len(judgements)),
         "refused": count(len(found.refusals)),
-        "still open": f"{count(n_open)} submissions on {count(len(found.open_pages))} pages" if n_open else "nothing",
+        "still open": f"{count(n_open)} on {count(len(found.open_pages))} pages" if n_open else "nothing",
         "files": ", ".join(map(str, paths)),
     }
     for label, text in rows.items():
@@ -97,5 +99,27 @@ def render_exposure(score: NextWordScore, console: Console) -> None:
     console.print(table)
     known = score.eb_c_interval or score.cgd_data_interval
     if known is not None:
-        text = f"{level(known.level)} intervals; {score.n_prefixes:,} prefixes, {score.n_raters:,} raters"
+        text = f"{level(known.level)} intervals; {count(score.n_prefixes)} prefixes, raters: {count(score.n_raters)}"
         console.print(safe(console, text, "dim"))
+
+
+def render_power(document: Mapping[str, Any], console: Console) -> None:
+    """Print how many texts are needed with each number of judges; `document` is what ``--json`` prints."""
+    other, percent = document["other"], f"{100 * document['power']:g} %"
+    what = f"from guessing (accuracy {document['accuracy']:g})"
+    if other is not None:
+        what = f"two generators apart (accuracies {document['accuracy']:g} and {other:g})"
+    heading(console, f"Texts that tell {what} with power {percent}, two-sided at {level(document['level'])}")
+    table = Table(box=None, pad_edge=False)
+    names = ["judges a text", "texts a generator", "judgements a generator", "design effect"]
+    for name in [*names, *([f"power of {document['texts']}"] if document["texts"] is not None else [])]:
+        table.add_column(name, justify="right")
+    for row in document["rows"]:
+        cells = [count(row["judges"]), count(row["texts"]), count(row["judgements"]), f"{row['design_effect']:.2f}"]
+        table.add_row(*cells, *([f"{row['power']:.3f}"] if "power" in row else []))
+    console.print(table)
+    text = (
+        f"correlation of judgements of one text {document['text_correlation']:.3f}, by one rater "
+        f"{document['rater_correlation']:.3f}; texts of a generator a rater judges {document['texts_per_rater']:.2f}"
+    )
+    console.print(safe(console, text, "dim"))

@@ -1,0 +1,220 @@
+"""How many texts, judged by how many people, are enough: to tell an accuracy from guessing, or two generators apart.
+
+Judgements of one text resemble one another, and so do judgements by one person: with k judges a text, m of a
+generator's texts for each of them, and correlations rho_t and rho_r, the mean of all judgements varies ``1 + (k - 1)
+rho_t + (m - 1) rho_r`` times as much as that of as many independent ones (the design effect).
+
+Sources: Fleiss, Levin, Paik, "Statistical Methods for Rates and Proportions", 2003, chapter 4 (sample sizes by the
+normal approximation, with a standard error of its own under the null hypothesis); Kish, "Survey Sampling", 1965 (the
+design effect).
+Departs from Fleiss et al.: no correction for continuity.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import norm
+
+from textassay.errors import OptionError
+
+__all__ = [
+    "design_effect",
+    "power_to_detect",
+    "power_to_separate",
+    "shared_correlation",
+    "texts_to_detect",
+    "texts_to_separate",
+]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_MOST = 10**12
+
+
+def design_effect(
+    *,
+    judges: int,
+    text_correlation: float = 0.0,
+    texts_per_rater: float = 1.0,
+    rater_correlation: float = 0.0,
+) -> float:
+    """Return how much more the mean of all judgements of a generator varies than that of independent ones.
+
+    Parameters
+    ----------
+    judges
+        Judges of each text, at least 1.
+    text_correlation
+        Between two judgements of one text, in [0, 1].
+    texts_per_rater
+        Texts of the generator that one person judges, on average, at least 1.
+    rater_correlation
+        Between two judgements by one person, in [0, 1].
+
+    Returns
+    -------
+    float
+        At least 1.
+    """
+    if judges < 1:
+        raise OptionError(f"judges must be at least 1, got {judges}")
+    if not texts_per_rater >= 1:
+        raise OptionError(f"texts_per_rater must be at least 1, got {texts_per_rater}")
+    for name, value in (("text_correlation", text_correlation), ("rater_correlation", rater_correlation)):
+        if not 0 <= value <= 1:
+            raise OptionError(f"{name} must be between 0 and 1, got {value}")
+    return 1 + (judges - 1) * text_correlation + (texts_per_rater - 1) * rater_correlation
+
+
+def texts_to_detect(
+    accuracy: float,
+    *,
+    chance: float = 0.5,
+    level: float = 0.95,
+    power: float = 0.8,
+    judges: int = 1,
+    effect: float = 1.0,
+) -> int:
+    """Return how many texts make a generator's accuracy differ from guessing with probability `power`.
+
+    Parameters
+    ----------
+    accuracy
+        The true share of right judgements, in (0, 1), not `chance`.
+    chance
+        What guessing reaches, in (0, 1).
+    level
+        1 - `level` is the significance, two-sided, in (0, 1).
+    power
+        In (0, 1).
+    judges
+        Judgements of each text, at least 1.
+    effect
+        The `design_effect`, at least 1.
+
+    Returns
+    -------
+    int
+        Texts of the generator, at least 1.
+    """
+    _check(accuracy=accuracy, chance=chance, level=level, power=power)
+    spread_null, spread = _spread(chance), _spread(accuracy)
+    return _texts(accuracy - chance, spread_null, spread, level, power, judges, effect)
+
+
+def texts_to_separate(
+    accuracy: float,
+    other: float,
+    *,
+    level: float = 0.95,
+    power: float = 0.8,
+    judges: int = 1,
+    effect: float = 1.0,
+) -> int:
+    """Return how many texts of each of two generators make their accuracies differ with probability `power`.
+
+    Parameters
+    ----------
+    accuracy, other
+        The true shares of right judgements, in (0, 1), different.
+    level, power, judges, effect
+        As `texts_to_detect` takes them. People who judge both generators make the truth a little better than this.
+
+    Returns
+    -------
+    int
+        Texts of each generator, at least 1.
+    """
+    _check(accuracy=accuracy, other=other, level=level, power=power)
+    spread_null = math.sqrt(2) * _spread((accuracy + other) / 2)
+    return _texts(
+        accuracy - other, spread_null, math.hypot(_spread(accuracy), _spread(other)), level, power, judges, effect
+    )
+
+
+def power_to_detect(
+    texts: int, accuracy: float, *, chance: float = 0.5, level: float = 0.95, judges: int = 1, effect: float = 1.0
+) -> float:
+    """Return the probability that `texts` texts tell `accuracy` from guessing; the rest as in `texts_to_detect`."""
+    _check(accuracy=accuracy, chance=chance, level=level)
+    return _power(texts, accuracy - chance, _spread(chance), _spread(accuracy), level, judges, effect)
+
+
+def power_to_separate(
+    texts: int, accuracy: float, other: float, *, level: float = 0.95, judges: int = 1, effect: float = 1.0
+) -> float:
+    """Return the probability that `texts` texts of each tell two generators apart; see `texts_to_separate`."""
+    _check(accuracy=accuracy, other=other, level=level)
+    spread_null = math.sqrt(2) * _spread((accuracy + other) / 2)
+    return _power(
+        texts, accuracy - other, spread_null, math.hypot(_spread(accuracy), _spread(other)), level, judges, effect
+    )
+
+
+def shared_correlation(values: FloatArray, strata: IntArray, clusters: IntArray) -> float:
+    """Return the correlation between two judgements that share a text, or a rater.
+
+    Parameters
+    ----------
+    values
+        Judgements, shape (J,).
+    strata
+        What each is compared within, such as the generator, shape (J,): its mean is taken off.
+    clusters
+        What is shared, shape (J,): the text, or the rater.
+
+    Returns
+    -------
+    float
+        The mean product of deviations over all pairs in a cluster, by the mean square, in [-1, 1]; NaN where no two
+        judgements share a cluster, or none deviates.
+    """
+    _, place = np.unique(strata, return_inverse=True)
+    place = place.reshape(-1)
+    deviations = values - (np.bincount(place, weights=values) / np.bincount(place))[place]
+    _, member = np.unique(clusters, return_inverse=True)
+    member = member.reshape(-1)
+    sizes = np.bincount(member)
+    sums, squares = np.bincount(member, weights=deviations), np.bincount(member, weights=deviations**2)
+    n_pairs, variance = float(np.sum(sizes * (sizes - 1))), float(np.mean(deviations**2))
+    if n_pairs == 0 or variance == 0:
+        return math.nan
+    return float(np.sum(sums**2 - squares)) / n_pairs / variance
+
+
+def _texts(
+    difference: float, spread_null: float, spread: float, level: float, power: float, judges: int, effect: float
+) -> int:
+    if difference == 0:
+        raise OptionError("what shall be told apart must differ")
+    if effect < 1:
+        raise OptionError(f"effect must be at least 1, got {effect}")
+    reach = float(norm.isf((1 - level) / 2)) * spread_null + float(norm.isf(1 - power)) * spread
+    size = (max(0.0, reach) / difference) ** 2 * effect / judges
+    if not size <= _MOST:
+        raise OptionError(f"a difference of {abs(difference):g} takes more than {_MOST:.0e} texts")
+    return max(1, math.ceil(size - 1e-9))
+
+
+def _power(
+    texts: int, difference: float, spread_null: float, spread: float, level: float, judges: int, effect: float
+) -> float:
+    if texts < 1:
+        raise OptionError(f"texts must be at least 1, got {texts}")
+    if effect < 1:
+        raise OptionError(f"effect must be at least 1, got {effect}")
+    root = math.sqrt(texts * judges / effect)
+    return float(norm.cdf((abs(difference) * root - float(norm.isf((1 - level) / 2)) * spread_null) / spread))
+
+
+def _spread(share: float) -> float:
+    """Return the standard deviation of one judgement."""
+    return math.sqrt(share * (1 - share))
+
+
+def _check(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 < value < 1:
+            raise OptionError(f"{name} must be between 0 and 1, got {value}")
