@@ -1,0 +1,122 @@
+"""The texts that people disagree on most, and those that mislead them most.
+
+Source: Garbacea, Carton, Yan, Mei, "Judge the Judges", 2019 (samples with the lowest agreement).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import OptionError
+from textassay.human.judgements import Judgements
+
+__all__ = ["Disputed", "JudgedText", "judged_texts", "most_disputed", "most_misleading"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JudgedText:
+    """One item and what was said of it.
+
+    Attributes
+    ----------
+    id, generator, text
+        Of the item; the generator is none for a person.
+    n
+        Judgements.
+    mean
+        Share judged real, or mean rating.
+    agreement
+        Share of pairs of raters who agree, in [0, 1]; on the scale "number" minus the variance of the ratings. NaN
+        with a single judgement.
+    """
+
+    id: str
+    generator: str | None
+    text: str
+    n: int
+    mean: float
+    agreement: float
+
+
+@dataclass(frozen=True)
+class Disputed:
+    """Texts of one writer (none: people) with the lowest agreement, the lowest first.
+
+    `n_alike` is how many of its texts agree as little as the last one listed, or less: of equal ones, those that come
+    first are listed.
+    """
+
+    generator: str | None
+    texts: tuple[JudgedText, ...]
+    n_alike: int
+
+
+def judged_texts(judgements: Judgements) -> list[JudgedText | None]:
+    """Return what was said of each item, none of those that nobody judged."""
+    n = np.bincount(judgements.item, minlength=len(judgements.items))
+    sums = np.bincount(judgements.item, weights=judgements.value, minlength=len(judgements.items))
+    means = np.divide(sums, n, out=np.zeros(len(n)), where=n > 0)
+    spread = np.bincount(
+        judgements.item, weights=(judgements.value - means[judgements.item]) ** 2, minlength=len(judgements.items)
+    )
+    variances = np.divide(spread, n - 1, out=np.full(len(n), np.nan), where=n > 1)
+    agreement = 1 - 2 * variances if judgements.scale == "real-or-fake" else -variances
+    return [
+        JudgedText(item.id, item.generator, item.text, int(n[place]), float(means[place]), float(agreement[place]))
+        if n[place]
+        else None
+        for place, item in enumerate(judgements.items)
+    ]
+
+
+def most_disputed(judgements: Judgements, *, k: int = 4, votes: int | None = None) -> tuple[Disputed, ...]:
+    """Return for each generator, and at last for people, the `k` texts with the lowest agreement.
+
+    Parameters
+    ----------
+    judgements
+        Items with fewer than two judgements do not count.
+    k
+        At least 1.
+    votes
+        Only items with exactly so many judgements, since agreement by few is more often low; any number by default.
+    """
+    _check(k)
+    texts = [text for text in judged_texts(judgements) if text is not None and text.n > 1]
+    texts = [text for text in texts if votes is None or text.n == votes]
+    found = []
+    for generator in (*judgements.generators, None):
+        own = sorted((text for text in texts if text.generator == generator), key=lambda text: round(text.agreement, 9))
+        if own:
+            last = own[: min(k, len(own))][-1].agreement
+            found.append(Disputed(generator, tuple(own[:k]), sum(text.agreement <= last + 1e-9 for text in own)))
+    return tuple(found)
+
+
+def most_misleading(judgements: Judgements, *, k: int = 4) -> tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]]:
+    """Return the `k` generated texts that most people took for real, and the `k` real ones most took for fake.
+
+    Of equal shares, the text with more judgements comes first, then the one that came first; a text that most people
+    judged right is not listed. On the scale "number": the generated texts rated highest, the real ones rated lowest.
+    """
+    _check(k)
+    texts = [text for text in judged_texts(judgements) if text is not None]
+    is_vote = judgements.scale == "real-or-fake"
+
+    def worst(chosen: Sequence[JudgedText], sign: float) -> tuple[JudgedText, ...]:
+        wrong = [text for text in chosen if not is_vote or sign * (text.mean - 0.5) > 1e-9]
+        return tuple(sorted(wrong, key=lambda text: (-sign * round(text.mean, 9), -text.n))[:k])
+
+    return (
+        worst([text for text in texts if text.generator is not None], 1.0),
+        worst([text for text in texts if text.generator is None], -1.0),
+    )
+
+
+def _check(k: int) -> None:
+    if k < 1:
+        raise OptionError(f"k must be at least 1, got {k}")

@@ -1,0 +1,292 @@
+"""What people make of each side and each generator: H1 counts every judgement, H2 what most raters of a text said.
+
+Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
+Online Review Generation", 2019, section 3 (H1 and H2).
+Departs from it: intervals and differences allow for judgements of one page, and of one rater, that go together.
+"""
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import InputError, unknown_name
+from textassay.estimate import Interval
+from textassay.human.judgements import Judgements
+from textassay.resampling.clusters import ClusteredMeans, clustered_means
+from textassay.resampling.multiplicity import holm
+
+__all__ = [
+    "REAL",
+    "GeneratorDifference",
+    "GeneratorVerdict",
+    "Share",
+    "Ties",
+    "Verdict",
+    "judgement_verdict",
+    "majority_verdict",
+    "usual_votes",
+]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Ties = Literal["fake", "real", "drop"]
+
+REAL = "(real)"
+_TIES = ("fake", "real", "drop")
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of judgements, or a mean rating, with what it rests on; no interval where that is a single page."""
+
+    value: float
+    interval: Interval | None
+    n: int
+    n_pages: int
+
+
+@dataclass(frozen=True)
+class GeneratorVerdict:
+    """What people make of one generator's texts.
+
+    Attributes
+    ----------
+    generator
+        `REAL` for the texts that people wrote.
+    share
+        Judged fake, lower is a better generator; on the scale "number" the mean rating, higher is better.
+    n_items
+        Texts that count.
+    rank_low, rank_high
+        1 is best; from 1 + how many are significantly better to the number of generators less how many are
+        significantly worse. None for `REAL`.
+    """
+
+    generator: str
+    share: Share
+    n_items: int
+    rank_low: int | None = None
+    rank_high: int | None = None
+
+
+@dataclass(frozen=True)
+class GeneratorDifference:
+    """Share (or mean rating) of generator `a` less that of `b`, or of real text.
+
+    The interval is for this difference alone; `p_adjusted` is by Holm's method over all pairs of generators or, for
+    differences from real text, over all generators. NaN where a side stands on a single page.
+    """
+
+    a: str
+    b: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All that one way of counting says.
+
+    Attributes
+    ----------
+    name
+        "H1", "H2" or "ratings".
+    rule
+        In words, what counts and how ties are broken.
+    accuracy, true_positive_rate, true_negative_rate
+        Share judged as what it is: of all, of real (judged real), of generated (judged fake). None for ratings, and
+        where there are no such items.
+    generators
+        In the order of their first items.
+    real
+        The same for real texts; None where there are none.
+    pairs
+        Each two generators.
+    from_real
+        Each generator and real text; empty where there is none.
+    n_items, n_ties
+        Texts that count, and how many of the texts with enough votes were tied (None for H1 and ratings).
+    """
+
+    name: str
+    rule: str
+    accuracy: Share | None
+    true_positive_rate: Share | None
+    true_negative_rate: Share | None
+    generators: tuple[GeneratorVerdict, ...]
+    real: GeneratorVerdict | None
+    pairs: tuple[GeneratorDifference, ...]
+    from_real: tuple[GeneratorDifference, ...]
+    n_items: int
+    n_ties: int | None = None
+
+
+def usual_votes(judgements: Judgements) -> int:
+    """Return the most common number of judgements of an item, the larger of two equally common ones; 0 for none."""
+    counts = np.bincount(judgements.item, minlength=len(judgements.items))
+    common = Counter(counts[counts > 0].tolist())
+    return max(common, key=lambda votes: (common[votes], votes), default=0)
+
+
+def judgement_verdict(judgements: Judgements, *, level: float = 0.95) -> Verdict:
+    """Return what all judgements say, each counted by itself: H1, or mean ratings.
+
+    Judgements of one page vary together, and so do those of a rater who judged several pages.
+    """
+    is_vote = judgements.scale == "real-or-fake"
+    name, rule = ("H1", "every judgement counts") if is_vote else ("ratings", "mean of all ratings")
+    page = _pages(judgements)[judgements.item]
+    pairs = np.unique(np.stack([judgements.rater, page]), axis=1)
+    crosses = len(np.unique(pairs[0])) not in (1, pairs.shape[1])
+    rater = judgements.rater if crosses else None
+    return _verdict(name, rule, judgements, judgements.item, judgements.value, page, rater, level)
+
+
+def majority_verdict(
+    judgements: Judgements, *, ties: Ties = "fake", votes: int | None = None, level: float = 0.95
+) -> Verdict:
+    """Return what the majority of each item's raters says: H2.
+
+    Parameters
+    ----------
+    judgements
+        Of real and fake.
+    ties
+        What an item counts as where as many said real as fake: "fake", "real", or not at all ("drop").
+    votes
+        Only items with exactly so many judgements; all that have one by default.
+    level
+        Of the intervals, which allow for items of one page that vary together; raters count as they are.
+
+    Raises
+    ------
+    InputError
+        If no item counts, or the judgements are ratings.
+    OptionError
+        If `ties` is none of these.
+    """
+    if ties not in _TIES:
+        raise unknown_name("ties", str(ties), _TIES)
+    given = judgements.votes()
+    totals = given.sum(axis=1)
+    able = totals > 0 if votes is None else totals == votes
+    if not able.any():
+        have = ", ".join(str(n) for n in sorted(set(totals.tolist())))
+        raise InputError(
+            f"no item has {'a judgement' if votes is None else f'exactly {votes} votes'}: they have {have}"
+        )
+    tied = given[:, 0] == given[:, 1]
+    item = np.flatnonzero(able & ~tied if ties == "drop" else able)
+    if not len(item):
+        raise InputError("every item is tied: keep ties as fake or real")
+    value = np.where(tied, float(ties == "real"), given[:, 1] > given[:, 0])[item].astype(np.float64)
+    what = "all items" if votes is None else f"items with {votes} votes"
+    rule = f"majority of each item's votes, {what}, ties {'left out' if ties == 'drop' else f'count as {ties}'}"
+    found = _verdict("H2", rule, judgements, item, value, _pages(judgements)[item], None, level)
+    return replace(found, n_ties=int((able & tied).sum()))
+
+
+def _verdict(
+    name: str,
+    rule: str,
+    judgements: Judgements,
+    item: IntArray,
+    value: FloatArray,
+    page: IntArray,
+    rater: IntArray | None,
+    level: float,
+) -> Verdict:
+    """Count values of items: 1 for real and 0 for fake, or ratings."""
+    if not len(item):
+        raise InputError("there is no judgement to analyse")
+    is_vote, is_real = judgements.scale == "real-or-fake", judgements.is_real[item]
+    how = "pages" if rater is None else "pages and raters"
+    rates: list[Share | None] = [None, None, None]
+    if is_vote:
+        right = np.where(is_real, value, 1 - value)
+        for place, side in enumerate((np.ones_like(is_real), is_real, ~is_real)):
+            if side.any():
+                means = clustered_means(
+                    right[side],
+                    np.zeros(side.sum(), dtype=np.int64),
+                    page[side],
+                    None if rater is None else rater[side],
+                )
+                rates[place] = _share(means, 0, level, how, is_vote=True)
+    numbers = {generator: place for place, generator in enumerate(judgements.generators)}
+    writers = np.array([numbers.get(one.generator or "", len(numbers)) for one in judgements.items], dtype=np.int64)
+    writers[judgements.is_real] = len(numbers)
+    present, groups = np.unique(writers[item], return_inverse=True)
+    names = [(*judgements.generators, REAL)[place] for place in present.tolist()]
+    means = clustered_means(1 - value if is_vote else value, groups, page, rater)
+    n_items = [len(np.unique(item[groups == group])) for group in range(len(names))]
+    rows = [
+        GeneratorVerdict(one, _share(means, group, level, how, is_vote=is_vote), n_items[group])
+        for group, one in enumerate(names)
+    ]
+    real = next((row for row in rows if row.generator == REAL), None)
+    generators = [row for row in rows if row is not real]
+    places = range(len(generators))
+    pairs = _differences(means, names, list(itertools.combinations(places, 2)), level)
+    from_real = _differences(means, names, [(place, len(generators)) for place in places] if real else [], level)
+    return Verdict(
+        name=name,
+        rule=rule,
+        accuracy=rates[0],
+        true_positive_rate=rates[1],
+        true_negative_rate=rates[2],
+        generators=_ranked(generators, pairs, level, sign=-1.0 if is_vote else 1.0),
+        real=real,
+        pairs=pairs,
+        from_real=from_real,
+        n_items=sum(n_items),
+    )
+
+
+def _share(means: ClusteredMeans, group: int, level: float, how: str, *, is_vote: bool) -> Share:
+    n_pages = int(means.n_clusters[group])
+    if is_vote:
+        method = f"wilson with the effective size, t, clustered by {how}"
+        interval = means.share_interval(group, level=level, method=method)
+    else:
+        interval = means.interval(group, level=level, method=f"t, clustered by {how}")
+    return Share(float(means.values[group]), interval, int(means.sizes[group]), n_pages)
+
+
+def _differences(
+    means: ClusteredMeans, names: list[str], pairs: list[tuple[int, int]], level: float
+) -> tuple[GeneratorDifference, ...]:
+    found = [means.difference(first, second, level=level) for first, second in pairs]
+    adjusted = holm(np.array([one.p_value for one in found])) if found else np.zeros(0)
+    return tuple(
+        GeneratorDifference(names[first], names[second], one.value, one.low, one.high, one.p_value, p_adjusted)
+        for (first, second), one, p_adjusted in zip(pairs, found, adjusted.tolist(), strict=True)
+    )
+
+
+def _ranked(
+    generators: list[GeneratorVerdict], pairs: tuple[GeneratorDifference, ...], level: float, *, sign: float
+) -> tuple[GeneratorVerdict, ...]:
+    better, worse = Counter[str](), Counter[str]()
+    for pair in pairs:
+        if not math.isnan(pair.p_adjusted) and pair.p_adjusted < 1 - level:
+            winner, loser = (pair.a, pair.b) if sign * pair.difference > 0 else (pair.b, pair.a)
+            better[loser] += 1
+            worse[winner] += 1
+    n = len(generators)
+    return tuple(
+        replace(row, rank_low=1 + better[row.generator], rank_high=n - worse[row.generator]) for row in generators
+    )
+
+
+def _pages(judgements: Judgements) -> IntArray:
+    """Return the number of each item's page, shape (N,)."""
+    return np.unique([item.page for item in judgements.items], return_inverse=True)[1].astype(np.int64)

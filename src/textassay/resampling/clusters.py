@@ -1,0 +1,175 @@
+"""Means of values that come in clusters, such as judgements of one page: variances, intervals, differences.
+
+A mean is a ratio of two sums over clusters (how many values a cluster has is chance, too), and its variance is that of
+the clusters' sums of ``value - mean``. Where values belong to two kinds of clusters that cross, as judgements belong to
+a page and to a rater who judged several pages, the variances of both are added and that of their intersections is taken
+off, but none is taken to be smaller than with either kind alone.
+
+Sources: Cameron, Gelbach, Miller, "Robust Inference With Multiway Clustering", Journal of Business and Economic
+Statistics 29, 2011 (two kinds of clusters, fewest clusters for the degrees of freedom); Dean, Pagano, "Evaluating
+Confidence Interval Methods for Binomial Proportions in Clustered Surveys", Journal of Survey Statistics and Methodology
+3, 2015 (Wilson's interval with the effective sample size, Student's quantile).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse, stats
+
+from textassay.errors import EmptyCorpusError
+from textassay.estimate import Interval
+
+__all__ = ["ClusteredMeans", "Difference", "clustered_means"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference of two means; all but `value` are NaN where one of them has a single cluster."""
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredMeans:
+    """Means of D groups of values.
+
+    Attributes
+    ----------
+    values
+        Shape (D,).
+    sizes
+        Values in each group, shape (D,).
+    n_clusters
+        Clusters that each group has values in, of the kind that has fewest, shape (D,).
+    covariances
+        One matrix for each way to cluster, shape (K, D, D); the largest variance counts.
+    """
+
+    values: FloatArray
+    sizes: IntArray
+    n_clusters: IntArray
+    covariances: FloatArray
+
+    def variance(self, group: int) -> float:
+        """Return the variance of a mean; NaN where it has a single cluster."""
+        return float(self.covariances[:, group, group].max())
+
+    def interval(self, group: int, *, level: float, method: str) -> Interval | None:
+        """Return Student's interval of a mean; None where it has a single cluster."""
+        value, variance = float(self.values[group]), self.variance(group)
+        if not math.isfinite(variance):
+            return None
+        margin = self._quantile(level, int(self.n_clusters[group])) * math.sqrt(variance)
+        return Interval(value - margin, value + margin, level, method)
+
+    def share_interval(self, group: int, *, level: float, method: str) -> Interval | None:
+        """Return Wilson's interval of a mean of zeros and ones; None where it has a single cluster.
+
+        Notes
+        -----
+        The effective number of values is the one whose mean would vary as much if they were independent, and at most
+        their number; the number of clusters where all are equal and nothing can be said of it.
+        """
+        value, variance = float(self.values[group]), self.variance(group)
+        if not math.isfinite(variance):
+            return None
+        spread = value * (1 - value)
+        size = float(self.sizes[group])
+        if spread <= 0:
+            effective = float(self.n_clusters[group])
+        else:
+            effective = min(size, spread / variance) if variance > 0 else size
+        quantile = self._quantile(level, int(self.n_clusters[group]))
+        ratio = quantile**2 / effective
+        middle = (value + ratio / 2) / (1 + ratio)
+        margin = quantile / (1 + ratio) * math.sqrt(spread / effective + ratio / (4 * effective))
+        return Interval(max(0.0, middle - margin), min(1.0, middle + margin), level, method)
+
+    def difference(self, first: int, second: int, *, level: float) -> Difference:
+        """Return the mean of one group less that of another, with Student's interval and two-sided p-value.
+
+        The degrees of freedom are those of the group with fewer clusters.
+        """
+        value = float(self.values[first] - self.values[second])
+        both = self.covariances[:, [first, first, second], [first, second, second]]
+        variance = float((both[:, 0] - 2 * both[:, 1] + both[:, 2]).max())
+        if not math.isfinite(variance):
+            return Difference(value, math.nan, math.nan, math.nan)
+        clusters = int(min(self.n_clusters[first], self.n_clusters[second]))
+        error = math.sqrt(max(0.0, variance))
+        if error == 0:
+            return Difference(value, value, value, 1.0 if value == 0 else 0.0)
+        margin = self._quantile(level, clusters) * error
+        p_value = 2 * float(stats.t.sf(abs(value) / error, clusters - 1))
+        return Difference(value, value - margin, value + margin, p_value)
+
+    @staticmethod
+    def _quantile(level: float, n_clusters: int) -> float:
+        return float(stats.t.ppf((1 + level) / 2, n_clusters - 1))
+
+
+def clustered_means(
+    values: FloatArray, groups: IntArray, clusters: IntArray, crossed: IntArray | None = None
+) -> ClusteredMeans:
+    """Return the mean of each group of values, and how these means vary together.
+
+    Parameters
+    ----------
+    values
+        Shape (n,), at least one.
+    groups
+        Group of each value, shape (n,), numbers from 0, none left out.
+    clusters
+        Cluster of each value, shape (n,), any numbers.
+    crossed
+        Cluster of another kind of each value, shape (n,), or none.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If there is no value.
+    """
+    if not len(values):
+        raise EmptyCorpusError("a mean needs at least one value")
+    sizes = np.bincount(groups)
+    means = np.bincount(groups, weights=values) / sizes
+    influence = (values - means[groups]) / sizes[groups]
+    kinds: list[IntArray] = [clusters]
+    if crossed is not None:
+        _, first = np.unique(clusters, return_inverse=True)
+        _, second = np.unique(crossed, return_inverse=True)
+        kinds += [crossed, first * (int(second.max()) + 1) + second]
+    found = [_covariance(influence, groups, kind, len(sizes)) for kind in kinds]
+    covariances = [covariance for covariance, _ in found]
+    counts: Sequence[IntArray] = [count for _, count in found]
+    if crossed is not None:
+        covariances[2] = covariances[0] + covariances[1] - covariances[2]
+        counts = counts[:2]
+    return ClusteredMeans(
+        values=means,
+        sizes=sizes.astype(np.int64),
+        n_clusters=np.min(counts, axis=0),
+        covariances=np.stack(covariances),
+    )
+
+
+def _covariance(
+    influence: FloatArray, groups: IntArray, clusters: IntArray, n_groups: int
+) -> tuple[FloatArray, IntArray]:
+    """Return the covariance of the means by one kind of clusters, and how many clusters each group is in."""
+    _, places = np.unique(clusters, return_inverse=True)
+    shape = (int(places.max()) + 1, n_groups)
+    sums = sparse.csc_matrix(sparse.coo_matrix((influence, (places, groups)), shape=shape))  # adds what is in one cell
+    counts = np.diff(sums.indptr).astype(np.int64)
+    scale = np.sqrt(np.divide(counts, counts - 1, out=np.full(n_groups, np.nan), where=counts > 1))
+    covariance = np.asarray((sums.T @ sums).toarray(), dtype=np.float64)
+    return covariance * np.outer(scale, scale), counts
