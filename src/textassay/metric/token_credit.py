@@ -179,17 +179,21 @@ class TokenCredit:
             scores[self.groups == group] = found
         return scores
 
-    def _credit(self, placed: Placed, without: Collection[int]) -> FloatArray:
-        """Return what each token earns, shape (T,)."""
-        corpus = placed.corpus
+    def log_probs(self, placed: Placed, without: Collection[int] = ()) -> tuple[FloatArray, FloatArray]:
+        """Return the log-probability of each token after those before it and out of context, shapes (T,), in nats."""
+        tokens = placed.corpus.tokens
         model, _ = self.counts.fit(self.choice.order, without=without)
         alone, _ = self.counts.fit(1, without=without)
-        text, offsets = with_ends(corpus.tokens, corpus.offsets)
+        text, offsets = with_ends(tokens, placed.corpus.offsets)
         inside = np.ones(len(text), dtype=np.bool_)
         inside[offsets[1:] - 1] = False
         in_context = model.traced_log_probs(model.trace(text, offsets))[inside]
-        fit = in_context - np.log(alone.probs[1 + corpus.tokens.astype(np.int64)])
-        rate = self.repeat_rate(without)
+        return in_context, np.log(alone.probs[1 + tokens.astype(np.int64)])
+
+    def _credit(self, placed: Placed, without: Collection[int]) -> FloatArray:
+        """Return what each token earns, shape (T,)."""
+        in_context, alone = self.log_probs(placed, without)
+        fit, rate = in_context - alone, self.repeat_rate(without)
         first_time = fit + np.where(placed.paired, np.log1p(-rate), 0.0)
         return np.asarray(np.where(placed.repeated, np.minimum(fit, 0.0) + np.log(rate), first_time), dtype=np.float64)
 
