@@ -1,4 +1,4 @@
-"""From results to evaluations: each metric of a comparison that has a direction, and each classifier, is an evaluator."""
+"""From a comparison to evaluations: each metric that has a direction becomes one evaluator of the generators."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.comparison import Comparison, Result
-from textassay.discriminator.meta_accuracy import MetaEvaluation
 from textassay.errors import InputError
 from textassay.estimate import Estimate
 from textassay.meta_evaluation.evaluation import Evaluation
 
-__all__ = ["evaluation_of_discriminator", "evaluations_of"]
+__all__ = ["evaluations_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -58,22 +57,6 @@ def evaluations_of(
     return found, left_out
 
 
-def evaluation_of_discriminator(judged: MetaEvaluation) -> Evaluation:
-    """Return the evaluation by a classifier: the share of each generator's texts that passed for real, 1 - accuracy.
-
-    The scores of texts are the probabilities of being real.
-    """
-    passed = {name: (scores > 0.5).astype(np.float64) for name, scores in judged.generated_scores.items()}
-    return Evaluation(
-        f"{judged.name} {judged.kind}",
-        "higher",
-        tuple(passed),
-        np.array([terms.mean() for terms in passed.values()]),
-        judged.generated_scores,
-        terms=passed,
-    )
-
-
 def _estimate(result: Result) -> Estimate | None:
     """Return the estimate that generators are compared by; None where it is missing or undefined."""
     if result.better == "closer":
@@ -91,7 +74,7 @@ def _from_floor(metric: str, results: Mapping[str, Result]) -> Evaluation:
             raise InputError(f"{metric} of {name} has no value beside its floor")
         values.append(result.matched.value - result.floor.value)
         own = None if result.matched.evidence is None else result.matched.evidence.generated_terms
-        if own is not None and len(own) == result.matched.sizes.get("n_generated"):
+        if own is not None and len(own) > 1:
             terms[name] = own
     return Evaluation(
         metric,

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from textassay.errors import InputError, OptionError, unknown_name
 from textassay.estimate import Better, Estimate
@@ -48,9 +49,9 @@ class Evaluation:
     floor
         What real text scores; needed for "closer".
     terms
-        Generator to one number a text, shape (n_texts,): over another draw of texts, the value moves by the mean of
-        these numbers less their present mean. Where none are given, the scores of the texts, if the values are their
-        means; else None: the values stay as they are whatever texts are drawn.
+        Generator to one number a text or group of texts, shape (n_terms,): over another draw, the value moves by the
+        mean of these numbers less their present mean. Where none are given, the scores of the texts, if the values are
+        their means; else None: the values stay as they are whatever texts are drawn.
 
     Raises
     ------
@@ -133,9 +134,9 @@ class Evaluation:
             first.better,
             tuple(estimates),
             np.array([estimate.value for estimate in found]),
-            _of_sentences(estimates, "generated_scores"),
+            _scores(estimates),
             float(floor) if floor is not None else None,
-            terms=_of_sentences(estimates, "generated_terms"),
+            terms=_terms(estimates),
         )
 
     @classmethod
@@ -228,7 +229,7 @@ class Evaluation:
 
     @property
     def goodness_terms(self) -> dict[str, FloatArray] | None:
-        """Goodness as a mean over texts, to first order, generator to shape (n_texts,); none where terms are none."""
+        """Goodness as a mean over texts, to first order, generator to shape (n_terms,); none where terms are none."""
         if self.terms is None:
             return None
         slopes = {"higher": np.ones(len(self.values)), "lower": -np.ones(len(self.values))}.get(
@@ -236,6 +237,13 @@ class Evaluation:
         )
         rows = zip(self.terms.items(), self.goodness, slopes, strict=True)
         return {name: good + slope * (terms - terms.mean()) for (name, terms), good, slope in rows}
+
+    def half_widths(self, level: float) -> FloatArray:
+        """Return half the normal intervals of the values over other texts, shape (G,); NaN without terms."""
+        if self.terms is None:
+            return np.full(len(self.values), np.nan)
+        errors = [np.sqrt(row.var(ddof=1) / len(row)) if len(row) > 1 else np.nan for row in self.terms.values()]
+        return np.asarray(float(stats.norm.ppf((1 + level) / 2)) * np.array(errors), dtype=np.float64)
 
     def turned(self, values: FloatArray) -> FloatArray:
         """Return `values`, any shape, turned so that higher is better: "closer" as minus the distance to the floor."""
@@ -277,14 +285,25 @@ def ratio_terms(sums: FloatArray, counts: FloatArray) -> FloatArray:
     return np.asarray((sums - ratio * counts) / counts.mean(), dtype=np.float64)
 
 
-def _of_sentences(estimates: Mapping[str, Estimate], name: str) -> dict[str, FloatArray] | None:
-    """Return an array of the evidence of all estimates; None unless all have one number a generated sentence."""
+def _scores(estimates: Mapping[str, Estimate]) -> dict[str, FloatArray] | None:
+    """Return the scores of all texts; None unless all estimates have one a generated sentence."""
     found: dict[str, FloatArray] = {}
     for generator, estimate in estimates.items():
-        array = None if estimate.evidence is None else getattr(estimate.evidence, name)
-        if array is None or len(array) != estimate.sizes.get("n_generated"):
+        scores = None if estimate.evidence is None else estimate.evidence.generated_scores
+        if scores is None or len(scores) != estimate.sizes.get("n_generated"):
             return None
-        found[generator] = array
+        found[generator] = scores
+    return found
+
+
+def _terms(estimates: Mapping[str, Estimate]) -> dict[str, FloatArray] | None:
+    """Return the terms of all generators' own texts, one a text or a jackknife group; None unless all have some."""
+    found: dict[str, FloatArray] = {}
+    for generator, estimate in estimates.items():
+        terms = None if estimate.evidence is None else estimate.evidence.generated_terms
+        if terms is None or len(terms) < 2:
+            return None
+        found[generator] = terms
     return found
 
 

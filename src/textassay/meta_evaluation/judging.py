@@ -196,6 +196,7 @@ def judge_evaluators(
     evaluations: Sequence[Evaluation],
     *,
     left_out: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
     level: float = 0.95,
     n_resamples: int = 2_000,
     text_level: bool = True,
@@ -210,6 +211,8 @@ def judge_evaluators(
         At least one each, with distinct names, of the same two or more generators in one order.
     left_out
         Evaluator to the reason why it is not among `evaluations`.
+    notes
+        What else a reader has to know; stands behind the warnings.
     level
         Of intervals and, as 1 - `level`, of significance.
     n_resamples
@@ -278,7 +281,7 @@ def judge_evaluators(
         matrices=tuple(correlation_matrix(together, kind) for kind in KINDS),
         verdicts=tuple(verdicts),
         left_out=dict(left_out or {}),
-        warnings=tuple(_warnings(golds, evaluations, scores)),
+        warnings=(*_warnings(golds, evaluations, scores), *notes),
         level=level,
         n_resamples=n_resamples,
         seed=seed,
@@ -351,7 +354,7 @@ def _warnings(golds: Sequence[Evaluation], evaluations: Sequence[Evaluation], sc
     fixed = [evaluation.name for evaluation in evaluations if evaluation.terms is None]
     if fixed:
         told.append(
-            f"no number for each text: {', '.join(fixed)}; their values stay the same whatever texts are drawn, so "
+            f"without terms of texts: {', '.join(fixed)}; their values stay the same whatever texts are drawn, so "
             "their intervals are of other generators alone"
         )
     return told

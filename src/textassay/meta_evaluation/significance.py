@@ -90,8 +90,8 @@ def compare_correlations(
         Of the correlations.
     swap
         "generators" (PERM-SYSTEMS): under the null, the two values of a generator might as well be the other
-        evaluator's. "texts" (PERM-BOTH): so might the two numbers of any text; NaN where one has no terms or the two
-        saw other texts. Values are first put on one scale, mean 0 and variance 1 over generators or over all texts.
+        evaluator's. "texts" (PERM-BOTH): so might the two numbers of any text; NaN where one does not score texts or
+        the two saw other texts. Values are first put on one scale, mean 0 and variance 1 over generators or all texts.
     n_resamples
         Random swaps, where not all are looked at.
     seed
@@ -210,7 +210,11 @@ def _swap_texts(
 ) -> list[float]:
     scaled = [None if (terms := e.goodness_terms) is None else _scaled_texts(terms) for e in evaluations]
     means = [None if texts is None else np.array([row.mean() for row in texts]) for texts in scaled]
-    sizes = [None if texts is None else [len(row) for row in texts] for texts in scaled]
+    # Terms of jackknife groups are no texts: only evaluators that score texts take part.
+    sizes = [
+        None if texts is None or evaluation.texts is None else [len(row) for row in texts]
+        for texts, evaluation in zip(scaled, evaluations, strict=True)
+    ]
     known = [(i, j) for i, j in pairs if sizes[i] is not None and sizes[i] == sizes[j]]
     moves = np.zeros((len(known), n_resamples, target.shape[1]))  # what swaps move the values by
     for column, name in enumerate(evaluations[0].generators):

@@ -1,0 +1,78 @@
+"""What a meta-evaluation comes to, in words: which metric to trust, which cannot be told apart, which mislead."""
+
+from collections.abc import Sequence
+
+from textassay.meta_evaluation.judging import Judging, Verdict
+from textassay.report.digest import join_words
+from textassay.report.number import number, p_value, span
+
+__all__ = ["gold_told", "tau_told", "verdict_told", "wrong_told"]
+
+_GOLDS = {
+    "H1": "people, every judgement",
+    "H2": "people, the majority on each text",
+    "rating": "people, the mean rating",
+}
+
+
+def gold_told(gold: str) -> str:
+    """Return a gold order's name with what it is."""
+    return f"{gold} ({_GOLDS[gold]})" if gold in _GOLDS else gold
+
+
+def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
+    """Return the sentences that sum up what one gold order says, the most useful first."""
+    n = len(judging.generators)
+    if not verdict.order:
+        return [f"{verdict.gold} cannot judge anything: it or every metric calls all generators equal."]
+    first = verdict.order[0]
+    told = []
+    if verdict.trusted:
+        told.append(f"Trust {tau_told(judging, verdict.gold, verdict.trusted[0])} first, to rank such generators.")
+        others = verdict.trusted[1:]
+        if others:
+            told.append(f"As good, for all that {n} generators can tell: {_taus(judging, verdict.gold, others)}.")
+    else:
+        told.append(
+            f"No metric is to be trusted on these {n} generators: even the agreement of "
+            f"{tau_told(judging, verdict.gold, first)} with {verdict.gold} may be luck."
+        )
+    worse = [name for name in verdict.not_luck if name not in verdict.may_be_best]
+    if worse:
+        told.append(f"Agree with {verdict.gold}, but less than {first}: {_taus(judging, verdict.gold, worse)}.")
+    if verdict.upside_down:
+        told.append(
+            f"Upside down, the more they like a generator the less {verdict.gold} does: "
+            f"{_taus(judging, verdict.gold, verdict.upside_down)}."
+        )
+    surely = {*verdict.not_luck, *verdict.upside_down}
+    luck = [name for name in verdict.order if name not in surely]
+    if luck and verdict.trusted:
+        told.append(f"May agree by luck: {_taus(judging, verdict.gold, luck)}.")
+    if verdict.undefined:
+        told.append(f"Say nothing, all generators being equal to them: {join_words(verdict.undefined)}.")
+    return told
+
+
+def tau_told(judging: Judging, gold: str, evaluator: str) -> str:
+    """Return an evaluator with its tau and interval, such as "bleu (tau 0.76 [0.41, 0.94])"."""
+    found = judging.agreement(gold, evaluator)
+    return f"{evaluator} (tau {number(found.value, 2)} {span(found.low, found.high, 2)})"
+
+
+def wrong_told(judging: Judging, gold: str, evaluator: str) -> list[str]:
+    """Return the pairs that an evaluator gets wrong although the gold tells them apart, the largest gaps first."""
+    alpha = 1 - judging.level
+    told = []
+    for call in judging.calls:
+        if (call.gold, call.evaluator, call.verdict) == (gold, evaluator, "wrong") and call.gold_separates(alpha):
+            sure = "" if call.p is None else f", p {p_value(call.p)}"
+            told.append(
+                f"{call.better} is better than {call.worse} by {number(call.gold_difference, 3)}, "
+                f"{evaluator} says worse by {number(-call.difference, 3)}{sure}"
+            )
+    return told
+
+
+def _taus(judging: Judging, gold: str, names: Sequence[str]) -> str:
+    return join_words([f"{name} ({number(judging.agreement(gold, name).value, 2)})" for name in names])
