@@ -24,7 +24,7 @@ from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.embedding.sentence_transformer import sentence_transformer
 from textassay.errors import OptionError, OutputError
 
-__all__ = ["FeatureStore", "feature_store", "features", "fit_encoder", "resolve_encoder"]
+__all__ = ["FeatureStore", "Recent", "feature_store", "features", "fit_encoder", "resolve_encoder"]
 
 Value = TypeVar("Value")
 
@@ -46,8 +46,8 @@ class FeatureStore:
 
     def __init__(self, folder: Path | None = None, *, n_bytes: int = _BYTES) -> None:
         self._folder = folder
-        self._fitted: _Recent[FittedEncoder] = _Recent(_FITTED, lambda _: 1)
-        self._features: _Recent[FloatArray] = _Recent(n_bytes, lambda vectors: vectors.nbytes)
+        self._fitted: Recent[FittedEncoder] = Recent(_FITTED, lambda _: 1)
+        self._features: Recent[FloatArray] = Recent(n_bytes, lambda vectors: vectors.nbytes)
 
     def fit(self, encoder: Encoder, real: Corpus) -> FittedEncoder:
         """Return `encoder` fitted to `real`."""
@@ -81,7 +81,7 @@ class FeatureStore:
         return _read_only(vectors)
 
 
-class _Recent(Generic[Value]):
+class Recent(Generic[Value]):
     """A dict that forgets what was longest unused, so that sizes add up to no more than `capacity`."""
 
     def __init__(self, capacity: int, size: Callable[[Value], int]) -> None:

@@ -71,7 +71,8 @@ def bleu_nearest(
     Estimate
         Fraction in [0, 1], higher is better; 0, without an interval, where no n-gram of some order matches; NaN, with a
         warning, where no sentence has `order` tokens. It rises with the number of real texts. Details: `length_ratio`,
-        generated tokens over those of the closest references, below 1 where there is a brevity penalty.
+        generated tokens over those of the closest references, below 1 where there is a brevity penalty; `n_matches`,
+        clipped matches of `order` tokens: with a handful of them the interval is too narrow.
 
     Raises
     ------
@@ -172,7 +173,8 @@ class BleuNearest(Overlaps):
 
     def _details(self, statistics: OverlapStatistics) -> dict[str, Any]:
         sums = statistics.rows.sum(axis=0)
-        return {"length_ratio": float(sums[_LENGTH] / sums[_CLOSEST]) if sums[_CLOSEST] else math.nan}
+        ratio = float(sums[_LENGTH] / sums[_CLOSEST]) if sums[_CLOSEST] else math.nan
+        return {"length_ratio": ratio, "n_matches": int(sums[self.order - 1])}
 
     def estimate(self, statistics: OverlapStatistics) -> Estimate:
         """Return the value of one order with its interval."""

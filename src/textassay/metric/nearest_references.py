@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder, resolve_encoder
+from textassay.embedding.store import Recent, features, fit_encoder, resolve_encoder
 from textassay.embedding.weighting import count_matrix, inverse_document_frequency, row_lengths, tfidf
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import one_blas_thread, parallel_map
@@ -34,6 +34,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: its powers number the positions in
 _QUERIES = 256  # sparse vectors looked up by one thread at a time
 _ROWS, _COLUMNS = 512, 2048  # a block of products of dense vectors: 4 MB
 _SLACK = 1e-9  # of a bound, far above its rounding
+_KEPT_BYTES = 64 << 20  # of what was found last, so that several metrics search once
 
 
 def nearest_references(
@@ -78,6 +79,9 @@ def nearest_references(
     return found.of(hypotheses, k=k, exclude_self=exclude_self, exclude_equal=exclude_equal)
 
 
+_FOUND: Recent[IntArray] = Recent(_KEPT_BYTES, lambda found: found.nbytes)
+
+
 class NearestReferences:
     """References that are ready to be searched, for several sets of hypotheses; parameters as above.
 
@@ -98,17 +102,17 @@ class NearestReferences:
         self._encoder: FittedEncoder | None = None
         if encoder == TFIDF:
             self._index_words()
-            self.settings = TFIDF
+            self.settings = self._key = TFIDF
         else:
             self._encoder = fit_encoder(resolve_encoder(encoder), references)
             self._vectors = _unit_rows(features(self._encoder, references))[self._order]
-            self.settings = self._encoder.settings["encoder"]
+            self.settings, self._key = self._encoder.settings["encoder"], self._encoder.key
 
     def __repr__(self) -> str:
         return f"NearestReferences({len(self.references)} references by {self.settings})"
 
     def of(self, hypotheses: Corpus, *, k: int, exclude_self: bool = False, exclude_equal: bool = False) -> IntArray:
-        """Return what `nearest_references` does."""
+        """Return what `nearest_references` does, read-only."""
         if k < 1:
             raise OptionError(f"k must be at least 1, got {k}")
         if hypotheses.vocabulary is not self.references.vocabulary:
@@ -117,7 +121,13 @@ class NearestReferences:
             )
         if exclude_self and hypotheses.fingerprint != self.references.fingerprint:
             raise OptionError("exclude_self needs hypotheses that are the references, in the same order")
-        low = high = np.zeros(len(hypotheses), dtype=np.int64)
+        key = (hypotheses.fingerprint, self.references.fingerprint, self._key, k, exclude_self, exclude_equal)
+        if self._encoder is not None and self._encoder.reads_columns:  # which fingerprints do not tell
+            return self._find(hypotheses, k, exclude_self, exclude_equal)
+        return _FOUND.get(key, lambda: self._find(hypotheses, k, exclude_self, exclude_equal))
+
+    def _find(self, hypotheses: Corpus, k: int, exclude_self: bool, exclude_equal: bool) -> IntArray:
+        low = high = np.zeros(len(hypotheses), dtype=np.int64)  # the places from `low` up to `high` are left out
         if exclude_equal:
             keys = _content_keys(hypotheses)
             low, high = (np.searchsorted(self._keys, keys, side=side).astype(np.int64) for side in ("left", "right"))
@@ -127,6 +137,7 @@ class NearestReferences:
         places = find(hypotheses, min(k, len(self.references)), low, high)
         found = np.full((len(hypotheses), k), -1, dtype=np.int64)
         found[:, : places.shape[1]] = np.where(places >= 0, self._order[places], -1)
+        found.flags.writeable = False
         return found
 
     def _index_words(self) -> None:
