@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from textassay.errors import InputError, OutputError
@@ -68,7 +69,8 @@ class TerminalSession:
                 os.fsync(file.fileno())
             draft.replace(self.path)
         except OSError as error:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink()
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}; choose another --out") from error
 
 

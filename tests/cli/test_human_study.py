@@ -1,0 +1,178 @@
+"""The commands around a study: build, export, judge, import, next-word, exposure and power."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textassay.human.files import read_judgements
+from textassay.human.study import Study, load_study
+
+Run = Callable[..., Any]
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def study(folder: Path, run: Run) -> Study:
+    """Return a study of the texts in the working folder, built by the command."""
+    made = run(
+        "human", "build", "--real", "real.txt", "a=trigram.txt", "b=lstm.txt", "--out", "st", "--per-generator", "10"
+    )
+    assert made.status == 0, made.stderr
+    return load_study(folder / "st")
+
+
+def _answers(study: Study, raters: int) -> str:
+    """Return raw answers: everybody judges one page, rightly but for the first text."""
+    output = io.StringIO()
+    writer = csv.writer(output)
+    writer.writerow(("item", "rater", "label"))
+    for number in range(raters):
+        page = study.pages[number % len(study.pages)]
+        for item in page.items:
+            writer.writerow((item.id, f"r{number}", "fake" if item.check or item.generator else "real"))
+    return output.getvalue()
+
+
+@pytest.mark.feature("JJ-17")
+def test_from_two_files_to_judgements(study: Study, folder: Path, run: Run) -> None:
+    assert len(study.pages) == 2
+    shown = run("human", "build", "--real", "real.txt", "trigram.txt", "--out", "other", "--per-generator", "10")
+    assert "trigram" in shown.stdout
+    (folder / "answers.csv").write_text(_answers(study, 3) + "1/0,late,real\n")
+    done = run("human", "import", "st", "answers.csv", "--out", "results", "--json")
+    assert done.status == 0
+    document = json.loads(done.stdout)
+    assert (document["accepted"], document["judgements"], document["raters"]) == (3, 60, 3)
+    assert [one["reason"] for one in document["refused"]] == ["20 of 21 items are not judged, the first is 1/1"]
+    assert document["open_pages"] == {"1": 3, "2": 4}
+    judgements = read_judgements(folder / "results" / "judgements.csv")
+    assert judgements.generators == ("a", "b") or judgements.generators == ("b", "a")
+    assert (judgements.value == judgements.is_real[judgements.item]).all()
+    refused = list(csv.DictReader((folder / "results" / "refused.csv").read_text().splitlines()))
+    assert [(row["page"], row["rater"]) for row in refused] == [("1", "late")]
+    told = run("human", "import", "st", "answers.csv", "--out", "results")
+    assert "missing item" in told.stdout
+
+
+def test_build_again_never_loses_a_study(study: Study, folder: Path, refused: Refused) -> None:
+    before = (folder / "st" / "study.json").read_bytes()
+    assert "choose another --out" in refused("human", "build", "--real", "real.txt", "a=trigram.txt", "--out", "st")
+    assert (folder / "st" / "study.json").read_bytes() == before
+
+
+@pytest.mark.feature("JJ-01")
+def test_rare_words_are_marked_alike_and_the_shares_are_told(folder: Path, run: Run) -> None:
+    arguments = ("--real", "real.txt", "a=trigram.txt", "--page-size", "10", "--per-generator", "50", "--out")
+    document = json.loads(run("human", "build", *arguments, "st", "--mark-rare", "20", "--json").stdout)
+    settings = document["settings"]
+    assert settings["mark_rare"] == 20
+    assert 0 < settings["real"]["mark_share"] < 1
+    assert 0 < settings["generators"]["a"]["mark_share"] < 1
+    plain = json.loads(run("human", "build", *arguments, "plain", "--json").stdout)["settings"]
+    assert plain["real"]["mark_share"] == 0
+    texts = [item.text for item in load_study(folder / "st").items]
+    assert any("__" in text.split() for text in texts)
+
+
+@pytest.mark.parametrize("to", ["mechanical-turk", "label-studio", "html", "csv"])
+def test_exports_do_not_say_who_wrote_what(study: Study, folder: Path, run: Run, to: str) -> None:
+    done = run("human", "export", "st", "--to", to)
+    assert done.status == 0
+    files = [folder / line for line in done.stdout.split()]
+    assert files
+    content = "".join(file.read_text() for file in files)
+    assert "generator" not in content
+    assert "trigram" not in content
+    assert study.pages[0].items[0].text.split()[0] in content
+
+
+def test_judging_in_a_terminal(study: Study, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("r\nf\nq\n"))
+    stopped = run("human", "judge", "st", "--rater", "ann", "--out", "ann.csv")
+    assert stopped.status == 0
+    assert "the same command goes on" in stopped.stderr
+    keys = ["f" if item.check or item.generator else "r" for item in study.pages[0].items]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(keys[2:]) + "\n"))
+    assert "done" in run("human", "judge", "st", "--rater", "ann", "--out", "ann.csv").stderr
+    document = json.loads(run("human", "import", "st", "ann.csv", "--out", "results", "--json").stdout)
+    assert document["accepted"] == 1
+
+
+@pytest.mark.feature("EB-25", "EB-26")
+def test_the_next_word_task_from_a_model_to_its_exposure_bias(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("train", "ngram", "--real", "train.txt", "--out", "model", "--quiet").status == 0
+    built = run(
+        "human", "next-word", "model", "--real", "real.txt", "--length", "3", "--pages", "4", "--out", "nw", "--json"
+    )
+    assert built.status == 0, built.stderr
+    assert json.loads(built.stdout)["items"] == 40
+    study = load_study(folder / "nw")
+    keys = [str(item.top) if item.generator is None else "5" for item in study.items]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(keys)))
+    assert run("human", "judge", "nw", "--rater", "ann", "--out", "ann.csv", "--pages", "4").status == 0
+    assert run("human", "import", "nw", "ann.csv", "--out", "results").status == 0
+    score = run("human", "exposure", "results/judgements.csv", "--json")
+    document = json.loads(score.stdout)
+    assert (document["cgd_data"], document["cgd_model"], document["eb_c"]) == (0, 1, None)
+    assert "EB-C is undefined" in score.stderr
+    assert "exposure bias" in run("human", "exposure", "results/judgements.csv").stdout.lower()
+
+
+@pytest.mark.feature("JJ-23")
+def test_power_alone_and_with_a_pilot(study: Study, folder: Path, run: Run) -> None:
+    plan = json.loads(
+        run("human", "power", "--accuracy", 0.4, "--other", 0.6, "--power", 0.85, "--judges", 1, "--json").stdout
+    )
+    assert plan["rows"] == [{"judges": 1, "design_effect": 1.0, "texts": 111, "judgements": 111}]
+    rows = ["item,rater,label,generator"]
+    rows += [
+        f"{text},r{judge},{'fake' if (text + judge // 2) % 2 else 'real'},lm"
+        for text in range(20)
+        for judge in range(4)
+    ]
+    (folder / "pilot.csv").write_text("\n".join(rows) + "\n")
+    with_pilot = json.loads(run("human", "power", "--pilot", "pilot.csv", "--texts", 100, "--json").stdout)
+    assert with_pilot["texts_per_rater"] == 20
+    assert with_pilot["text_correlation"] == 0  # no more alike than chance: below 0 counts as 0
+    assert [row["judges"] for row in with_pilot["rows"]] == [1, 3, 5]
+    assert "judges a text" in run("human", "power").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("build", "--real", "real.txt", "--out", "x"), "no generated text is given"),
+        (("build", "--real", "real.txt", "a=real.txt", "--out", "x"), "the same file"),
+        (("build", "--real", "real.txt", "a=lstm.txt", "--out", "x", "--rare-from", "train.txt"), "--mark-rare N"),
+        (("build", "--real", "real.txt", "a=lstm.txt", "--out", "x", "--check", " "), "--no-check"),
+        (("build", "--real", "real.txt", "a=lstm.txt", "--out", "x", "--judgements", "0"), "at least 1, got 0"),
+        (("build", "--real", "real.txt", "a=lstm.txt", "--out", "x", "--per-generator", "7"), "multiple of 10"),
+        (("export", "nowhere", "--to", "csv"), "no study in nowhere"),
+        (("import", "nowhere", "real.txt", "--out", "x"), "no study in nowhere"),
+        (("judge", "nowhere", "--rater", "a", "--out", "x"), "no study in nowhere"),
+        (("next-word", "--out", "x"), "give MODEL and --real FILE"),
+        (("next-word", "--out", "x", "--page-size", "3"), "even, got 3"),
+        (("exposure", "real.txt"), "no column|holds no judgements|parted by"),
+        (("exposure", "nowhere.csv"), "is not there"),
+        (("power", "--accuracy", "1"), "between 0 and 1, got 1"),
+        (("power", "--accuracy", "0.5"), "must differ"),
+    ],
+)
+def test_mistakes_are_one_line(refused: Refused, arguments: tuple[str, ...], message: str) -> None:
+    assert re.search(message, refused("human", *arguments))
+
+
+def test_exports_and_imports_of_wrong_kinds(study: Study, folder: Path, refused: Refused) -> None:
+    assert "Valid: csv, html, label-studio, mechanical-turk" in refused("human", "export", "st", "--to", "potato")
+    (folder / "answers.csv").write_text(_answers(study, 1))
+    assert "named twice" in refused("human", "import", "st", "answers.csv", "./answers.csv", "--out", "x")
+    assert "holds no judgements" in refused("human", "import", "st", "real.txt", "--out", "x")
+    assert not (folder / "x").exists()

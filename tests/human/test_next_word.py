@@ -1,0 +1,248 @@
+"""The next-word task: pages, candidates, and exposure bias from workers whose habits are known."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import UNK
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.generator.ngram import NgramModel
+from textassay.human.acceptance import Submission, accept, collect
+from textassay.human.html_form import html_form
+from textassay.human.judgements import Item, Judgements
+from textassay.human.next_word import END, Prefix, build_next_word, candidates_of, draw_prefixes, read_prefixes
+from textassay.human.next_word_score import score_next_word
+from textassay.human.study import NONE_OF_THEM, Study, load_study, save_study
+from textassay.human.terminal import keys_of
+
+WORDS = ("first", "second", "third", "fourth", "fifth")
+
+
+def _prefixes(side: str, n: int) -> list[Prefix]:
+    return [
+        Prefix(f"{side} prefix {number}", tuple(f"{word}-{side}-{number}" for word in WORDS)) for number in range(n)
+    ]
+
+
+def _study(n: int = 200, **settings: Any) -> Study:
+    return build_next_word(_prefixes("data", n), _prefixes("model", n), name="lm", **settings)
+
+
+@pytest.mark.feature("EB-25")
+def test_pages_of_ten_five_of_each_side_mixed_and_no_prefix_twice() -> None:
+    study = _study()
+    assert len(study.pages) == 40
+    texts = [item.text for item in study.items]
+    assert len(texts) == len(set(texts)) == 400
+    orders: Counter[tuple[str | None, ...]] = Counter()
+    tops: Counter[int] = Counter()
+    for page in study.pages:
+        assert Counter(item.generator for item in page.items) == {None: 5, "lm": 5}
+        orders[tuple(item.generator for item in page.items)] += 1
+        for item in page.items:
+            assert item.top is not None
+            assert item.choices[item.top].startswith("first")
+            assert sorted(choice.split("-")[0] for choice in item.choices) == sorted(WORDS)
+            tops[item.top] += 1
+    assert max(orders.values()) <= 3  # no fixed order of the sides
+    assert min(tops.values()) > 55  # of 80 expected in each place
+    assert study == _study()
+    assert study.pages != _study(seed=1).pages
+
+
+@pytest.mark.feature("EB-25")
+def test_all_forms_show_the_words_and_none_of_them(tmp_path: Path) -> None:
+    study = _study(5)
+    assert load_study(save_study(study, tmp_path)) == study  # JSON
+    item = study.items[0]
+    assert keys_of(item) == {str(place): (str(place), word) for place, word in enumerate((*item.choices, NONE_OF_THEM))}
+    form = html_form(study)
+    assert form.count(NONE_OF_THEM) == 10
+    assert '"top"' not in form
+    assert '"lm"' not in form
+
+
+@pytest.mark.parametrize(
+    ("n_data", "n_model", "settings", "message"),
+    [
+        (12, 12, {}, "a multiple of 5: got 12 of data and 12 of the model; 10 of each would do"),
+        (10, 15, {}, "10 of each would do"),
+        (3, 3, {}, "a page needs 5 prefixes of each side, got 3 of data and 3"),
+        (10, 10, {"page_size": 5}, "even and at least 2, got 5"),
+    ],
+)
+def test_what_does_not_fill_pages(n_data: int, n_model: int, settings: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        build_next_word(_prefixes("data", n_data), _prefixes("model", n_model), **settings)
+
+
+def test_a_prefix_twice_and_candidates_that_are_not_different() -> None:
+    data = _prefixes("data", 5)
+    with pytest.raises(InputError, match="'data prefix 0' stands 2 times"):
+        build_next_word(data, [data[0], *_prefixes("model", 4)])
+    with pytest.raises(InputError, match="all different"):
+        Prefix("a", ("b", "b"))
+    with pytest.raises(InputError, match="as many candidates"):
+        build_next_word(data, [Prefix("a", ("b", "c")), *_prefixes("model", 4)])
+
+
+def _model() -> tuple[NgramModel, Corpus]:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{word}" for word in rng.integers(8, size=rng.integers(2, 9))) for _ in range(300)]
+    corpus = Corpus.from_texts(texts)
+    return NgramModel(order=2).fit(corpus), corpus
+
+
+@pytest.mark.feature("EB-25")
+def test_candidates_are_the_models_most_probable_words() -> None:
+    model, corpus = _model()
+    prefixes = Corpus.from_texts(["w1 w2", "w3 w0", "w7 w7"], vocabulary=corpus.vocabulary)
+    log_probs = model.next_log_probs(prefixes)
+    log_probs[:, UNK] = -np.inf
+    for chosen, row in zip(candidates_of(model, prefixes, corpus.vocabulary, 3), log_probs, strict=True):
+        best = [corpus.vocabulary.tokens[token] for token in np.argsort(-row)[:3]]
+        assert list(chosen) == [END if word == "<eos>" else word for word in best]
+    with pytest.raises(OptionError, match="knows 9 words, 10 candidates are asked for"):
+        candidates_of(model, prefixes, corpus.vocabulary, 10)
+
+
+def test_prefixes_drawn_from_text_and_model() -> None:
+    model, corpus = _model()
+    data, own = draw_prefixes(model, corpus, length=4, n=50, seed=1)
+    assert len({prefix.text for prefix in (*data, *own)}) == 100
+    assert all(len(prefix.text.split()) == 4 for prefix in (*data, *own))
+    starts = {" ".join(text.split()[:4]) for text in corpus.texts}
+    assert all(prefix.text in starts for prefix in data)
+    assert (data, own) == draw_prefixes(model, corpus, length=4, n=50, seed=1)
+    with pytest.raises(TooFewSentencesError, match=r"real text has \d+ different ones"):
+        draw_prefixes(model, corpus, length=4, n=1_000)
+    with pytest.raises(TooFewSentencesError, match=r"wrote \d different prefixes of 1 tokens in 320 sentences"):
+        draw_prefixes(model, corpus, length=1, n=8)
+
+
+def test_a_file_of_prefixes(tmp_path: Path) -> None:
+    path = tmp_path / "prefixes.jsonl"
+    rows = [
+        {"prefix": "a", "from": "data", "candidates": ["x", "y"]},
+        {"prefix": "b", "from": "lm", "candidates": ["z", "y"]},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n\n")
+    assert read_prefixes(path) == ([Prefix("a", ("x", "y"))], [Prefix("b", ("z", "y"))], "lm")
+    for line, message in (
+        ("{", "line 1: write"),
+        ('{"prefix": "a", "from": "lm", "candidates": ["x", 3]}', "line 1: write"),
+        ('{"prefix": "a", "from": "lm", "candidates": ["x", "x"]}', "line 1: .* all different"),
+        (json.dumps(rows[0]), "of one model, got 0 models"),
+    ):
+        path.write_text(line)
+        with pytest.raises(InputError, match=message):
+            read_prefixes(path)
+
+
+def _worker(study: Study, rng: np.random.Generator, rates: dict[str | None, float]) -> list[Submission]:
+    """Return what a worker hands in who chooses the model's first word at a known rate, else another or none."""
+    submissions = []
+    for number, page in enumerate(study.pages):
+        answers = {}
+        for item in page.items:
+            others = [label for label in item.labels if label != str(item.top)]
+            agrees = rng.random() < rates[item.generator]
+            answers[item.id] = str(item.top) if agrees else str(rng.choice(others))
+        submissions.append(Submission(page.id, f"w{number % 7}", answers))
+    return submissions
+
+
+@pytest.mark.feature("EB-26")
+def test_a_simulated_worker_gives_back_its_rate() -> None:
+    study = _study(4_000)
+    submissions = _worker(study, np.random.default_rng(0), {None: 0.27, "lm": 0.25})
+    found = accept(study, submissions)
+    assert not found.refusals  # 800 pages by seven workers: fewer than 200 each
+    score = score_next_word(collect(study, found.submissions))
+    assert score.n_data == score.n_model == 4_000
+    assert score.cgd_data == pytest.approx(0.73, abs=0.02)
+    assert score.cgd_model == pytest.approx(0.75, abs=0.02)
+    assert score.eb_c == score.cgd_model / score.cgd_data
+    assert score.eb_c_interval is not None
+    assert score.eb_c_interval.low < 0.75 / 0.73 < score.eb_c_interval.high
+    assert len(accept(study, submissions, most_pages=100).submissions) == 700
+
+
+@pytest.mark.feature("EB-26")
+def test_the_201st_page_of_a_worker_is_refused() -> None:
+    study = _study(1_005)
+    submissions = [Submission(page.id, "w", {item.id: "5" for item in page.items}) for page in study.pages]
+    found = accept(study, submissions)
+    assert len(found.submissions) == 200
+    assert found.refusals[0].reason == "the rater judged 200 pages before"
+    judgements = collect(study, found.submissions)
+    assert not judgements.value.any()  # none of them is no agreement
+    assert score_next_word(judgements).cgd_model == 1
+
+
+def _simulated(rng: np.random.Generator, *, n_raters: int, per_rater: int, twice: bool) -> Judgements:
+    """Return judgements by raters and of prefixes that differ, whose true disagreement is 0.5 and 0.6."""
+    n = n_raters * per_rater
+    side = np.tile([0, 1], n // 2)
+    hard = rng.choice([-0.2, 0.2], n)  # of the prefix
+    lean = rng.choice([-0.15, 0.15], n_raters)
+    item, rater = np.arange(n), np.repeat(np.arange(n_raters), per_rater)
+    if twice:  # the next rater judges the same prefixes
+        item, rater = np.tile(item, 2), np.concatenate((rater, np.roll(rater, per_rater)))
+    wrong = rng.random(len(item)) < np.array([0.5, 0.6])[side[item]] + hard[item] + lean[rater]
+    return Judgements(
+        items=tuple(Item(str(number), "1", "", "lm" if side[number] else None) for number in range(n)),
+        raters=tuple(map(str, range(n_raters))),
+        item=item,
+        rater=rater,
+        value=1.0 - wrong,
+        scale="number",
+    )
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_intervals_cover(twice: bool) -> None:
+    rng = np.random.default_rng(1)
+    n_runs = 400
+    covered = np.zeros(3)
+    for _ in range(n_runs):
+        score = score_next_word(_simulated(rng, n_raters=20, per_rater=20, twice=twice))
+        for place, (bounds, truth) in enumerate(
+            ((score.cgd_data_interval, 0.5), (score.cgd_model_interval, 0.6), (score.eb_c_interval, 1.2))
+        ):
+            assert bounds is not None
+            covered[place] += bounds.low <= truth <= bounds.high
+    # 0.95 within three standard errors of 400 runs; the ratio errs on the wide side, as the larger of three variances
+    assert np.all(covered / n_runs > 0.917)
+    assert np.all(covered / n_runs < 0.99)
+
+
+def test_one_rater_has_intervals_by_prefix_and_undefined_is_said() -> None:
+    judgements = _simulated(np.random.default_rng(0), n_raters=1, per_rater=40, twice=False)
+    score = score_next_word(judgements)
+    assert score.eb_c_interval is not None
+    assert score.eb_c_interval.method == "t: clustered by prefix"
+    value = judgements.value.copy()
+    value[judgements.is_real[judgements.item]] = 1
+    agreed = Judgements(judgements.items, judgements.raters, judgements.item, judgements.rater, value, "number")
+    with pytest.warns(UserWarning, match="EB-C is undefined"):
+        score = score_next_word(agreed)
+    assert math.isnan(score.eb_c)
+    assert score.to_dict()["eb_c"] is None
+    assert score.cgd_data == 0
+
+
+def test_other_judgements_are_refused() -> None:
+    judgements = _simulated(np.random.default_rng(0), n_raters=2, per_rater=4, twice=False)
+    with pytest.raises(InputError, match="of both sides"):
+        score_next_word(judgements.select(~judgements.is_real))
+    with pytest.raises(InputError, match="no judgements of a next-word study"):
+        score_next_word(judgements.select(judgements.is_real))
+    with pytest.raises(OptionError, match="level"):
+        score_next_word(judgements, level=1)

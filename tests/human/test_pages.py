@@ -1,0 +1,178 @@
+"""Pages of a real-or-fake study, and the file that keeps a study."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.human.pages import CHECK_TEXT, build_study, deal
+from textassay.human.study import STUDY_FILE, Study, StudyItem, StudyPage, load_study, save_study
+
+REAL = [f"real {number}" for number in range(2_000)]
+GENERATED = {f"g{number}": [f"generated {number} {text}" for text in range(150)] for number in range(12)}
+
+
+@pytest.mark.feature("JJ-16")
+def test_the_published_design_3600_texts_on_180_pages() -> None:
+    study = build_study(REAL, GENERATED)
+    assert len(study.pages) == 180
+    texts = [item.text for item in study.items if not item.check]
+    assert len(texts) == len(set(texts)) == 3_600  # each text once
+    per_page = []
+    for page in study.pages:
+        checks = [item for item in page.items if item.check]
+        assert [check.text for check in checks] == [CHECK_TEXT]
+        assert len(page.items) == 21
+        authors = Counter(item.generator for item in page.items if not item.check)
+        assert authors.pop(None) == 10
+        assert set(authors.values()) == {1}  # ten of the twelve, each once
+        per_page.append(set(authors))
+    assert set(Counter(item.generator for item in study.items).values()) == {150, 1_800 + 180}
+    # what stands together is not fixed: each pair of generators shares about 180 * 10 * 9 / (12 * 11) = 123 pages
+    pairs = Counter(frozenset((one, other)) for page in per_page for one in page for other in page if one != other)
+    assert len(pairs) == 66
+    assert max(abs(count / 2 - 122.7) for count in pairs.values()) < 15
+
+
+def test_slots_are_drawn_evenly() -> None:
+    study = build_study(REAL, GENERATED, per_generator=150)
+    slots: dict[str, list[int]] = {"check": [], "real": []}
+    for page in study.pages:
+        for slot, item in enumerate(page.items):
+            if item.check:
+                slots["check"].append(slot)
+            elif item.generator is None:
+                slots["real"].append(slot)
+    counts = np.bincount(slots["check"], minlength=21)
+    assert counts.min() >= 1  # of 8.6 expected
+    assert counts.max() <= 22
+    counts = np.bincount(slots["real"], minlength=21)
+    assert np.abs(counts - 1_800 / 21).max() < 30
+
+
+def test_a_seed_gives_the_same_study_and_another_another() -> None:
+    assert build_study(REAL, GENERATED, seed=4) == build_study(REAL, GENERATED, seed=4)
+    assert build_study(REAL, GENERATED, seed=4).pages != build_study(REAL, GENERATED, seed=5).pages
+
+
+@pytest.mark.parametrize(("n_pages", "per_page", "n_generators"), [(12, 10, 8), (5, 3, 15), (7, 10, 2), (4, 2, 1)])
+def test_generators_are_dealt_evenly(n_pages: int, per_page: int, n_generators: int) -> None:
+    pages = deal(n_pages, per_page, n_generators, np.random.default_rng(0))
+    total = np.zeros(n_generators, dtype=np.int64)
+    for page in pages:
+        counts = np.bincount(page, minlength=n_generators)
+        assert len(page) == per_page
+        assert counts.max() - counts.min() <= 1
+        total += counts
+    assert set(total.tolist()) == {n_pages * per_page // n_generators}
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"per_generator": 151}, OptionError, "any multiple of 5 up to 150"),
+        ({"per_generator": 155}, TooFewSentencesError, "g0 has 150 texts: per_generator may be any multiple of 5 up"),
+        ({"page_size": 21}, OptionError, "page_size 20 or 22"),
+        ({"page_size": 1}, OptionError, "at least 2, got 1"),
+        ({"real_per_page": 20}, OptionError, "from 1 to 19, got 20"),
+        ({"real_per_page": 14}, TooFewSentencesError, "300 pages take 4200 real texts, there are 2000: give 2200 more"),
+        ({"judgements_per_page": 0}, InputError, "at least 1, got 0"),
+    ],
+)
+def test_what_does_not_fit_is_said_with_numbers_that_do(settings: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        build_study(REAL, GENERATED, **settings)
+
+
+def test_generators_of_different_sizes_and_blank_texts_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"\(a 20, b 30\): per_generator may be any multiple of 5 up to 20"):
+        build_study(REAL, {"a": ["x"] * 20, "b": ["y"] * 30})
+    with pytest.raises(InputError, match="text 2 of a is blank, and 1 more"):
+        build_study(REAL, {"a": ["x", " ", "z", "", *["x"] * 16]})
+    with pytest.raises(OptionError, match="at least one generator"):
+        build_study(REAL, {})
+
+
+def test_instructions_say_only_what_is_so() -> None:
+    plain = build_study(["A b"] * 10, {"a": ["C d"] * 10}).instructions
+    marked = build_study(["a b"] * 10, {"a": ["c __"] * 10}).instructions
+    assert "underscores" not in plain
+    assert "small letters" not in plain
+    assert "underscores" in marked
+    assert "small letters" in marked
+
+
+def test_a_text_that_both_sides_have_is_counted() -> None:
+    settings = build_study(["same", *REAL[:9]], {"a": ["same", *GENERATED["g0"][:9]]}).settings
+    assert settings["generators"]["a"]["also_real"] == 1
+
+
+def test_a_study_is_kept_whole(tmp_path: Path) -> None:
+    study = build_study(REAL[:20], {"\u00e9": ['<b>"\U0001f600\n\\', *GENERATED["g0"][:9]]})
+    path = save_study(study, tmp_path / "new" / "study")
+    assert load_study(path.parent) == load_study(path) == study
+    assert study.fingerprint == load_study(path).fingerprint
+    assert [file.name for file in path.parent.iterdir()] == [STUDY_FILE]
+
+
+def _change(document: dict[str, Any], change: str) -> None:
+    page = document["pages"][0]
+    if change == "twice":
+        page["items"][1]["id"] = page["items"][0]["id"]
+    elif change == "number":
+        page["items"][0]["text"] = 3
+    elif change == "missing":
+        del page["items"][0]["check"]
+    elif change == "kind":
+        document["kind"] = "potato"
+    elif change == "format":
+        document["format"] = 99
+    elif change == "choices":
+        page["items"][0]["choices"] = ["a", "b"]
+    elif change == "empty":
+        document["pages"] = []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("twice", "two items called 1/0"),
+        ("number", "damaged"),
+        ("missing", "damaged"),
+        ("kind", "real-or-fake or next-word, got 'potato'"),
+        ("format", "this version"),
+        ("choices", "choices belong to the next-word task"),
+        ("empty", "at least one page"),
+    ],
+)
+def test_a_damaged_study_is_refused_in_one_line(tmp_path: Path, change: str, message: str) -> None:
+    path = save_study(build_study(REAL[:10], {"a": GENERATED["g0"][:10]}), tmp_path)
+    document = json.loads(path.read_text())
+    _change(document, change)
+    path.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=message) as caught:
+        load_study(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"[1]", b'"a"'])
+def test_what_is_no_study_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / STUDY_FILE).write_bytes(content)
+    with pytest.raises(InputError, match="no study"):
+        load_study(tmp_path)
+
+
+def test_a_folder_without_study_and_choices_without_top() -> None:
+    with pytest.raises(InputError, match="no study in nowhere"):
+        load_study(Path("nowhere"))
+    item = StudyItem("1/0", "a", choices=("b", "c"), top=1)
+    study = Study("next-word", "t", "i", (StudyPage("1", (item,)),), 1, 0)
+    assert study.items[0].labels == ("0", "1", "2")
+    with pytest.raises(InputError, match="place of a choice, got 2"):
+        replace(study, pages=(StudyPage("1", (replace(item, top=2),)),))
