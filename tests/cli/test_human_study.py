@@ -105,6 +105,7 @@ def test_judging_in_a_terminal(study: Study, folder: Path, run: Run, monkeypatch
 
 
 @pytest.mark.feature("EB-25", "EB-26")
+@pytest.mark.filterwarnings("default")  # what is undefined is said in a line
 def test_the_next_word_task_from_a_model_to_its_exposure_bias(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
