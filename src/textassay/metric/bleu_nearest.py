@@ -202,9 +202,9 @@ class BleuTrain(BleuNearest):
         return "closer"
 
     @property
-    def shares(self) -> Hashable:
+    def shares(self) -> tuple[Hashable, ...]:
         """All orders against one training text."""
-        return (*super().shares, None if self.train is None else self.train.fingerprint)  # type: ignore[misc]
+        return (*super().shares, None if self.train is None else self.train.fingerprint)
 
     def _settings(self) -> Mapping[str, object]:
         assert self.train is not None

@@ -9,7 +9,7 @@ near; there is an interval.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -121,6 +121,11 @@ class Cider(Overlaps):
         """The metric, with documents that are not the usual ones."""
         family = "cider-d" if self._clips else "cider"
         return self._named(family, *([] if self.documents == "real" else [f"documents={self.documents}"]))
+
+    @property
+    def shares(self) -> tuple[Hashable, ...]:
+        """Whatever weighs n-grams alike."""
+        return (*super().shares, self.documents)
 
     @property
     def _clips(self) -> bool:

@@ -4,13 +4,14 @@ Source: Banerjee and Lavie, "METEOR: An Automatic Metric for MT Evaluation with 
 Judgments", ACL 2005 workshop, with its constants; as a score of generators: Garbacea, Carton, Yan, Mei, "Judge the
 Judges", EMNLP 2019.
 Departs from them: words match as they are, then by Porter's stem, then, where asked for, by WordNet; within each stage
-the last word takes the last that is free, as in NLTK, where the paper looks for the alignment with fewest crossings.
+the last word takes the last that is free, as in NLTK, where the paper looks for the alignment with fewest crossings
+(NLTK looks up the synonyms of stems, this of words).
 TF-IDF vectors decide what is near; there is an interval. The Java program (METEOR 1.5), which the study ran, has other
 constants (alpha 0.85, beta 0.2, gamma 0.6), weighs function words and stages, knows paraphrases, stems by Snowball, and
 sums counts over all sentences: its values are not comparable.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -102,6 +103,11 @@ class Meteor(Overlaps):
         """The metric, with synonyms where there are any."""
         return self._named("meteor", *([] if self.synonyms == "none" else [f"synonyms={self.synonyms}"]))
 
+    @property
+    def shares(self) -> tuple[Hashable, ...]:
+        """Whatever matches alike."""
+        return (*super().shares, self.synonyms)
+
     def _settings(self) -> Mapping[str, object]:
         if self.synonyms == "none":
             return {"match": "exact+stem"}
@@ -170,7 +176,8 @@ def _synonyms(number_of: Mapping[str, int], wordnet: Any | None) -> tuple[IntArr
 
     def of(word: str) -> Iterable[int]:
         lemmas = chain.from_iterable(synset.lemmas() for synset in wordnet.synsets(word)) if wordnet else ()
-        return sorted({number_of[name] for lemma in lemmas if (name := lemma.name()) != word and name in number_of})
+        names = {lemma.name() for lemma in lemmas} - {word}
+        return sorted(number_of[name] for name in names if name in number_of and "_" not in name)
 
     found = [list(of(word)) for word in number_of]
     starts = np.concatenate(([0], np.cumsum([len(others) for others in found], dtype=np.int64)))

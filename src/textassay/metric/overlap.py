@@ -16,6 +16,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder
 from textassay.embedding.store import resolve_encoder
+from textassay.errors import OptionError
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import parallel_map
 from textassay.metric.base import check_corpora, check_level, check_range, make_signature
@@ -88,6 +89,8 @@ class Overlaps(ABC):
 
     def __post_init__(self) -> None:
         check_range("references", self.references, 1)
+        if self.equal not in ("keep", "drop"):
+            raise OptionError(f"equal must be keep or drop, got {self.equal}")
         check_level(self.level)
 
     @property
@@ -101,7 +104,7 @@ class Overlaps(ABC):
         return "higher"
 
     @property
-    def shares(self) -> Hashable:
+    def shares(self) -> tuple[Hashable, ...]:
         """Whatever measures against the same references in the same way shares."""
         return (type(self).__name__, *self._setting_names())
 

@@ -7,6 +7,7 @@ Departs from them: TF-IDF vectors decide what is near (`nearest_references`); th
 corpus's tokens, neither stemmed nor left out.
 """
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,8 +18,9 @@ from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder
+from textassay.errors import OptionError
 from textassay.estimate import Estimate
-from textassay.metric.base import check_range, measure
+from textassay.metric.base import measure
 from textassay.metric.nearest_references import TFIDF
 from textassay.metric.overlap import Overlaps, RowsOf, best_rows
 from textassay.ngram.nearest import match_pairs
@@ -118,7 +120,10 @@ class Rouge(Overlaps):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range("beta", self.beta, np.nextafter(0, 1), float(np.finfo(np.float64).max))
+        if self.kind not in _KINDS:
+            raise OptionError(f"kind must be 1, 2 or l, got {self.kind}")
+        if not 0 < self.beta < math.inf:
+            raise OptionError(f"beta must be above 0, got {self.beta}")
 
     @property
     def name(self) -> str:
@@ -126,9 +131,9 @@ class Rouge(Overlaps):
         return self._named("rouge", f"kind={self.kind}", *([f"beta={self.beta:g}"] if self.beta != _BETA else []))
 
     @property
-    def shares(self) -> Hashable:
+    def shares(self) -> tuple[Hashable, ...]:
         """All kinds of one beta."""
-        return (*super().shares, self.beta)  # type: ignore[misc]
+        return (*super().shares, self.beta)
 
     @property
     def _column(self) -> int:

@@ -1,0 +1,111 @@
+"""ROUGE by hand, against caption evaluation (L, several references) and against rouge-score (one reference)."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pycocoevalcap.rouge.rouge import Rouge as CaptionRouge
+from rouge_score.rouge_scorer import RougeScorer
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.errors import OptionError
+from textassay.metric.base import measure
+from textassay.metric.nearest_references import nearest_references
+from textassay.metric.rouge import Rouge, f_measure, longest_common, rouge
+
+SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=6)
+
+
+def _pair(generated: list[str], real: list[str]) -> tuple[Corpus, Corpus]:
+    corpora = corpora_from_texts({"generated": generated, "real": real})
+    return corpora["generated"], corpora["real"]
+
+
+def _scores(metric: Rouge, generated: Corpus, real: Corpus) -> npt.NDArray[np.float64]:
+    statistics = metric.statistics(metric.prepare(real), generated, seed=0)
+    return metric._scores(statistics.rows)
+
+
+def _by_caption_evaluation(generated: Corpus, real: Corpus, k: int) -> list[float]:
+    rows = nearest_references(generated, real, k=k)
+    return [
+        CaptionRouge().calc_score([text], [real.texts[place] for place in row if place >= 0]) if text else 0.0
+        for text, row in zip(generated.texts, rows, strict=True)
+    ]
+
+
+@pytest.mark.feature("JJ-30")
+def test_hand_worked_sentence() -> None:
+    # police killed the gunman / police kill the gunman: in order police, the, gunman: P = R = 3/4
+    generated, real = _pair(["police kill the gunman"], ["police killed the gunman", "the gunman police killed now"])
+    assert rouge(generated, real, references=1).value == pytest.approx(3 / 4)
+    # the second shares police, the, gunman, too, but only "the gunman" in order: the best P and R are of the first
+    assert rouge(generated, real).value == pytest.approx(3 / 4)
+    assert rouge(generated, real, kind="1").value == pytest.approx(3 / 4)
+    assert rouge(generated, real, kind="2", references=1).value == pytest.approx(1 / 3)
+    # best P from one reference (2/2), best R from the other (1/1): F = 1
+    generated, real = _pair(["a b"], ["a b c d", "a"])
+    assert rouge(generated, real).value == pytest.approx(1.0)
+    # beta 1.2, P = 1, R = 1/2: 2.44 / (2 x 1.94)
+    assert rouge(*_pair(["a b"], ["a b c d"])).value == pytest.approx(2.44 * 0.5 / (0.5 + 1.44))
+    assert rouge(*_pair(["a b"], ["a b c d"]), beta=1).value == pytest.approx(2 / 3)
+
+
+@pytest.mark.feature("JJ-30")
+@given(generated=SENTENCES, real=SENTENCES)
+def test_l_is_that_of_caption_evaluation(generated: list[str], real: list[str]) -> None:
+    real = [text or "d" for text in real]  # an empty text is one empty word there
+    pair = _pair(generated, real)
+    np.testing.assert_allclose(_scores(Rouge(references=3), *pair), _by_caption_evaluation(*pair, 3), atol=1e-12)
+
+
+@pytest.mark.feature("JJ-30")
+@given(generated=SENTENCES, real=SENTENCES)
+def test_one_and_two_and_the_plain_l_are_those_of_rouge_score(generated: list[str], real: list[str]) -> None:
+    hypotheses, pool = _pair(generated, real)
+    scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
+    rows = nearest_references(hypotheses, pool, k=3)
+    kinds = {"rouge1": Rouge(kind="1", references=3), "rouge2": Rouge(kind="2", references=3)}
+    for name, metric in kinds.items():
+        expected = [
+            scorer.score_multi([real[place] for place in row if place >= 0], text)[name].fmeasure
+            for text, row in zip(generated, rows, strict=True)
+        ]
+        np.testing.assert_allclose(_scores(metric, hypotheses, pool), expected, atol=1e-12)
+    plain = _scores(Rouge(beta=1, references=1), hypotheses, pool)
+    expected = [scorer.score(real[row[0]], text)["rougeL"].fmeasure for text, row in zip(generated, rows, strict=True)]
+    np.testing.assert_allclose(plain, expected, atol=1e-12)
+
+
+@pytest.mark.feature("JJ-30")
+def test_news_scores_are_those_of_caption_evaluation(data_dir: Path) -> None:
+    lines = (data_dir / "emnlp_news" / "test.txt").read_text(encoding="utf-8").splitlines()
+    pair = _pair(lines[:40], lines[100:600])
+    np.testing.assert_allclose(_scores(Rouge(), *pair), _by_caption_evaluation(*pair, 10), atol=1e-12)
+
+
+def test_longest_common_subsequence_by_the_textbook() -> None:
+    hypotheses, references = _pair(["a b c b d a b", "x", ""], ["b d c a b a", "a b c b d a b"])
+    pairs = np.array([[0, 1, -1], [0, 1, 1], [1, -1, 0]])
+    assert longest_common(hypotheses, references, pairs).tolist() == [[4, 7, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_f_measure_is_zero_where_a_part_is() -> None:
+    values = f_measure(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.0, 1.0]), 1.2)
+    assert values.tolist() == [0.0, 0.0, pytest.approx(1.0)]
+
+
+def test_kinds_share_their_work_and_settings_show() -> None:
+    generated, real = _pair(["a b c", "b c d"], ["a b", "c d b"])
+    assert Rouge(kind="1").shares == Rouge(kind="l").shares != Rouge(kind="l", beta=1).shares
+    assert Rouge(kind="l", beta=2).name == "rouge(kind=l,beta=2)"
+    estimate = measure(Rouge(kind="2"), generated, real)
+    assert estimate.metric == "rouge(kind=2)"
+    assert "beta:1|best:f" in str(estimate.signature)
+    with pytest.raises(OptionError, match="kind must be 1, 2 or l, got 3"):
+        rouge(generated, real, kind="3")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="beta must be"):
+        rouge(generated, real, beta=0)
