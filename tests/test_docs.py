@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -76,9 +77,11 @@ def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_no_page_mentions_an_unknown_option() -> None:
-    group = get_command(app)
     known = {"--help", "--debug", "--version"}
-    for command in group.commands.values():  # type: ignore[attr-defined]
+    waiting: list[Any] = [get_command(app)]
+    while waiting:
+        command = waiting.pop()
+        waiting += getattr(command, "commands", {}).values()
         for parameter in command.params:
             known |= {*parameter.opts, *parameter.secondary_opts}
     known |= {"--constraint", "--upgrade", "--no-build-isolation"}  # of pip
