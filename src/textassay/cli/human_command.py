@@ -263,8 +263,29 @@ def _serve_command(
 
 
 @human_app.command(name="analyse")
-def _analyse_command(file: Annotated[Path, typer.Argument(metavar="FILE", help="Results.")]) -> None:
+def _analyse_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Results of Mechanical Turk or Label Studio, a long CSV, or a STUDY.")
+    ],
+    *,
+    ties: Annotated[str, typer.Option(metavar="RULE", help="Tied texts count as fake or real, or drop them.")] = "fake",
+    votes: Annotated[
+        str | None, typer.Option(metavar="N", help="Texts with N votes, or all. [default: the most common number]")
+    ] = None,
+    level: Level = 0.95,
+    texts: Annotated[int, typer.Option(metavar="K", help="Texts to list of each kind.")] = 4,
+    reasons: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keywords by which comments are coded, as YAML.")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of the study's server, if it is not in STUDY.")
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where files and figures go.")] = None,
+    json: Json = False,
+) -> None:
     """Say how well people told real from generated text, and how far they agreed."""
-    from textassay.errors import UnavailableError
+    from textassay.cli.human_analyse import AnalyseOptions, run_analyse
 
-    raise UnavailableError("'human analyse' is not there yet")
+    options = AnalyseOptions(file, database, ties, votes, level, texts, reasons, seed, out, json)
+    raise typer.Exit(run_analyse(options))

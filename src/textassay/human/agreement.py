@@ -212,8 +212,8 @@ def agreements(
         asked.append(("krippendorff-alpha", "real/fake", "all", several, None, partial(_alpha, judgements, "nominal")))
     else:
         for level_of_data in _LEVELS[1:]:
-            of = partial(_alpha, judgements, level_of_data)
-            asked.append(("krippendorff-alpha", level_of_data, "all", several, None, of))
+            alpha = partial(_alpha, judgements, level_of_data)
+            asked.append(("krippendorff-alpha", level_of_data, "all", several, None, alpha))
         asked.append(("rater-correlation", "interval", "all", several, None, partial(_correlation, judgements)))
     found = []
     for measure, labels, name, keep, n_votes, of in asked:

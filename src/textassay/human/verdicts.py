@@ -27,6 +27,7 @@ __all__ = [
     "Share",
     "Ties",
     "Verdict",
+    "check_ties",
     "judgement_verdict",
     "majority_verdict",
     "usual_votes",
@@ -37,7 +38,7 @@ IntArray = npt.NDArray[np.int64]
 Ties = Literal["fake", "real", "drop"]
 
 REAL = "(real)"
-_TIES = ("fake", "real", "drop")
+_TIES: tuple[Ties, ...] = ("fake", "real", "drop")
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,19 @@ class Verdict:
     n_items: int
     n_ties: int | None = None
 
+    @property
+    def rates(self) -> tuple[Share | None, Share | None, Share | None]:
+        """Accuracy, true positive and true negative rate."""
+        return self.accuracy, self.true_positive_rate, self.true_negative_rate
+
+
+def check_ties(ties: str) -> Ties:
+    """Return `ties`; raise unless it is a rule for ties."""
+    for known in _TIES:
+        if ties == known:
+            return known
+    raise unknown_name("ties", str(ties), _TIES)
+
 
 def usual_votes(judgements: Judgements) -> int:
     """Return the most common number of judgements of an item, the larger of two equally common ones; 0 for none."""
@@ -173,8 +187,7 @@ def majority_verdict(
     OptionError
         If `ties` is none of these.
     """
-    if ties not in _TIES:
-        raise unknown_name("ties", str(ties), _TIES)
+    check_ties(ties)
     given = judgements.votes()
     totals = given.sum(axis=1)
     able = totals > 0 if votes is None else totals == votes

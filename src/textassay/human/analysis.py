@@ -1,0 +1,311 @@
+"""Everything that judgements say, in one result: verdicts, agreement, raters, texts that mislead, reasons.
+
+Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
+Online Review Generation", 2019. With its published judgements the numbers are the paper's: its majority votes and its
+kappa are of the texts with exactly five judgements.
+"""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import InputError, OptionError
+from textassay.estimate import Interval
+from textassay.human.agreement import Agreement, agreements
+from textassay.human.disagreement import Disputed, JudgedText, judged_texts, most_disputed, most_misleading
+from textassay.human.judgements import Judgements, Scale
+from textassay.human.raters import RaterSummary, summarise_raters
+from textassay.human.reasons import Reasons, ReasonsFound, code_comments
+from textassay.human.verdicts import Share, Ties, Verdict, judgement_verdict, majority_verdict, usual_votes
+from textassay.metric.base import check_level, check_range
+
+__all__ = ["HumanAnalysis", "Variant", "analyse"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """H2 under another rule: its accuracy of all, on real and on generated texts; None where there are none."""
+
+    rule: str
+    n_items: int
+    n_ties: int
+    accuracy: float | None
+    true_positive_rate: float | None
+    true_negative_rate: float | None
+
+
+@dataclass(frozen=True)
+class HumanAnalysis:
+    """What `analyse` found.
+
+    Attributes
+    ----------
+    scale
+        What was judged: real or fake, or a number.
+    settings
+        ties, votes (None: all items), level, seed.
+    sizes
+        n_items, n_real, n_generated, n_judged (items with a judgement), n_pages, n_raters, n_judgements.
+    votes
+        Number of judgements to how many items have so many.
+    by_judgement
+        H1, or mean ratings.
+    by_majority
+        H2; None for ratings.
+    variants
+        H2 under the other rules.
+    agreement
+        Coefficients.
+    raters
+        All who judged.
+    disputed
+        Texts with the lowest agreement, of each generator and of people.
+    taken_for_real, taken_for_fake
+        Generated and real texts that misled most; for ratings, those rated highest and lowest.
+    reasons
+        What comments say; None where there is none.
+    texts
+        What was said of each item that was judged.
+    notes
+        What the reader of the file left out.
+    warnings
+        What is undefined, or to be read with care.
+    """
+
+    scale: Scale
+    settings: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    votes: Mapping[int, int]
+    by_judgement: Verdict
+    by_majority: Verdict | None
+    variants: tuple[Variant, ...]
+    agreement: tuple[Agreement, ...]
+    raters: tuple[RaterSummary, ...]
+    disputed: tuple[Disputed, ...]
+    taken_for_real: tuple[JudgedText, ...]
+    taken_for_fake: tuple[JudgedText, ...]
+    reasons: ReasonsFound | None
+    texts: tuple[JudgedText, ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """H1 and H2, or ratings."""
+        return (self.by_judgement,) if self.by_majority is None else (self.by_judgement, self.by_majority)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but `texts`, JSON-ready; what is undefined is None."""
+        document: dict[str, Any] = {
+            "version": version("textassay"),
+            "scale": self.scale,
+            "settings": dict(self.settings),
+            "sizes": dict(self.sizes),
+            "votes": {str(votes): n for votes, n in self.votes.items()},
+        }
+        document |= {verdict.name.lower(): _verdict_dict(verdict) for verdict in self.verdicts}
+        document |= {
+            "variants": [asdict(variant) for variant in self.variants],
+            "agreement": [{**_without(asdict(one), "interval"), **_bounds(one.interval)} for one in self.agreement],
+            "raters": [asdict(rater) for rater in self.raters],
+            "disputed": [asdict(one) for one in self.disputed],
+            "taken_for_real": [asdict(text) for text in self.taken_for_real],
+            "taken_for_fake": [asdict(text) for text in self.taken_for_fake],
+            "reasons": None if self.reasons is None else asdict(self.reasons),
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+        }
+        return {key: _finite(part) for key, part in document.items()}
+
+
+def analyse(
+    judgements: Judgements,
+    *,
+    ties: Ties = "fake",
+    votes: int | Literal["all"] | None = None,
+    level: float = 0.95,
+    k: int = 4,
+    reasons: Reasons | None = None,
+    seconds: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> HumanAnalysis:
+    """Return all that `judgements` say of the texts, the generators and the raters.
+
+    Parameters
+    ----------
+    judgements
+        Of at least one item; items that nobody judged do not count.
+    ties
+        What an item counts as in H2 where as many said real as fake: "fake", "real", or not at all ("drop").
+    votes
+        Only items with exactly so many judgements count in H2, kappa and the list of disputed texts; by default the
+        most common number; "all" for every item that was judged (kappa needs equal numbers and keeps the default).
+    level
+        Of the intervals, in (0, 1).
+    k
+        Texts to list of each kind, at least 1.
+    reasons
+        How comments are coded; by default the list that comes along.
+    seconds
+        Rater to how long a judgement took on average.
+    seed
+        For the intervals of agreement: which pages are left out together.
+
+    Raises
+    ------
+    InputError
+        If nothing was judged, or no item has `votes` judgements.
+    OptionError
+        If a setting is out of range.
+    """
+    check_level(level)
+    check_range("seed", seed, 0)
+    if isinstance(votes, str) and votes != "all":
+        raise OptionError(f"votes must be a number or all, got '{votes}'")
+    if isinstance(votes, int):
+        check_range("votes", votes, 1)
+    if not len(judgements):
+        raise InputError("nothing was judged yet: there is no judgement to analyse")
+    counts = np.bincount(judgements.item, minlength=len(judgements.items))
+    is_vote = judgements.scale == "real-or-fake"
+    usual = usual_votes(judgements)
+    asked = usual if votes is None else None if votes == "all" else votes
+    equal = usual if asked is None else asked
+    by_majority = majority_verdict(judgements, ties=ties, votes=asked, level=level) if is_vote else None
+    agreement = agreements(judgements, votes=equal, level=level, seed=seed)
+    taken_for_real, taken_for_fake = most_misleading(judgements, k=k)
+    return HumanAnalysis(
+        scale=judgements.scale,
+        settings={"ties": ties, "votes": asked, "level": level, "seed": seed},
+        sizes={
+            "n_items": len(judgements.items),
+            "n_real": int(judgements.is_real.sum()),
+            "n_generated": int((~judgements.is_real).sum()),
+            "n_judged": int(np.count_nonzero(counts)),
+            "n_pages": len({item.page for item in judgements.items}),
+            "n_raters": len(np.unique(judgements.rater)),
+            "n_judgements": len(judgements),
+        },
+        votes=dict(sorted(Counter(counts.tolist()).items())),
+        by_judgement=judgement_verdict(judgements, level=level),
+        by_majority=by_majority,
+        variants=_variants(judgements, ties, asked, usual) if is_vote else (),
+        agreement=agreement,
+        raters=summarise_raters(judgements, seconds=seconds, level=level),
+        disputed=most_disputed(judgements, k=k, votes=equal if is_vote and asked is not None else None),
+        taken_for_real=taken_for_real,
+        taken_for_fake=taken_for_fake,
+        reasons=code_comments(judgements.comments, reasons) if judgements.comments else None,
+        texts=tuple(text for text in judged_texts(judgements) if text is not None),
+        notes=judgements.notes,
+        warnings=tuple(_warnings(judgements, counts, agreement, equal)),
+    )
+
+
+def _variants(judgements: Judgements, ties: Ties, votes: int | None, usual: int) -> tuple[Variant, ...]:
+    """Return H2 under the rules that were not asked for, those that come to the same left out."""
+    given = judgements.votes()
+    totals = given.sum(axis=1)
+
+    def key(ties: Ties, votes: int | None) -> tuple[int, int, str]:
+        able = totals > 0 if votes is None else totals == votes
+        n_ties = int((able & (given[:, 0] == given[:, 1])).sum())
+        return int(able.sum()), n_ties, ties if n_ties else ""
+
+    seen, found = {key(ties, votes)}, []
+    rules: tuple[tuple[int | None, Ties], ...] = tuple(itertools.product((usual, None), ("fake", "real", "drop")))
+    for rule_votes, rule_ties in rules:
+        n_able, n_ties, _ = this = key(rule_ties, rule_votes)
+        if this in seen or (rule_ties == "drop" and n_ties == n_able):
+            continue
+        seen.add(this)
+        one = majority_verdict(judgements, ties=rule_ties, votes=rule_votes)
+        rates = [None if share is None else share.value for share in one.rates]
+        found.append(Variant(one.rule, one.n_items, n_ties, *rates))
+    return tuple(found)
+
+
+def _warnings(
+    judgements: Judgements, counts: npt.NDArray[np.int64], agreement: tuple[Agreement, ...], votes: int
+) -> list[str]:
+    found = []
+    real = judgements.is_real
+    for side, name in ((real, "real"), (~real, "generated")):
+        if not counts[side].any():
+            found.append(f"no {name} text was judged: what needs some is undefined")
+    n_raters = len(np.unique(judgements.rater))
+    if n_raters == 1:
+        found.append("there is one rater: intervals say nothing of other people")
+    if len({judgements.items[place].page for place in np.flatnonzero(counts)}) == 1:
+        found.append("all judgements are of one page: there are no intervals")
+    if n_raters > 1 and counts.max() == 1:
+        found.append("no item was judged twice: agreement is undefined")
+    undefined = [f"{one.measure} of {one.labels} on {one.items} items" for one in agreement if math.isnan(one.value)]
+    if undefined:
+        found.append(f"undefined, since judgements do not differ: {'; '.join(undefined)}")
+    if judgements.scale == "real-or-fake":
+        n_unequal = int(((counts > 0) & (counts != votes)).sum())
+        if n_unequal:
+            found.append(
+                f"Fleiss' kappa leaves out {n_unequal} items that have another number of judgements than {votes}"
+            )
+    return found
+
+
+def _verdict_dict(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict with flat numbers: those of a share are value (or its own name), low, high, n and n_pages."""
+    name = "mean_rating" if verdict.name == "ratings" else "judged_fake"
+    rows = [*verdict.generators, *((verdict.real,) if verdict.real is not None else ())]
+    rates = ("accuracy", "true_positive_rate", "true_negative_rate")
+    return {
+        "rule": verdict.rule,
+        "n_items": verdict.n_items,
+        "n_ties": verdict.n_ties,
+        **({} if verdict.name == "ratings" else {rate: _share_dict("value", getattr(verdict, rate)) for rate in rates}),
+        "generators": [
+            {
+                "generator": row.generator,
+                **(_share_dict(name, row.share) or {}),
+                "n_items": row.n_items,
+                "rank_low": row.rank_low,
+                "rank_high": row.rank_high,
+            }
+            for row in rows
+        ],
+        "pairs": [asdict(pair) for pair in verdict.pairs],
+        "from_real": [asdict(pair) for pair in verdict.from_real],
+    }
+
+
+def _share_dict(name: str, share: Share | None) -> dict[str, Any] | None:
+    if share is None:
+        return None
+    return {name: share.value, **_bounds(share.interval), "n": share.n, "n_pages": share.n_pages}
+
+
+def _bounds(interval: Interval | None) -> dict[str, Any]:
+    if interval is None:
+        return {"low": None, "high": None, "method": None}
+    return {"low": interval.low, "high": interval.high, "method": interval.method}
+
+
+def _without(found: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name != key}
+
+
+def _finite(value: Any) -> Any:
+    """Return a document with None for numbers that are not finite."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

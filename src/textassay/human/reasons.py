@@ -1,0 +1,177 @@
+"""Why people say a text is fake: their comments, coded into groups of reasons by a list of keywords.
+
+The list that comes along (``reasons.yaml`` beside this file) has eight groups; anyone may give another. A comment may
+fall in several groups; one that falls in none is shown, so that the list can be made better.
+
+Source: Garbacea, Carton, Yan, Mei, "Judge the Judges", 2019, section 5 (the eight groups).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+
+from textassay.errors import InputError
+from textassay.human.judgements import Comment
+
+__all__ = ["ReasonGroup", "Reasons", "ReasonsFound", "code_comments", "read_reasons"]
+
+_DEFAULT = Path(__file__).with_name("reasons.yaml")
+_BETWEEN = "(?: [a-z0-9]+){0,4}"
+
+
+@dataclass(frozen=True)
+class ReasonGroup:
+    """A reason: its name, what it is called for people, and its keywords as they stand in the file."""
+
+    name: str
+    title: str
+    keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Groups of keywords, and whole comments that say nothing.
+
+    A keyword is one or more words, matched whole in any case, without apostrophes. ``*`` stands for any letters of a
+    word, ``..`` for up to four words of the same sentence.
+    """
+
+    groups: tuple[ReasonGroup, ...]
+    ignored: frozenset[str]
+
+    @cached_property
+    def _patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        return tuple((group.name, re.compile("|".join(map(_pattern, group.keywords)))) for group in self.groups)
+
+    def code(self, comment: str) -> tuple[str, ...]:
+        """Return the names of the groups a comment falls in, in the order of the list.
+
+        Examples
+        --------
+        >>> read_reasons().code("Far too vague. And one didn't make any sense!")
+        ('vague', 'logic')
+        """
+        words = _words(comment)
+        return tuple(name for name, pattern in self._patterns if pattern.search(words))
+
+    def says_nothing(self, comment: str) -> bool:
+        """Return whether a comment is empty or one of those to be ignored."""
+        return not _words(comment).strip(" .") or comment.strip().lower().rstrip(".!") in self.ignored
+
+
+@dataclass(frozen=True)
+class ReasonsFound:
+    """How many comments fall in each group.
+
+    Attributes
+    ----------
+    n_comments
+        That say something.
+    n_empty
+        That say nothing.
+    counts
+        Group to number of comments, in the order of the list.
+    titles
+        Group to what it is called for people.
+    uncoded
+        Comments that fall in no group.
+    """
+
+    n_comments: int
+    n_empty: int
+    counts: dict[str, int]
+    titles: dict[str, str]
+    uncoded: tuple[Comment, ...]
+
+
+def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -> ReasonsFound:
+    """Return how many of `comments` fall in each group of `reasons`, by default the list that comes along."""
+    reasons = read_reasons() if reasons is None else reasons
+    counts = {group.name: 0 for group in reasons.groups}
+    n_comments = n_empty = 0
+    uncoded = []
+    for comment in comments:
+        if reasons.says_nothing(comment.text):
+            n_empty += 1
+            continue
+        n_comments += 1
+        found = reasons.code(comment.text)
+        for name in found:
+            counts[name] += 1
+        if not found:
+            uncoded.append(comment)
+    return ReasonsFound(
+        n_comments, n_empty, counts, {group.name: group.title for group in reasons.groups}, tuple(uncoded)
+    )
+
+
+def read_reasons(path: Path | None = None) -> Reasons:
+    """Return the groups of a YAML file, by default of the one that comes along.
+
+    Parameters
+    ----------
+    path
+        A mapping with ``groups``: name to ``title`` (optional) and ``keywords`` (a list), and ``ignored`` (optional):
+        a list of whole comments.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or of another form; the message says what.
+    """
+    path = _DEFAULT if path is None else path
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the reasons in {path}: {error.strerror or error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no YAML file: {str(error).splitlines()[0]}") from error
+    groups = content.get("groups") if isinstance(content, dict) else None
+    if not isinstance(groups, dict) or not groups:
+        raise InputError(f"{path} must have 'groups': the name of each with a list of 'keywords'")
+    unknown = sorted(map(str, set(content) - {"groups", "ignored"}))
+    if unknown:
+        raise InputError(f"{path} may have 'groups' and 'ignored', got '{unknown[0]}'")
+    return Reasons(
+        tuple(_group(path, str(name), group) for name, group in groups.items()),
+        frozenset(
+            text.strip().lower().rstrip(".!") for text in _strings(path, "ignored", content.get("ignored") or [])
+        ),
+    )
+
+
+def _group(path: Path, name: str, group: object) -> ReasonGroup:
+    if not isinstance(group, dict) or not group.get("keywords"):
+        raise InputError(f"{path}: group '{name}' has no keywords")
+    keywords = _strings(path, f"the keywords of '{name}'", group["keywords"])
+    for keyword in keywords:
+        if not re.search(r"[a-z0-9]", keyword.lower()):
+            raise InputError(f"{path}: a keyword of group '{name}' has no letter: '{keyword}'")
+    return ReasonGroup(name, str(group.get("title") or name), keywords)
+
+
+def _strings(path: Path, what: str, found: object) -> tuple[str, ...]:
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise InputError(f"{path}: {what} must be a list of texts; put quotes around words such as no, yes and numbers")
+    return tuple(found)
+
+
+def _words(text: str) -> str:
+    """Return a comment as words between single spaces, and full stops between its sentences."""
+    lowered = re.sub(r"['\u2018\u2019`]", "", text.lower())
+    return " ".join(re.findall(r"[a-z0-9]+|[.!?;\n]+", re.sub(r"[.!?;\n]+", " . ", lowered)))
+
+
+def _pattern(keyword: str) -> str:
+    parts = []
+    for word in re.sub(r"['\u2018\u2019`]", "", keyword.lower()).split():
+        if word == "..":
+            parts.append(_BETWEEN)
+        else:
+            letters = " ".join(re.findall(r"[a-z0-9*]+", word)).replace("*", "[a-z0-9]*")
+            parts.append(f" {letters}")
+    return "(?<![^ ])" + "".join(parts).strip() + "(?![^ ])"

@@ -1,0 +1,59 @@
+"""The files of an analysis of judgements: the whole of it as JSON, texts and raters as CSV, figures."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from textassay.human.analysis import HumanAnalysis
+from textassay.report.human_figures import draw_analysis
+from textassay.report.whole_files import write_whole
+
+__all__ = ["write_analysis"]
+
+
+def write_analysis(analysis: HumanAnalysis, folder: Path) -> list[Path]:
+    """Write ``analysis.json``, ``items.csv``, ``raters.csv``, ``disputed.csv`` and ``figures``; return their paths.
+
+    Raises
+    ------
+    OutputError
+        If one cannot be written.
+    """
+    document = json.dumps(analysis.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+    is_vote = analysis.by_majority is not None
+    mean = "share_real" if is_vote else "mean_rating"
+    columns = ("item", "generator", "n", mean, "agreement", "text")
+    texts = [(text.id, text.generator or "", text.n, text.mean, text.agreement, text.text) for text in analysis.texts]
+    disputed = [
+        (text.id, text.generator or "", text.n, text.mean, text.agreement, text.text)
+        for one in analysis.disputed
+        for text in one.texts
+    ]
+    raters = [
+        (one.rater, one.n, one.share_real, one.accuracy, one.agreement, one.p_value, one.p_adjusted, one.seconds,
+         "; ".join(one.flags))
+        for one in analysis.raters
+    ]  # fmt: skip
+    rater_columns = ("rater", "n", mean, "accuracy", "agreement", "p", "p_adjusted", "seconds", "flags")
+    paths = write_whole(
+        folder,
+        {
+            "analysis.json": document + "\n",
+            "items.csv": _csv(columns, texts),
+            "disputed.csv": _csv(columns, disputed),
+            "raters.csv": _csv(rater_columns, raters),
+        },
+    )
+    return paths + write_whole(folder / "figures", {one.file_name: one.svg for one in draw_analysis(analysis)})
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in row])
+    return output.getvalue()
