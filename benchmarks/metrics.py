@@ -39,6 +39,7 @@ LINES = (
     ("precision", "recall", "density", "coverage"),
     ("lm-score",),
     ("reverse-lm-score",),
+    ("naturalness",),
     ("compression-ratio",),
     ("zipf",),
     ("memorization",),

@@ -20,6 +20,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.generator.ngram import NgramModel
 from textassay.generator.simple import Copier, WordShuffler
+from textassay.metric.catalog import CATALOG, default_metrics
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_forest
 from textassay.report.svg import slug
@@ -40,6 +41,7 @@ DETAILS = {
     "mauve": ("sd_clusterings",),
     "length": ("length", "generated_mean", "generated_share", "real_share"),
     "coverage": ("expected",),
+    "naturalness": ("real_naturalness", "repeat_rate", "copied_share", "repeated_share", "oov_rate"),
     "lm-score": ("order", "generated_nll_per_token", "real_nll_per_token", "oov_rate"),
     "reverse-lm-score": ("order", "oov_rate"),
     "zipf": ("real_exponent", "n_ranks"),
@@ -165,7 +167,11 @@ def main() -> None:
     parts = parts_of(docstring_sentences())
     train = corpora_from_texts({"train": parts["train"]})["train"]
     generated = generators_of(train, parts["other"])
-    comparison = textassay.compare(parts["real"], generated, train=parts["train"], seed=SEED, explain=False)
+    named = [entry.make().name for entry in CATALOG.values() if entry.only_named]
+    metrics = [*default_metrics(["train"]), *named]
+    comparison = textassay.compare(
+        parts["real"], generated, train=parts["train"], metrics=metrics, seed=SEED, explain=False
+    )
     rated = rated_comparison(train, parts["real"])
     frames = [found.to_frame() for found in (comparison, rated)]
     print(f"{len(parts['real'])} real sentences\n")

@@ -3,12 +3,16 @@
 import math
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
+from textassay.comparison.comparison import Result
+from textassay.comparison.pairs import pair_differences
 from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.docstrings import docstring_sentences
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.generator.ngram import NgramModel
@@ -196,3 +200,25 @@ def test_units_of_generated_text_stay_together() -> None:
     assert estimate.evidence.generated_terms is not None
     assert len(estimate.evidence.generated_terms) == 20
     assert estimate.evidence.generated_terms.mean() == pytest.approx(estimate.value)
+
+
+@pytest.mark.slow
+def test_real_text_is_seldom_told_from_real_text() -> None:
+    """Divisions of docstrings into a reference and two other parts, whose difference is nothing: the test errs safely."""
+    docstrings = corpora_from_texts({"all": docstring_sentences()})["all"]
+    found = []
+    for draw in range(60):
+        order = np.random.default_rng(draw).permutation(len(docstrings))
+        real, one, other = (docstrings.take(np.sort(order[part * 1500 : (part + 1) * 1500])) for part in range(3))
+        state = Naturalness().prepare(real)
+        results = [
+            Result(name, "naturalness", "higher", measured(state, part)) for name, part in (("a", one), ("b", other))
+        ]
+        found.append(pair_differences(results, level=0.95)[0].p)
+    assert all(p is not None for p in found)
+    assert np.mean([p < 0.05 for p in found if p is not None]) <= 0.1
+
+
+def measured(state: Any, generated: Corpus) -> Estimate:
+    """Return the estimate of a corpus against prepared real text."""
+    return Naturalness().estimate(Naturalness().statistics(state, generated, seed=0))

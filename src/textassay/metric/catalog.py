@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 # Settings of a whole comparison, not of one metric: not part of a metric's name.
-_SHARED_SETTINGS = ("effort", "level", "train")
+_SHARED_SETTINGS = ("background", "effort", "level", "train")
 
 
 DEFAULT_METRICS = (

@@ -22,6 +22,7 @@ from textassay.metric.mauve import Mauve
 from textassay.metric.memorization import Memorization
 from textassay.metric.meteor import Meteor
 from textassay.metric.mmd import MaximumMeanDiscrepancy
+from textassay.metric.naturalness import Naturalness
 from textassay.metric.precision_recall import Coverage, Density, Precision, Recall
 from textassay.metric.reverse_lm_score import ReverseLmScore
 from textassay.metric.rouge import Rouge
@@ -338,6 +339,17 @@ CATALOG: Mapping[str, Entry] = {
         size_sensitive=False,
         exact_under_reordering=True,
         needs=("train",),
+        only_named=True,
+    ),
+    "naturalness": Entry(
+        Naturalness,
+        "how much likelier words are where they stand than anywhere, where nothing said again counts; by n-gram models",
+        low=-math.inf,
+        high=math.inf,
+        symmetric=False,
+        looks_at_real=True,
+        size_sensitive=True,
+        exact_under_reordering=True,
         only_named=True,
     ),
 }

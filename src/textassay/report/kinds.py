@@ -14,7 +14,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Overlap with real text", ("bleu",)),
     ("Variety", ("self-bleu", "distinct-n", "compression-ratio", "zipf")),
     ("Length and vocabulary", ("length", "vocabulary")),
-    ("Likelihood", ("lm-score", "reverse-lm-score")),
+    ("Likelihood", ("lm-score", "reverse-lm-score", "naturalness")),
     ("Distance of sentence vectors", ("fed", "mmd", "mauve")),
     ("Neighbours of sentence vectors", ("precision", "recall", "density", "coverage")),
     ("Memorisation", ("memorization",)),
