@@ -9,11 +9,14 @@ import numpy.typing as npt
 from textassay.comparison.comparison import Comparison, Result
 from textassay.errors import InputError
 from textassay.estimate import Estimate
+from textassay.meta_evaluation.correlations import row_correlations
 from textassay.meta_evaluation.evaluation import Evaluation
 
 __all__ = ["evaluations_of"]
 
 FloatArray = npt.NDArray[np.float64]
+
+_CLEAR = 0.5  # correlation of mean scores with values from which their direction counts as known
 
 
 def evaluations_of(
@@ -87,10 +90,18 @@ def _from_floor(metric: str, results: Mapping[str, Result]) -> Evaluation:
 
 
 def _with_scores(evaluation: Evaluation, scores: Mapping[tuple[str, str], FloatArray]) -> Evaluation:
-    """Return the evaluation with scores of texts, where it has none and they are there for all generators."""
+    """Return the evaluation with scores of texts, where it has none and they are there for all generators.
+
+    They are turned in the direction of the values, by how their means go with these; where they do not, they are left.
+    """
     own = {name: scores[name, evaluation.name] for name in evaluation.generators if (name, evaluation.name) in scores}
     if evaluation.texts is not None or len(own) < len(evaluation.generators):
         return evaluation
+    means = np.array([float(np.nanmean(array)) for array in own.values()])
+    together = float(row_correlations(means[None], evaluation.values[None], "pearson")[0])
+    if not abs(together) >= _CLEAR:
+        return evaluation
+    own = own if together > 0 else {name: -array for name, array in own.items()}
     return Evaluation(
         evaluation.name,
         evaluation.better,

@@ -44,8 +44,8 @@ class Evaluation:
     values
         Shape (G,), finite, read-only.
     texts
-        Generator to the score of each text, shape (n_texts,), read-only; NaN where a text has none. None where there
-        are no such scores.
+        Generator to the score of each text, shape (n_texts,), read-only, in the direction of the values; NaN where a
+        text has none. None where there are no such scores.
     floor
         What real text scores; needed for "closer".
     terms
@@ -112,7 +112,8 @@ class Evaluation:
         Parameters
         ----------
         estimates
-            Generator to the metric's estimate; with evidence, its scores and terms of sentences are kept.
+            Generator to the metric's estimate; with evidence, its scores and terms of sentences are kept. Scores that
+            run against the terms (a probability of being real beside a discrepancy) are negated.
         name
             What to call it; the metric's name by default.
         floor
@@ -129,14 +130,17 @@ class Evaluation:
         first = found[0]
         if any(estimate.metric != first.metric for estimate in found):
             raise InputError(f"{first.metric}: the estimates are of several metrics")
+        scores, terms = _scores(estimates), _terms(estimates)
+        if scores is not None and terms is not None and _run_against(scores, terms):
+            scores = {generator: -own for generator, own in scores.items()}
         return cls(
             name or first.metric,
             first.better,
             tuple(estimates),
             np.array([estimate.value for estimate in found]),
-            _scores(estimates),
+            scores,
             float(floor) if floor is not None else None,
-            terms=_terms(estimates),
+            terms=terms,
         )
 
     @classmethod
@@ -294,6 +298,17 @@ def _scores(estimates: Mapping[str, Estimate]) -> dict[str, FloatArray] | None:
             return None
         found[generator] = scores
     return found
+
+
+def _run_against(scores: Mapping[str, FloatArray], terms: Mapping[str, FloatArray]) -> bool:
+    """Return whether texts with larger terms have smaller scores; not where terms are of groups."""
+    covariance = 0.0
+    for generator, own in scores.items():
+        known = np.isfinite(own)
+        if len(own) != len(terms[generator]) or not known.any():
+            return False
+        covariance += float(((own[known] - own[known].mean()) * terms[generator][known]).sum())
+    return covariance < 0
 
 
 def _terms(estimates: Mapping[str, Estimate]) -> dict[str, FloatArray] | None:

@@ -47,8 +47,8 @@ def _taus(judging: Judging) -> Drawing | None:
             if math.isnan(found.value):
                 continue
             y, colour = row - 0.4 + thick * (place + 0.5), _COLOURS[place % len(_COLOURS)]
-            axes.barh(y, found.value, thick * 0.85, color=colour, alpha=0.75, linewidth=0)
-            axes.plot([found.low, found.high], [y, y], "-", color=MUTED, linewidth=0.9, alpha=0.9)
+            axes.barh(y, found.value, thick * 0.85, color=colour, alpha=0.35, linewidth=0)
+            axes.plot([found.low, found.high], [y, y], "-", color=colour, linewidth=1.1)
             if found.p <= _STAR:
                 outside = max(found.value, found.high) if found.value > 0 else min(found.value, found.low)
                 axes.text(outside, y, " * ", color=colour, va="center", fontsize=8,
@@ -59,7 +59,7 @@ def _taus(judging: Judging) -> Drawing | None:
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xticks([-1, -0.5, 0, 0.5, 1])
     axes.set_xlabel(f"Kendall's tau; * p at most {_STAR:g}; lines: {level(judging.level)} intervals", color=MUTED)
-    legend(figure, {gold: Line2D([], [], color=_COLOURS[n % len(_COLOURS)], linewidth=5, alpha=0.75)
+    legend(figure, {gold: Line2D([], [], color=_COLOURS[n % len(_COLOURS)], linewidth=5, alpha=0.35)
                     for n, gold in enumerate(golds)}, left=left)  # fmt: skip
     return Drawing("taus", "", "judge-taus.svg", to_svg(figure), f"Kendall's tau with {golds[0]}: {'; '.join(told)}.")
 

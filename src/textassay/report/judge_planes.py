@@ -74,7 +74,10 @@ def draw_scatters(judging: Judging) -> Drawing | None:
     n_rows = math.ceil(len(shown) / n_columns)
     left, gap, bottom, top = 0.5, 0.42, 0.42, 0.26
     width = left + n_columns * (_PANEL + gap)
-    height = n_rows * (_PANEL + bottom + top)
+    keys = [f"{n} {label(name)}" for n, name in enumerate(gold.order, 1)]
+    n_keys = max(1, int((width - left) / (0.25 + 0.8 * INCHES_A_LETTER * max(map(len, keys)))))  # beside each other
+    panels_end = n_rows * (_PANEL + bottom + top)
+    height = panels_end + 0.16 * math.ceil(len(keys) / n_keys) + 0.1
     figure = None
     for place, evaluation in enumerate(shown):
         row, column = divmod(place, n_columns)
@@ -85,14 +88,18 @@ def draw_scatters(judging: Judging) -> Drawing | None:
             figure, axes = canvas(width, height, left=from_left, right=right, top=above, bottom=below)
         else:
             axes = add_axes(figure, left=from_left, right=right, top=above, bottom=below)
-        _scatter(axes, gold, evaluation, judging, names=place == 0)
+        _scatter(axes, gold, evaluation, judging)
         if column == 0:
             axes.set_ylabel(printable(gold.name), color=MUTED, labelpad=3)
     assert figure is not None
+    for place, key in enumerate(keys):
+        row, column = divmod(place, n_keys)
+        across = left + column * (width - left) / n_keys
+        figure.text(across / width, 1 - (panels_end + 0.16 * (row + 0.5)) / height, key, color=INK, fontsize=7)
     told = ", ".join(f"{e.name} (tau {number(judging.agreement(gold.name, e.name).value, 2)})" for e in shown)
     return Drawing(
         "scatter", gold.name, "judge-scatter.svg", to_svg(figure),
-        f"{gold.name} against {told}; a point a generator, with intervals over other texts.",
+        f"{gold.name} against {told}; a point a generator, numbered from the best, with intervals over other texts.",
     )  # fmt: skip
 
 
@@ -143,7 +150,7 @@ def _shown(judging: Judging, most: int) -> list[Evaluation]:
     return [by_name[name] for name in chosen]
 
 
-def _scatter(axes: Axes, gold: Evaluation, evaluation: Evaluation, judging: Judging, *, names: bool) -> None:
+def _scatter(axes: Axes, gold: Evaluation, evaluation: Evaluation, judging: Judging) -> None:
     x, y = evaluation.values, gold.values
     wide, tall = evaluation.half_widths(judging.level), gold.half_widths(judging.level)
     axes.spines["left"].set_visible(True)
@@ -155,12 +162,13 @@ def _scatter(axes: Axes, gold: Evaluation, evaluation: Evaluation, judging: Judg
         if not math.isnan(tall[place]):
             axes.plot([x[place]] * 2, [y[place] - tall[place], y[place] + tall[place]], "-", color=MUTED, linewidth=0.8)
     axes.plot(x, y, "o", color=GENERATED, ms=4, mew=0)
-    if names:
-        for name, one, other in zip(gold.generators, x, y, strict=True):
-            axes.annotate(label(name), (one, other), (3, 2), textcoords="offset points", fontsize=5, color=INK)
+    for number_of, place in enumerate(np.argsort(-gold.goodness, kind="stable").tolist(), 1):
+        axes.annotate(str(number_of), (x[place], y[place]), (3, 2), textcoords="offset points", fontsize=5.5, color=INK)
     tick_places(axes, x=3, y=4)
     tau = judging.agreement(gold.name, evaluation.name).value
     axes.annotate(printable(f"{label(evaluation.name)}, tau {with_minus(number(tau, 2))}"), (0, 1), (0, 5),
                   "axes fraction", "offset points", color=INK, fontweight="bold", fontsize=7.5)  # fmt: skip
     if evaluation.better == "lower":
         axes.invert_xaxis()
+    if evaluation.better == "closer":
+        axes.set_xlabel("difference from real text", color=MUTED, labelpad=1, fontsize=7)

@@ -15,6 +15,7 @@ from textassay.report.number import level, number, p_value, span
 __all__ = ["render_judging"]
 
 _MOST_PAIRS = 5
+_NAME_WIDTH = 22
 _WIDE = 100  # columns from which all intervals are shown
 
 
@@ -61,7 +62,7 @@ def render_judging(judging: Judging, console: Console) -> None:
 def _agreements(judging: Judging, verdict: Verdict, console: Console) -> None:
     wide = console.width >= _WIDE
     columns = ("metric", "tau", "interval", *(("other texts",) if wide else ()), "p", "rho", "r", "wrong", "soft")
-    table = _table(console, columns)
+    table = _table(console, columns, verdict.order)
     scores = {score.evaluator: score for score in judging.pair_scores if score.gold == verdict.gold}
     for name in (*verdict.order, *verdict.undefined):
         tau, rho, r = (judging.agreement(verdict.gold, name, kind) for kind in ("kendall", "spearman", "pearson"))
@@ -85,8 +86,10 @@ def _agreements(judging: Judging, verdict: Verdict, console: Console) -> None:
 
 def _texts(judging: Judging, console: Console) -> None:
     found = {(t.evaluator, t.grouping, t.kind): t for t in judging.text_correlations}
-    table = _table(console, ("metric", "within: tau", "interval", "p", "rho", "pooled: tau", "interval", "rho"))
     names = list(dict.fromkeys(t.evaluator for t in judging.text_correlations))
+    wide = console.width >= _WIDE
+    more = ("rho",) if wide else ()
+    table = _table(console, ("metric", "within: tau", "interval", "p", *more, "pooled: tau", "interval", *more), names)
     names.sort(key=lambda name: -_sortable(found[name, "group by generator", "kendall"].value))
     for name in names:
         within, rho = (found[name, "group by generator", kind] for kind in ("kendall", "spearman"))
@@ -96,10 +99,10 @@ def _texts(judging: Judging, console: Console) -> None:
             number(within.value, 2),
             safe(console, span(within.low, within.high, 2), "dim"),
             p_value(within.p),
-            number(rho.value, 2),
+            *([number(rho.value, 2)] if wide else []),
             number(pooled.value, 2),
             safe(console, span(pooled.low, pooled.high, 2), "dim"),
-            number(pooled_rho.value, 2),
+            *([number(pooled_rho.value, 2)] if wide else []),
         )
     console.print(table)
 
@@ -108,12 +111,13 @@ def _sortable(value: float) -> float:
     return -2.0 if value != value else value
 
 
-def _table(console: Console, columns: Sequence[str]) -> Table:
+def _table(console: Console, columns: Sequence[str], names: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), header_style="dim")
     for place, name in enumerate(columns):
-        table.add_column(
-            safe(console, name), justify="left" if place == 0 else "right", no_wrap=place > 0, overflow="fold"
-        )
+        if place == 0:
+            table.add_column(safe(console, name), overflow="fold", min_width=min(_NAME_WIDTH, 1 + max(map(len, names))))
+        else:
+            table.add_column(safe(console, name), justify="right", no_wrap=True)
     return table
 
 

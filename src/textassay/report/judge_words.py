@@ -29,17 +29,17 @@ def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
     told = []
     if verdict.trusted:
         told.append(f"Trust {tau_told(judging, verdict.gold, verdict.trusted[0])} first, to rank such generators.")
-        others = verdict.trusted[1:]
-        if others:
-            told.append(f"As good, for all that {n} generators can tell: {_taus(judging, verdict.gold, others)}.")
     else:
         told.append(
-            f"No metric is to be trusted on these {n} generators: even the agreement of "
-            f"{tau_told(judging, verdict.gold, first)} with {verdict.gold} may be luck."
+            f"No metric is to be trusted on these {n} generators: luck may explain even the agreement of "
+            f"{tau_told(judging, verdict.gold, first)} with {verdict.gold}."
         )
-    worse = [name for name in verdict.not_luck if name not in verdict.may_be_best]
+    others = [name for name in verdict.may_be_best if name != first and judging.agreement(verdict.gold, name).value > 0]
+    if others:
+        told.append(f"Not told apart from {first} by {n} generators: {_taus(judging, verdict.gold, others)}.")
+    worse = [name for name in verdict.order if name not in (*verdict.may_be_best, *verdict.upside_down)]
     if worse:
-        told.append(f"Agree with {verdict.gold}, but less than {first}: {_taus(judging, verdict.gold, worse)}.")
+        told.append(f"Worse than {first}: {_taus(judging, verdict.gold, worse)}.")
     if verdict.upside_down:
         told.append(
             f"Upside down, the more they like a generator the less {verdict.gold} does: "
@@ -48,7 +48,7 @@ def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
     surely = {*verdict.not_luck, *verdict.upside_down}
     luck = [name for name in verdict.order if name not in surely]
     if luck and verdict.trusted:
-        told.append(f"May agree by luck: {_taus(judging, verdict.gold, luck)}.")
+        told.append(f"Luck may explain what these say, for or against: {join_words(luck)}.")
     if verdict.undefined:
         told.append(f"Say nothing, all generators being equal to them: {join_words(verdict.undefined)}.")
     return told
