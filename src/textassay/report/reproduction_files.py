@@ -25,6 +25,7 @@ from textassay.report.reproduction_words import (
     tau_row,
     unmatched,
 )
+from textassay.report.svg import on_white
 
 __all__ = ["read_reproduction", "reproduction_csv", "reproduction_markdown", "write_reproduction"]
 
@@ -44,7 +45,7 @@ def write_reproduction(reproduction: Reproduction, out: Path, *, stem: str = "st
         f"{stem}.json": json.dumps(reproduction.to_dict(), indent=1, allow_nan=False) + "\n",
         f"{stem}.csv": reproduction_csv(reproduction),
         f"{stem}.md": reproduction_markdown(reproduction, drawings),
-        **{f"figures/{drawing.file_name}": _on_white(drawing.svg) for drawing in drawings},
+        **{f"figures/{drawing.file_name}": on_white(drawing.svg) for drawing in drawings},
     }
     for name, text in contents.items():
         target = out / name
@@ -164,8 +165,3 @@ def _escape(text: str) -> str:
     """Return `text` with what Markdown or HTML would interpret made plain."""
     plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return "".join(f"\\{character}" if character in "\\`*_[]|#~" else character for character in plain)
-
-
-def _on_white(svg: str) -> str:
-    start = svg.index(">", svg.index("<svg")) + 1
-    return f'{svg[:start]}<rect width="100%" height="100%" fill="#ffffff"/>{svg[start:]}'

@@ -22,6 +22,7 @@ __all__ = [
     "SETTINGS",
     "add_axes",
     "canvas",
+    "on_white",
     "slug",
     "to_inline",
     "to_svg",
@@ -81,6 +82,12 @@ def to_svg(figure: Figure) -> str:
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support", category=UserWarning)
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
     return re.sub(r"'?DejaVu Sans'?(?:, sans-serif)?", _FONTS, buffer.getvalue())
+
+
+def on_white(svg: str) -> str:
+    """Return an SVG document with a white ground, so that it can be read on dark pages, too."""
+    start = svg.index(">", svg.index("<svg")) + 1
+    return f'{svg[:start]}<rect width="100%" height="100%" fill="#ffffff"/>{svg[start:]}'
 
 
 def to_inline(svg: str, *, name: str, title: str) -> str:

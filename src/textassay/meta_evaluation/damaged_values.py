@@ -1,0 +1,203 @@
+"""One random draw of a stress test: the parts of the real text, and what every metric says of one of them, damaged.
+
+Values are kept under the content of all texts they were computed from, one document a damaged text.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import groupby
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from textassay.comparison.store import EstimateStore, estimate_key
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.store import feature_store
+from textassay.errors import InputError
+from textassay.estimate import Better, Estimate
+from textassay.execution import parallel_map
+from textassay.meta_evaluation.damage import DAMAGES, damage, obstacle
+from textassay.metric.base import Metric
+from textassay.seeding import stream
+
+__all__ = ["PARTS", "Cell", "Draw", "Evaluator", "Value", "draw_texts", "measure_draw"]
+
+PARTS = ("reference", "clean", "train", "spare")
+_STRESS = "stress 1"  # changes where what is kept does
+
+Cell = tuple[str, float]  # damage and strength; no damage and 0 for the text as it is
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Anything that scores generated text, for what is not in the catalogue of metrics.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    better
+        Its direction: "lower", "higher", "closer" or "neither".
+    measure
+        From generated, reference and training text (none where there is none) and a seed to a float, or an `Estimate`,
+        whose interval then tells the noise. Threads call it at the same time.
+    settings
+        All else that decides its values: they are kept under it.
+    """
+
+    name: str
+    better: Better
+    measure: Callable[[Corpus, Corpus, Corpus | None, int], Estimate | float]
+    settings: str = ""
+
+
+class Value(NamedTuple):
+    """One value, its standard error by the metric's own account, and why there is none."""
+
+    value: float | None
+    standard_error: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The texts of one draw by name: those of `PARTS`, and others that are in all draws; and its own seed."""
+
+    texts: Mapping[str, Corpus]
+    seed: int
+
+    def damaged(self, name: str, strength: float) -> Corpus:
+        """Return the clean text damaged so much; "" is no damage."""
+        clean = self.texts["clean"]
+        if name == "":
+            return clean
+        return damage(clean, name, strength, source=self._source(name), seed=self.seed)
+
+    def obstacle(self, name: str, strength: float) -> str | None:
+        """Return why the clean text cannot be damaged so much, or None."""
+        return obstacle(self.texts["clean"], name, strength, source=self._source(name))
+
+    def _source(self, name: str) -> Corpus | None:
+        source = DAMAGES[name].source
+        return None if source is None else self.texts[source]
+
+
+def draw_texts(
+    real: Corpus, others: Mapping[str, Corpus], parts: Sequence[str], n_sentences: int, number: int, *, seed: int
+) -> Draw:
+    """Return disjoint random parts of `real`, `n_sentences` each, beside the `others`, for draw `number`."""
+    own_seed = int(stream(seed, "stress", number).integers(1 << 31))
+    order = stream(own_seed, "stress", "parts").permutation(len(real))
+    drawn = {name: real.take(np.sort(order[k * n_sentences : (k + 1) * n_sentences])) for k, name in enumerate(parts)}
+    return Draw({**others, **drawn}, own_seed)
+
+
+def measure_draw(
+    draw: Draw,
+    cells: Sequence[Cell],
+    metrics: Sequence[Metric],
+    evaluators: Sequence[Evaluator],
+    *,
+    store: EstimateStore,
+    tell: Callable[[Cell], None],
+) -> dict[Cell, dict[str, Value]]:
+    """Return what every metric and evaluator says of every damaged text, by its name.
+
+    Parameters
+    ----------
+    draw, cells
+        The texts, and how they are damaged; all of it possible.
+    metrics, evaluators
+        With distinct names; metrics that need training text have it.
+    store
+        Where values are kept.
+    tell
+        Called with each cell before it is measured, by several threads.
+    """
+    with feature_store():
+        run = _Run(draw, metrics, evaluators, store)
+
+        def measured(cell: Cell) -> dict[str, Value]:
+            tell(cell)
+            return run.values(cell)
+
+        return dict(zip(cells, parallel_map(measured, cells), strict=True))
+
+
+class _Run:
+    """What the cells of a draw share: the prepared reference of each family of metrics."""
+
+    def __init__(
+        self, draw: Draw, metrics: Sequence[Metric], evaluators: Sequence[Evaluator], store: EstimateStore
+    ) -> None:
+        self._draw = draw
+        self._families = [list(family) for _, family in groupby(sorted(metrics, key=_shares), key=_shares)]
+        self._evaluators = evaluators
+        self._store = store
+        self._states: dict[str, Any] = {}
+        self._lock = Lock()
+
+    def values(self, cell: Cell) -> dict[str, Value]:
+        """Return all values of one cell, measured now or kept."""
+        generated = self._draw.damaged(*cell)
+        texts = self._draw.texts
+        train = texts["train"].fingerprint if "train" in texts else ""
+        key = estimate_key(
+            _STRESS, version("textassay"), generated.fingerprint, texts["reference"].fingerprint, train, self._draw.seed
+        )
+        kept: dict[str, list[Any]] = self._store.load_document(key) or {}
+        n_kept = len(kept)
+        for family in self._families:
+            names = {metric.name: f"{metric.name} {metric.level} {_shares(metric)}" for metric in family}
+            if not kept.keys() >= set(names.values()):
+                found = self._family(family, generated)
+                kept.update({names[name]: list(value) for name, value in found.items()})
+        for evaluator in self._evaluators:
+            if f"{evaluator.name} {evaluator.settings}" not in kept:
+                kept[f"{evaluator.name} {evaluator.settings}"] = list(self._own(evaluator, generated))
+        if len(kept) > n_kept:
+            self._store.save_document(key, kept)
+        return {
+            **{m.name: Value(*kept[f"{m.name} {m.level} {_shares(m)}"]) for family in self._families for m in family},
+            **{e.name: Value(*kept[f"{e.name} {e.settings}"]) for e in self._evaluators},
+        }
+
+    def _family(self, family: Sequence[Metric], generated: Corpus) -> dict[str, Value]:
+        """Return the values of metrics that share statistics."""
+        first = family[0]
+        try:
+            with self._lock:
+                if _shares(first) not in self._states:
+                    self._states[_shares(first)] = first.prepare(self._draw.texts["reference"])
+            statistics = first.statistics(self._states[_shares(first)], generated, seed=self._draw.seed)
+            return {metric.name: _value(metric.estimate(statistics)) for metric in family}
+        except InputError as error:
+            return {metric.name: Value(None, None, str(error)) for metric in family}
+
+    def _own(self, evaluator: Evaluator, generated: Corpus) -> Value:
+        texts = self._draw.texts
+        try:
+            return _value(evaluator.measure(generated, texts["reference"], texts.get("train"), self._draw.seed))
+        except InputError as error:
+            return Value(None, None, str(error))
+
+
+def _shares(metric: Metric) -> str:
+    return repr(metric.shares)
+
+
+def _value(estimate: Estimate | float) -> Value:
+    """Return a value with the standard error behind its interval: the longer arm, since the other may be cut off."""
+    value = float(estimate)
+    if not math.isfinite(value):
+        return Value(None, None, "undefined")
+    interval = estimate.interval if isinstance(estimate, Estimate) else None
+    if interval is None:
+        return Value(value, None)
+    arm = max(value - interval.low, interval.high - value)
+    error = arm / float(stats.norm.ppf((1 + interval.level) / 2))
+    return Value(value, error if math.isfinite(error) else None)
