@@ -49,9 +49,11 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.discrepancy_command import discrepancy_command
 from textassay.cli.human_command import human_app
+from textassay.cli.judge_command import judge_command
 from textassay.cli.likelihood_command import likelihood_command
 from textassay.cli.messages import show_warning, tell
 from textassay.cli.sample_command import sample_command
+from textassay.cli.stress_command import stress_command
 from textassay.cli.study_command import study_command
 from textassay.cli.train_command import train_command
 
@@ -302,7 +304,9 @@ def _plan_command(
 
 
 app.command(name="bench")(bench_command)
+app.command(name="stress")(stress_command)
 app.command(name="study")(study_command)
+app.command(name="judge")(judge_command)
 app.command(name="train")(train_command)
 app.command(name="sample")(sample_command)
 app.command(name="likelihood")(likelihood_command)
