@@ -178,6 +178,7 @@ def test_label_studio_with_one_text_a_task(tmp_path: Path) -> None:
     [
         ("[", "no JSON document"),
         ("{}", "list of tasks"),
+        ('[{"data": {"text": "\\ud800"}, "annotations": []}]', "lone surrogate"),
         ("[1]", "task 1 has no annotations"),
         ('[{"id": 3, "annotations": []}]', "task 3 has no data"),
         ('[{"id": 3, "text": "x", "annotator": 1}]', "not as JSON-MIN"),

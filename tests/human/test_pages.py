@@ -161,10 +161,20 @@ def test_a_damaged_study_is_refused_in_one_line(tmp_path: Path, change: str, mes
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"[1]", b'"a"'])
-def test_what_is_no_study_is_refused(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"{", "no JSON document"),
+        (b"\xff\xfe\x00", "UTF-16"),
+        (b"[1]", "no study"),
+        (b'"a"', "no study"),
+        (b'{"a": "\\ud800"}', "lone surrogate"),
+    ],
+)
+def test_what_is_no_study_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / STUDY_FILE).write_bytes(content)
-    with pytest.raises(InputError, match="no study"):
+    with pytest.raises(InputError, match=message):
         load_study(tmp_path)
 
 

@@ -173,7 +173,7 @@ def _broken(
         return "missing item", f"{len(missing)} of {len(items)} items are not judged, the first is {missing[0]}"
     wrong = [name for name, item in items.items() if submission.answers[name] not in item.labels]
     if wrong:
-        return "unknown label", f"item {wrong[0]} is judged '{submission.answers[wrong[0]]}'"
+        return "unknown label", f"item {wrong[0]} is judged {submission.answers[wrong[0]]!r}"
     failed = failed_checks(page, submission.answers)
     if failed:
         return "failed check", f"the attention check {failed[0]} is judged {submission.answers[failed[0]]}"

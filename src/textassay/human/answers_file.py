@@ -39,7 +39,7 @@ def read_answers(path: Path, study: Study) -> list[Submission]:
             raise InputError(f"{row.place}: this is an answer to another study")
         item, rater, label = (row.values[name].strip() for name in _COLUMNS)
         if item not in page_of:
-            raise InputError(f"{row.place}: the study has no item '{item[:40]}'; is this another study's file?")
+            raise InputError(f"{row.place}: the study has no item {item[:40]!r}; is this another study's file?")
         if not rater:
             raise InputError(f"{row.place}: there is no rater")
         key = (rater, page_of[item])

@@ -15,9 +15,9 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from textassay.corpus.source import Source
 from textassay.errors import InputError
 from textassay.human.acceptance import Submission
+from textassay.human.json_file import read_json_document
 from textassay.human.judgements import Item, Judgements
 from textassay.human.study import NONE_OF_THEM, Study
 
@@ -133,17 +133,12 @@ def _value(place: str, label: str) -> tuple[float, str]:
     try:
         return float(label), "number"
     except ValueError:
-        raise InputError(f"{place}: a judgement must be real, fake or a number, got '{label[:40]}'") from None
+        raise InputError(f"{place}: a judgement must be real, fake or a number, got {label[:40]!r}") from None
 
 
 def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], str, list[tuple[str, str]]]]:
     """Yield place, data of the task, rater, and control and value of each result."""
-    try:
-        tasks = json.loads("".join(Source(path).text_blocks()))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is no JSON document, or cut off: export it again") from None
+    tasks = read_json_document(path)
     if not isinstance(tasks, list):
         raise InputError(f"{path} must hold a list of tasks: export it from Label Studio as JSON")
     for number, task in enumerate(tasks, start=1):

@@ -161,12 +161,12 @@ def _checks(row: TableRow, n_slots: int) -> set[int]:
 def _submission(row: TableRow, page: StudyPage) -> Submission:
     status = row.values["AssignmentStatus"]
     if status not in STATUSES:
-        raise InputError(f"{row.place}: AssignmentStatus must be {', '.join(STATUSES)}, got '{status}'")
+        raise InputError(f"{row.place}: AssignmentStatus must be {', '.join(STATUSES)}, got {status!r}")
     answers = {}
     for slot, item in enumerate(page.items):
         label = _answer(row.values, slot, item.labels)
         if label and label not in item.labels:
-            raise InputError(f"{row.place}: item {slot} must be judged {' or '.join(item.labels)}, got '{label}'")
+            raise InputError(f"{row.place}: item {slot} must be judged {' or '.join(item.labels)}, got {label!r}")
         if label:
             answers[item.id] = label
     return Submission(

@@ -24,6 +24,7 @@ from textassay.corpus.tokenizer import join_tokens
 from textassay.corpus.vocabulary import EOS, PAD, SOS, UNK, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generator.base import LanguageModel
+from textassay.human.json_file import check_characters
 from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.seeding import stream
 
@@ -60,7 +61,7 @@ class Prefix:
 
     def __post_init__(self) -> None:
         if len(self.candidates) < 2 or len(set(self.candidates)) != len(self.candidates):
-            raise InputError(f"prefix '{self.text[:40]}' must have at least two candidates, all different")
+            raise InputError(f"prefix {self.text[:40]!r} must have at least two candidates, all different")
 
 
 def build_next_word(
@@ -121,7 +122,7 @@ def build_next_word(
     counts = Counter(prefix.text for prefix in (*data, *model))
     text, most = counts.most_common(1)[0]
     if most > 1:
-        raise InputError(f"a prefix is shown once only, but '{text[:60]}' stands {most} times")
+        raise InputError(f"a prefix is shown once only, but {text[:60]!r} stands {most} times")
     if len({len(prefix.candidates) for prefix in (*data, *model)}) > 1:
         raise InputError("all prefixes must have as many candidates")
     rng = stream(seed, "next word", "order")
@@ -266,6 +267,7 @@ def read_prefixes(path: Path) -> tuple[list[Prefix], list[Prefix], str]:
             raise InputError(
                 f'{place}: write {{"prefix": "...", "from": "data", "candidates": ["...", ...]}}'
             ) from None
+        check_characters(place, row)
         try:
             (data if source == DATA else model).append(Prefix(text, tuple(candidates)))
         except InputError as error:

@@ -62,7 +62,7 @@ def read_ratings(path: Path) -> Judgements:
             raise InputError(f"{row.place}: there is a label but no rater")
         value, number = _value(row.place, label)
         if is_number not in (None, number):
-            raise InputError(f"{row.place}: '{label}' does not go with the labels before: all real or fake, or numbers")
+            raise InputError(f"{row.place}: {label!r} does not go with the labels before: all real or fake, or numbers")
         is_number = number
         if (item.id, rater) in judged:
             raise InputError(f"{row.place}: {rater} judged item {item.id} before, in {judged[item.id, rater]}")
@@ -131,5 +131,5 @@ def _value(place: str, label: str) -> tuple[float, bool]:
         if not math.isfinite(value):
             raise ValueError
     except ValueError:
-        raise InputError(f"{place}: a label must be real, fake or a number, got '{label[:40]}'") from None
+        raise InputError(f"{place}: a label must be real, fake or a number, got {label[:40]!r}") from None
     return value, True

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from textassay.errors import InputError, OutputError
+from textassay.human.json_file import read_json_document
 
 __all__ = ["NONE_OF_THEM", "STUDY_FILE", "Kind", "Study", "StudyItem", "StudyPage", "load_study", "save_study"]
 
@@ -157,14 +158,9 @@ def load_study(folder: Path) -> Study:
         If there is none, or it is damaged or of another version.
     """
     path = folder / STUDY_FILE if folder.is_dir() else folder
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"no study in {folder}: make one with 'textassay human build'") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{path} is no study, or damaged: it is no JSON document") from None
+    if not path.is_file():
+        raise InputError(f"no study in {folder}: make one with 'textassay human build'")
+    document = read_json_document(path)
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise InputError(f"{path} is no study that this version of textassay reads: build it again")
     try:

@@ -1,0 +1,35 @@
+"""A JSON file as one document, with its characters checked."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from textassay.corpus.source import Source
+from textassay.errors import InputError
+
+__all__ = ["check_characters", "read_json_document"]
+
+
+def read_json_document(path: Path) -> Any:
+    """Return what the file holds.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is no JSON, or holds half a character.
+    """
+    text = "".join(Source(path).text_blocks())
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is no JSON document, or damaged") from None
+    check_characters(str(path), document)
+    return document
+
+
+def check_characters(place: str, document: Any) -> None:
+    """Raise where an escape in what was read at `place` stands for half a character, which no file can hold."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{place} holds a lone surrogate (\\ud800 to \\udfff), which is no character") from None
