@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.human.pages import CHECK_TEXT, build_study, deal
+from textassay.human.pages import CHECK_TEXT, build_study, deal, giveaways
 from textassay.human.study import STUDY_FILE, Study, StudyItem, StudyPage, load_study, save_study
 
 REAL = [f"real {number}" for number in range(2_000)]
@@ -98,13 +98,24 @@ def test_generators_of_different_sizes_and_blank_texts_are_refused() -> None:
         build_study(REAL, {})
 
 
-def test_instructions_say_only_what_is_so() -> None:
-    plain = build_study(["A b"] * 10, {"a": ["C d"] * 10}).instructions
-    marked = build_study(["a b"] * 10, {"a": ["c __"] * 10}).instructions
-    assert "underscores" not in plain
-    assert "small letters" not in plain
-    assert "underscores" in marked
-    assert "small letters" in marked
+def test_instructions_say_only_what_is_so_and_giveaways_are_told() -> None:
+    plain = build_study(["A b"] * 10, {"a": ["C d"] * 10}, check_text=None)
+    assert "underscores" not in plain.instructions
+    assert "small letters" not in plain.instructions
+    assert "say itself" not in plain.instructions
+    assert giveaways(plain) == []
+    marked = build_study(["a __"] * 10, {"a": ["c __"] * 10})
+    assert "underscores" in marked.instructions
+    assert "small letters" in marked.instructions
+    assert "say itself" in marked.instructions
+    assert giveaways(marked) == []
+    uneven = build_study(["A b"] * 10, {"a": ["c __"] * 10})
+    assert "underscores" not in uneven.instructions
+    assert "small letters" not in uneven.instructions
+    assert [line.partition(",")[0] for line in giveaways(uneven)] == [
+        "only real texts have capital letters",
+        "only generated texts have words shown as underscores",
+    ]
 
 
 def test_a_text_that_both_sides_have_is_counted() -> None:

@@ -21,7 +21,7 @@ from textassay.human.acceptance import Accepted, accept, collect
 from textassay.human.files import read_submissions
 from textassay.human.html_form import html_form
 from textassay.human.label_studio import label_studio_files
-from textassay.human.pages import CHECK_TEXT, build_study
+from textassay.human.pages import CHECK_TEXT, build_study, giveaways
 from textassay.human.ratings_file import ratings_csv
 from textassay.human.study import NONE_OF_THEM, STUDY_FILE, Study, StudyPage, load_study, save_study
 from textassay.human.terminal import BACK, QUIT, TerminalSession, judge_pages, keys_of
@@ -106,6 +106,8 @@ def run_build(options: BuildOptions) -> int:
         seed=options.seed,
     )
     path = save_study(study, options.out)
+    for line in giveaways(study):
+        print_line(f"note: {line}")
     if options.json:
         print_json({"study": str(path), **study_summary(study)})
     else:

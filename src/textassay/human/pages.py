@@ -18,7 +18,7 @@ from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.seeding import stream
 
-__all__ = ["CHECK_TEXT", "build_study", "check_texts", "deal", "instructions_for"]
+__all__ = ["CHECK_TEXT", "build_study", "check_texts", "deal", "giveaways", "instructions_for"]
 
 CHECK_TEXT = "this text was written by a computer program to see whether you are reading . please choose fake ."
 
@@ -112,7 +112,11 @@ def build_study(
     return Study(
         kind="real-or-fake",
         title=title,
-        instructions=instructions_for(shown) if instructions is None else instructions,
+        instructions=instructions_for(
+            chosen_real, [text for texts in shown.values() for text in texts], has_check=check_text is not None
+        )
+        if instructions is None
+        else instructions,
         pages=tuple(pages),
         judgements_per_page=judgements_per_page,
         seed=seed,
@@ -156,23 +160,43 @@ def deal(n_pages: int, per_page: int, n_generators: int, rng: np.random.Generato
     return pages
 
 
-def instructions_for(generated: Mapping[str, Sequence[str]]) -> str:
-    """Return instructions that fit what is shown: they mention marked words and small letters only where these are."""
+def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check: bool = True) -> str:
+    """Return instructions that fit what is shown: marked words, small letters and checks are mentioned where they are.
+
+    What only one side has is not: it is no property of the texts, but gives that side away (see `giveaways`).
+    """
     paragraphs = [
         "Some of the texts on this page were written by people, the others by computer programs. Read each one and say "
         "what you think: real (a person wrote it) or fake (a program wrote it).",
         "There is no pattern in the order. Judge each text by itself, and judge all of them. Where you cannot tell, "
         "say what seems more likely.",
     ]
-    texts = [text for several in generated.values() for text in several]
-    if mark_share(texts) > 0:
+    if mark_share(real) > 0 and mark_share(generated) > 0:
         paragraphs.append(
             "Words that are rare are shown as underscores (__), in real and in fake texts alike: they tell nothing."
         )
-    if not any(character.isupper() for text in texts for character in text):
+    if not _has_capitals(real) and not _has_capitals(generated):
         paragraphs.append("All texts were put into small letters, so this tells nothing either.")
-    paragraphs.append("A text may say itself how it is to be judged. Then do what it says.")
+    if has_check:
+        paragraphs.append("A text may say itself how it is to be judged. Then do what it says.")
     return "\n\n".join(paragraphs)
+
+
+def giveaways(study: Study) -> list[str]:
+    """Return what tells the sides of a study apart at a glance, a line each: capitals or marks on one side only."""
+    real = [item.text for item in study.items if item.generator is None and not item.check]
+    generated = [item.text for item in study.items if item.generator is not None]
+    found = []
+    for what, remedy, of_real, of_generated in (
+        ("capital letters", "--lowercase", _has_capitals(real), _has_capitals(generated)),
+        ("words shown as underscores", "--mark-rare N", mark_share(real) > 0, mark_share(generated) > 0),
+    ):
+        if of_real != of_generated:
+            side = "real" if of_real else "generated"
+            found.append(
+                f"only {side} texts have {what}, which tells the sides apart at a glance: {remedy} treats both alike"
+            )
+    return found
 
 
 def check_texts(name: str, texts: Sequence[str]) -> None:
@@ -181,6 +205,10 @@ def check_texts(name: str, texts: Sequence[str]) -> None:
     if blank:
         more = f", and {len(blank) - 1} more" if len(blank) > 1 else ""
         raise InputError(f"text {blank[0]} of {name} is blank{more}: nobody can judge it, take it out")
+
+
+def _has_capitals(texts: Sequence[str]) -> bool:
+    return any(text != text.lower() for text in texts)
 
 
 def _check_sizes(page_size: int, real_per_page: int | None) -> int:
