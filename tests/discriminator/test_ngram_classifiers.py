@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.discriminator.base import Pair
+from textassay.discriminator.base import Pair, balanced_cross_entropy
 from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
 from textassay.discriminator.random_forest import RandomForestDiscriminator
 from textassay.discriminator.svm import SvmDiscriminator
@@ -56,11 +56,11 @@ def pairs(real: float, generated: float, n: int = 150) -> list[Pair]:
 
 @pytest.mark.feature("JJ-24")
 def test_naive_bayes_by_hand() -> None:
-    """One word more: real has a a b, generated b c; alpha 1, V = 3, both sides scaled to weigh the same."""
-    found = corpora_from_texts({"real": ["a a b"], "generated": ["b c"], "new": ["a", "b", "c", "zzz", "a c"]})
+    """Alpha 1, V = 3. Texts weigh 1.5 (real) and 0.75 (generated): real a 3, b 1.5; generated b 1.5, c 0.75."""
+    found = corpora_from_texts({"real": ["a a b"], "generated": ["b c", "b"], "new": ["a", "b", "c", "zzz", "a c"]})
     pair = (found["real"], found["generated"])
     judge = NaiveBayesDiscriminator(max_order=1, min_sentences=1).fit(pair, pair)
-    a, b, c = (3 / 6) / (1 / 5), (2 / 6) / (2 / 5), (1 / 6) / (2 / 5)
+    a, b, c = (4 / 7.5) / (1 / 5.25), (2.5 / 7.5) / (2.5 / 5.25), (1 / 7.5) / (1.75 / 5.25)
     odds = np.array([a, b, c, 1, a * c])
     np.testing.assert_allclose(judge.prob_real(found["new"]), odds / (1 + odds))
 
@@ -126,6 +126,14 @@ def test_a_smaller_side_is_not_passed_over(kind: str, n_real: int) -> None:
 @pytest.mark.feature("JJ-24")
 def test_xgboost_stops_early() -> None:
     pytest.importorskip("xgboost")
+
+    def judged_loss() -> float:
+        return balanced_cross_entropy(judge.prob_real(valid[0]), judge.prob_real(valid[1]))
+
+    train, valid, _ = pairs(0.6, 0.4)
+    judge = XgboostDiscriminator(patience=5).fit(train, valid)
+    assert judge.chosen["n_grown"] == judge.chosen["n_trees"] + 5 < 300
+    assert judge.chosen["valid_cross_entropy"] == pytest.approx(judged_loss(), rel=1e-5)  # by the best trees, not all
     train, valid, _ = pairs(0.5, 0.5)
     judge = XgboostDiscriminator(patience=5).fit(train, valid)
     assert judge.chosen["n_grown"] == judge.chosen["n_trees"] + 5 < 60
@@ -133,8 +141,7 @@ def test_xgboost_stops_early() -> None:
     train, valid, _ = pairs(0.7, 0.3)
     judge = XgboostDiscriminator(max_trees=7).fit(train, valid)
     assert judge.chosen["n_trees"] == judge.chosen["n_grown"] == 7
-    losses = -np.log(np.concatenate([judge.prob_real(valid[0]), 1 - judge.prob_real(valid[1])]))
-    assert judge.chosen["valid_cross_entropy"] == pytest.approx(np.mean(losses), rel=1e-4)
+    assert judge.chosen["valid_cross_entropy"] == pytest.approx(judged_loss(), rel=1e-5)
 
 
 @EACH
