@@ -92,7 +92,8 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        known = error.errno is not None and error.errno > 0  # the rest are no errors of the system, but of names
+        reason = (os.strerror(error.errno or 0) if known else error.strerror or str(error)).lower()
         raise OptionError(f"cannot listen on {host}, port {port}: {reason}; choose another --port or --host") from None
 
 
