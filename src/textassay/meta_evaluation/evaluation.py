@@ -196,7 +196,8 @@ class Evaluation:
         for generator in judgements.generators:
             own = (writers == generator) & ~is_real
             if not counts[own].any():
-                raise InputError(f"nobody judged a text of {generator}" + (f" {votes} times" if votes else ""))
+                what = "a judgement" if votes is None else f"{votes} judgement{'' if votes == 1 else 's'}"
+                raise InputError(f"no text of {generator} has {what}")
             values.append(sums[own].sum() / counts[own].sum())
             terms[generator] = ratio_terms(sums[own], counts[own])
             texts[generator] = np.divide(sums[own], counts[own], out=np.full(own.sum(), np.nan), where=counts[own] > 0)

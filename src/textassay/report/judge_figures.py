@@ -11,6 +11,7 @@ from textassay.meta_evaluation.text_correlations import TextCorrelation
 from textassay.report.digest import printable
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, legend, row_text
 from textassay.report.judge_planes import draw_heat_map, draw_ranks_by, draw_scatters
+from textassay.report.judge_values import draw_values
 from textassay.report.number import level, number
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
 
@@ -23,7 +24,8 @@ _STAR = 0.05
 
 def draw_judging(judging: Judging) -> tuple[Drawing, ...]:
     """Return all figures that a meta-evaluation allows."""
-    drawn = [_taus(judging), draw_heat_map(judging), draw_scatters(judging), draw_ranks_by(judging), _texts(judging)]
+    drawn = [_taus(judging), draw_values(judging), draw_heat_map(judging), draw_scatters(judging)]
+    drawn += [draw_ranks_by(judging), _texts(judging)]
     return tuple(drawing for drawing in drawn if drawing is not None)
 
 

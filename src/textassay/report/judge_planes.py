@@ -16,7 +16,7 @@ from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, row_text, 
 from textassay.report.number import number
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, to_svg
 
-__all__ = ["draw_heat_map", "draw_ranks_by", "draw_scatters"]
+__all__ = ["draw_heat_map", "draw_ranks_by", "draw_scatters", "shown_evaluators"]
 
 _CELL = 0.34
 _MOST_PANELS = 9
@@ -67,7 +67,7 @@ def draw_heat_map(judging: Judging) -> Drawing:
 def draw_scatters(judging: Judging) -> Drawing | None:
     """Return the first gold against its best and its most contrary evaluators, a panel each, with intervals."""
     gold = judging.golds[0]
-    shown = _shown(judging, _MOST_PANELS)
+    shown = shown_evaluators(judging, _MOST_PANELS)
     if not shown:
         return None
     n_columns = min(3, len(shown))
@@ -106,7 +106,7 @@ def draw_scatters(judging: Judging) -> Drawing | None:
 @mpl.rc_context(SETTINGS)
 def draw_ranks_by(judging: Judging) -> Drawing | None:
     """Return the ranks of all generators by the golds and the first evaluators, joined by lines."""
-    columns = [*judging.golds, *_shown(judging, _MOST_COLUMNS)]
+    columns = [*judging.golds, *shown_evaluators(judging, _MOST_COLUMNS)]
     n, n_generators = len(columns), len(judging.generators)
     if n < 2:
         return None
@@ -142,7 +142,7 @@ def _order(judging: Judging) -> list[str]:
     return [*(gold.name for gold in judging.golds), *verdict.order, *verdict.undefined]
 
 
-def _shown(judging: Judging, most: int) -> list[Evaluation]:
+def shown_evaluators(judging: Judging, most: int) -> list[Evaluation]:
     """Return the evaluators to draw: the best by the first gold and, where there are more, the most contrary third."""
     order = judging.verdicts[0].order
     chosen: Sequence[str] = order if len(order) <= most else (*order[: most - most // 3], *order[-(most // 3) :])

@@ -1,0 +1,123 @@
+"""``textassay judge`` from files to tables, JSON and figures, and every mistake in one line."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textassay.cli.judge import joined
+from textassay.cli.main import main
+
+WORDS = [f"w{place}" for place in range(40)]
+METRICS = "bleu(order=2),distinct-n(order=2),length"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Write real text, three generators ever further from it, and what three raters said of lines 1 to 20."""
+    rng = np.random.default_rng(0)
+    flat = np.ones(40) / 40
+
+    def lines(weights: np.ndarray, n: int) -> list[str]:
+        return [" ".join(rng.choice(WORDS, 9, p=weights / weights.sum())) for _ in range(n)]
+
+    (tmp_path / "real.txt").write_text("\n".join(lines(flat, 60)) + "\n")
+    rows = ["item,rater,label"]
+    for name, power, share in (("good", 0.3, 0.9), ("fair", 1.0, 0.5), ("poor", 3.0, 0.1)):
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines(np.arange(1, 41.0) ** power, 40)) + "\n")
+        for line in range(1, 21):
+            for rater in "rst":
+                rows.append(f"{name}:{line},{rater},{'real' if rng.random() < share else 'fake'}")
+    (tmp_path / "ratings.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path
+
+
+def _arguments(files: Path, *more: str) -> list[str]:
+    generators = [f"{name}={files / f'{name}.txt'}" for name in ("good", "fair", "poor")]
+    return ["judge", *generators, "--real", str(files / "real.txt"), "--metrics", METRICS, "--resamples", "100",
+            "--quiet", *more]  # fmt: skip
+
+
+@pytest.mark.feature("JJ-41")
+def test_ratings_of_lines(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = files / "out"
+    assert main(_arguments(files, "--ratings", str(files / "ratings.csv"), "--out", str(out), "--json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == json.loads((out / "judge.json").read_text())
+    assert [gold["name"] for gold in document["golds"]] == ["H1", "H2"]
+    shares = {row["generator"]: row["value"] for row in document["golds"][0]["values"]}
+    assert shares["good"] > shares["fair"] > shares["poor"]
+    assert {e["name"] for e in document["evaluators"]} == {"bleu(order=2)", "distinct-n(order=2)", "length"}
+    # Only the judged lines are texts with a label: 60 of 120.
+    assert {t["n_texts"] for t in document["text_correlations"]} == {60}
+    names = {"judge.csv", "judge.md", "judge-taus.svg", "judge-matrix.svg", "judge-scatter.svg", "judge-ranks.svg",
+             "judge-texts.svg", "judge-values.svg"}  # fmt: skip
+    assert names <= {path.name for path in out.iterdir()}
+    rows = list(csv.DictReader(io.StringIO((out / "judge.csv").read_text())))
+    assert len(rows) == len(document["agreements"]) == 2 * 3 * 3
+    assert "## By H1 (people, every judgement)" in (out / "judge.md").read_text()
+    matrix = (out / "judge-matrix.svg").read_text()
+    assert all(name in matrix for name in ("H1", "H2", "bleu(order=2)", "length"))
+
+
+def test_a_known_order_and_kept_results(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = files / "compared"
+    generators = [f"{name}={files / f'{name}.txt'}" for name in ("good", "fair", "poor")]
+    assert main(["compare", *generators, "--real", str(files / "real.txt"), "--metrics", METRICS, "--out", str(out),
+                 "--quiet"]) == 0  # fmt: skip
+    capsys.readouterr()
+    gold = ["--gold", "good>fair>poor", "--resamples", "100", "--quiet", "--json"]
+    assert main(["judge", "--results", str(out), "--ratings", str(files / "ratings.csv"), *gold]) == 0
+    kept = json.loads(capsys.readouterr().out)
+    assert main(_arguments(files, *gold)) == 0
+    fresh = json.loads(capsys.readouterr().out)
+    assert [gold["name"] for gold in kept["golds"]] == ["H1", "H2", "known order"]
+    values = [{e["name"]: e["values"] for e in found["evaluators"]} for found in (kept, fresh)]
+    assert values[0] == values[1]
+    # bleu scores sentences: the file of sentences gives them back.
+    assert {t["evaluator"] for t in kept["text_correlations"]} == {"bleu(order=2)"}
+
+
+def test_ratings_with_texts_need_no_files(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["item,rater,label,generator,text"]
+    for name in ("good", "fair", "poor", "real"):
+        for line, text in enumerate((files / f"{name}.txt").read_text().splitlines()[:30], 1):
+            label = "real" if name in ("good", "real") or (name == "fair" and line % 2) else "fake"
+            rows.append(f"{name}/{line},r,{label},{'' if name == 'real' else name},{text}")
+    (files / "with_texts.csv").write_text("\n".join(rows) + "\n")
+    arguments = ["judge", "--ratings", str(files / "with_texts.csv"), "--metrics", METRICS, "--resamples", "100"]
+    assert main([*arguments, "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "Which metric to trust, by H1" in told
+    assert "with 3 generators no p-value" in " ".join(told.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["judge", "a=a.txt", "--real", "r.txt"], "give --ratings FILE or --gold FILE"),
+        (["judge", "--gold", "a>b"], "nothing is to be judged"),
+        (["judge", "a=a.txt", "--gold", "a>b"], "--real is missing"),
+        (["judge", "a=a.txt", "--results", "x", "--gold", "a>b"], "--results stands instead of texts"),
+        (["judge", "--results", "x", "--gold", "a>b", "--resamples", "3"], "--resamples must be at least 100"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert told.err.count("\n") == 1
+    assert told.out == ""
+
+
+def test_a_gold_order_that_misses_a_generator(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(_arguments(files, "--gold", "good>poor")) == 2
+    assert "known order says nothing of fair" in capsys.readouterr().err
+
+
+def test_warnings_alike_but_for_the_generator_are_joined() -> None:
+    told = joined(["m1 is short", "x of m: odd", "m is short", "else"], ["m", "m1"])
+    assert told == ["m1, m is short", "x of m: odd", "else"]
