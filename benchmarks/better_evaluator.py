@@ -14,7 +14,7 @@ Learned candidates are fitted to the votes on other families' texts, and keep th
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,109 +25,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.human.mechanical_turk import read_mechanical_turk
+from judged_reviews import FAMILIES, MARKUP, N_HALVES, SEED, Array, Data, Indices, read
+from textassay.corpus.corpus import Corpus
 from textassay.metric.bleu_nearest import BleuNearest
 from textassay.metric.naturalness import Naturalness
 from textassay.metric.token_cost import jackknife_groups
 from textassay.metric.token_credit import Placed, TokenCredit, place
 from textassay.seeding import stream
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Value = Callable[[Indices], float]
-
-SEED = 0
-N_HALVES = 2000
-MARKUP = "__"
-FAMILIES = {  # models of one training run, or of one code with a part switched off, are one family
-    "WordRNN10": "word LSTM",
-    "WordRNN07": "word LSTM",
-    "WordRNN05": "word LSTM",
-    "SS": "scheduled sampling",
-    "GoogleLM": "Google LM",
-    "AttentionAC": "attention",
-    "NoAttentionAC": "contexts",
-    "SkipConnectionsAC": "contexts",
-    "MLESeqGAN": "SeqGAN",
-    "SeqGAN": "SeqGAN",
-    "RankGAN": "RankGAN",
-    "LeakGAN": "LeakGAN",
-}
-GENERAL = ("emnlp_news/valid", "emnlp_news/test", "wikitext2/valid", "wikitext2/test", "coco/train")
-
-
-@dataclass(frozen=True)
-class Data:
-    """Generated texts in one order, their votes, and where each generator's are."""
-
-    generated: Corpus
-    real: Corpus
-    backgrounds: Mapping[str, Corpus | None]
-    votes: Array  # (n, 2): fake, real
-    places: tuple[Indices, ...]
-    halves: tuple[npt.NDArray[np.int64], ...]  # of each generator, (N_HALVES, n // 2)
-    families: Indices  # of each generator
-    of_family: Indices  # of each text
-
-    def gold(self, texts: Indices) -> float:
-        """Return the share of judgements "real" among those of some texts."""
-        counts = self.votes[texts].sum(axis=0)
-        return float(counts[1] / counts.sum())
-
-    def values(self, value: Value) -> tuple[Array, Array]:
-        """Return the value of each generator, (G,), and on each half, (N_HALVES, G)."""
-        resampled = [[value(texts) for texts in halves] for halves in self.halves]
-        return np.array([value(texts) for texts in self.places]), np.array(resampled).T
-
-    def means(self, scores: Array) -> tuple[Array, Array]:
-        """Return the same of mean scores of texts, (n,)."""
-        resampled = [scores[halves].mean(axis=1) for halves in self.halves]
-        return np.array([scores[texts].mean() for texts in self.places]), np.column_stack(resampled)
-
-
-def like_reviews(line: str) -> str:
-    """Return a line of other text, split into words as the reviews are."""
-    for old, new in (("n't", " n ' t"), ("'", " ' "), ("_num_", MARKUP), ("<unk>", MARKUP)):
-        line = line.replace(old, new)
-    return " ".join(line.split())
-
-
-def read(folder: Path) -> Data:
-    """Return the judgements and all texts."""
-    judgements = read_mechanical_turk(folder / "amt_reviews" / "batch_results.csv")
-    is_real = judgements.is_real
-
-    def lines(names: tuple[str, ...]) -> list[str]:
-        every = [line for name in names for line in (folder / f"{name}.txt").read_text(encoding="utf-8").splitlines()]
-        return [like_reviews(line.lower()) for line in every if line.strip() and not line.startswith(" =")]
-
-    yelp = lines(("yelp/train",))
-    texts = {
-        "real": [item.text for item in judgements.items if item.generator is None],
-        "generated": [item.text for item in judgements.items if item.generator is not None],
-        "yelp": yelp,
-        "english": yelp + lines(GENERAL),
-    }
-    corpora = corpora_from_texts(texts)
-    names = np.array([item.generator for item in judgements.items if item.generator is not None])
-    families = sorted(set(FAMILIES.values()))
-    places = tuple(np.flatnonzero(names == name) for name in FAMILIES)
-    halves = []
-    for name, texts_of in zip(FAMILIES, places, strict=True):
-        order = stream(SEED, "halves", name).random((N_HALVES, len(texts_of))).argsort(axis=1)
-        halves.append(texts_of[order[:, : len(texts_of) // 2]])
-    return Data(
-        generated=corpora["generated"],
-        real=corpora["real"],
-        backgrounds={"reviews": None, "+ yelp": corpora["yelp"], "+ english": corpora["english"]},
-        votes=judgements.votes()[~is_real].astype(np.float64),
-        places=places,
-        halves=tuple(halves),
-        families=np.array([families.index(family) for family in FAMILIES.values()]),
-        of_family=np.array([families.index(FAMILIES[name]) for name in names]),
-    )
-
 
 # Candidates: one score a text.
 
@@ -136,7 +40,7 @@ def means(placed: Placed, credit: Array, scored: npt.NDArray[np.bool_]) -> Array
     """Return the mean over the scored tokens of each text; 0 where there is none."""
     n = len(placed.corpus)
     sums = np.bincount(placed.sentences, weights=np.where(scored, credit, 0), minlength=n)
-    return np.asarray(sums / np.maximum(np.bincount(placed.sentences[scored], minlength=n), 1))
+    return np.asarray(sums / np.maximum(np.bincount(placed.sentences[scored], minlength=n), 1), dtype=np.float64)
 
 
 def worst(placed: Placed, credit: Array, scored: npt.NDArray[np.bool_], width: int = 4) -> Array:
@@ -276,7 +180,8 @@ def taus(values: Array, gold: Array, weights: Array) -> Array:
     signs, of_gold = (np.sign(one[:, :, None] - one[:, None, :]) for one in (values, gold))
     pairs = weights[:, :, None] * weights[:, None, :]
     both, left, right = ((pairs * one).sum(axis=(1, 2)) for one in (signs * of_gold, signs**2, of_gold**2))
-    return np.asarray(both / np.sqrt(left * right))
+    with np.errstate(invalid="ignore"):  # one family drawn throughout has no pairs to order
+        return np.asarray(both / np.sqrt(left * right), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -286,7 +191,7 @@ class Judged:
     name: str
     values: Array
     tau: float
-    text_level: float
+    inside: Array  # correlation with single texts, (1 + N_HALVES,): on all texts, then on halves; NaN without scores
     halves: Array  # tau on each half
     families_too: Array
 
@@ -310,7 +215,7 @@ class Judge:
             name,
             values,
             float(taus(values[None], self.gold[None], even[:1])[0]),
-            np.nan if scores is None else float(np.mean(self.inside(scores))),
+            np.full(N_HALVES + 1, np.nan) if scores is None else self.inside_halves(scores),
             taus(resampled, self.of_halves, even),
             taus(resampled, self.of_halves, self.weights),
         )
@@ -320,7 +225,17 @@ class Judge:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", stats.ConstantInputWarning)
             found = [stats.spearmanr(scores[texts], self.share[texts]).statistic for texts in self.data.places]
-        return np.nan_to_num(np.array(found))
+        return np.asarray(np.nan_to_num(np.array(found)), dtype=np.float64)
+
+    def inside_halves(self, scores: Array) -> Array:
+        """Return the mean of `inside` over generators, on all texts and on each half, (1 + N_HALVES,)."""
+        found = np.empty((N_HALVES, len(self.data.places)))
+        for column, halves in enumerate(self.data.halves):
+            ranks, of_people = (stats.rankdata(one[halves], axis=1) for one in (scores, self.share))
+            ranks, of_people = (one - one.mean(axis=1, keepdims=True) for one in (ranks, of_people))
+            spread = np.sqrt((ranks**2).sum(axis=1) * (of_people**2).sum(axis=1))
+            found[:, column] = (ranks * of_people).sum(axis=1) / np.where(spread > 0, spread, 1)
+        return np.concatenate(([self.inside(scores).mean()], found.mean(axis=1)))
 
     def line(self, one: Judged, baselines: list[Judged]) -> str:
         """Return a row of the table."""
@@ -330,11 +245,12 @@ class Judge:
             f"{rho(one.values, self.gold).statistic:.3f}",
             f"{pearson(one.values, self.gold).statistic:.3f}",
         ]
-        cells.append(f"{one.text_level:.3f}")
+        more = np.quantile((one.inside - baselines[0].inside)[1:], [0.025, 0.975])
+        cells.append("" if np.isnan(one.inside[0]) else f"{one.inside[0]:.3f} ({more[0]:+.2f}, {more[1]:+.2f})")
         for other in baselines:
             low, high = np.quantile(one.halves - other.halves, [0.025, 0.975])
             wide = np.nanquantile(one.families_too - other.families_too, [0.025, 0.975])
-            cells.append(f"{one.tau - other.tau:+.2f} [{low:+.2f}, {high:+.2f}] ({wide[0]:+.2f}, {wide[1]:+.2f})")
+            cells.append(f"{one.tau - other.tau:+.2f} [{low:+.3f}, {high:+.3f}] ({wide[0]:+.2f}, {wide[1]:+.2f})")
         return f"| {one.name} | {' | '.join(cells)} |"
 
     def chosen_elsewhere(self, candidates: Mapping[str, Array]) -> tuple[Array, list[str]]:
@@ -412,15 +328,13 @@ def main() -> None:
     chosen, names = judge.chosen_elsewhere(candidates)
     print(f"chosen on other families: {'; '.join(names)}")
     print(f"\n{len(candidates)} unsupervised, {len(fitted)} learned candidates; {N_HALVES} halves\n")
-    print("| evaluator | tau | rho | r | texts | tau more than BLEU | tau more than repetition |")
+    print("| evaluator | tau | rho | r | texts (more than BLEU) | tau more than BLEU | tau more than repetition |")
     print("|---|---|---|---|---|---|---|")
     lines = [*baselines]
     for name, scores in {**ready, "chosen on other families": chosen, **fitted, **candidates}.items():
         lines.append(judge.judge(name, data.means(scores), scores))
     for one in lines:
         print(judge.line(one, baselines), flush=True)
-        if one in baselines or one.name.startswith("naturalness"):
-            print(f"<!-- {' '.join(f'{value:.3f}' for value in one.values)} -->")
 
 
 if __name__ == "__main__":

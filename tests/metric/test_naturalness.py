@@ -204,7 +204,7 @@ def test_units_of_generated_text_stay_together() -> None:
 
 @pytest.mark.slow
 def test_real_text_is_seldom_told_from_real_text() -> None:
-    """Divisions of docstrings into a reference and two other parts, whose difference is nothing: the test errs safely."""
+    """Divisions of docstrings into a reference and two other parts: the test of no difference errs on the safe side."""
     docstrings = corpora_from_texts({"all": docstring_sentences()})["all"]
     found = []
     for draw in range(60):
