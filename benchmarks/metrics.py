@@ -5,8 +5,8 @@
 DATA holds `emnlp_news/`; the test text is real, the validation text is taken for generated. Without DATA both are drawn
 from a trigram model of Python's docstrings. Prints a table in Markdown, the best of three runs after a first one on
 little text, so that compiled code is there. "Alone": from encoded corpora to the estimate, with nothing kept from other
-metrics. "Kept": the same where sentence vectors are there already, as they are after the first metric that uses them.
-Metrics of one line share their work.
+metrics. "Kept": the same where sentence vectors, or nearest references, are there already, as they are after the first
+metric that uses them. Metrics of one line share their work.
 """
 
 import argparse
@@ -43,9 +43,15 @@ LINES = (
     ("compression-ratio",),
     ("zipf",),
     ("memorization",),
+    ("bleu-nearest(order=4)",),
+    ("rouge(kind=1)", "rouge(kind=2)", "rouge(kind=l)"),
+    ("meteor",),
+    ("cider",),
+    ("cider-d",),
+    ("bleu-train(order=4)",),
     ("huse",),
 )
-EMBEDDING = {"fed", "mmd", "mauve", "precision"}
+EMBEDDING = {"fed", "mmd", "mauve", "precision", "bleu-nearest(order=4)", "rouge(kind=1)", "meteor", "cider", "cider-d"}
 N_RUNS = 3
 N_WARM = 200
 

@@ -12,9 +12,10 @@ from hashlib import blake2b
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
@@ -24,7 +25,7 @@ from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.embedding.sentence_transformer import sentence_transformer
 from textassay.errors import OptionError, OutputError
 
-__all__ = ["FeatureStore", "Recent", "feature_store", "features", "fit_encoder", "resolve_encoder"]
+__all__ = ["FeatureStore", "feature_store", "features", "fit_encoder", "keep", "resolve_encoder"]
 
 Value = TypeVar("Value")
 
@@ -46,8 +47,8 @@ class FeatureStore:
 
     def __init__(self, folder: Path | None = None, *, n_bytes: int = _BYTES) -> None:
         self._folder = folder
-        self._fitted: Recent[FittedEncoder] = Recent(_FITTED, lambda _: 1)
-        self._features: Recent[FloatArray] = Recent(n_bytes, lambda vectors: vectors.nbytes)
+        self._fitted: _Recent[FittedEncoder] = _Recent(_FITTED, lambda _: 1)
+        self._features: _Recent[npt.NDArray[Any]] = _Recent(n_bytes, lambda vectors: vectors.nbytes)
 
     def fit(self, encoder: Encoder, real: Corpus) -> FittedEncoder:
         """Return `encoder` fitted to `real`."""
@@ -69,6 +70,10 @@ class FeatureStore:
             return encoder.encode(corpus)
         return self._features.get((encoder.key, corpus.fingerprint), lambda: self._read_or_encode(encoder, corpus))
 
+    def keep(self, key: Hashable, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return the array that was made for `key`, or else what `make` gives, read-only; in memory only."""
+        return self._features.get(key, lambda: _read_only(make()))
+
     def _read_or_encode(self, encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
         if self._folder is None or not encoder.costly:
             return _read_only(encoder.encode(corpus))
@@ -81,7 +86,7 @@ class FeatureStore:
         return _read_only(vectors)
 
 
-class Recent(Generic[Value]):
+class _Recent(Generic[Value]):
     """A dict that forgets what was longest unused, so that sizes add up to no more than `capacity`."""
 
     def __init__(self, capacity: int, size: Callable[[Value], int]) -> None:
@@ -113,7 +118,7 @@ class Recent(Generic[Value]):
                 self._making.pop(key, None)
 
 
-def _read_only(vectors: FloatArray) -> FloatArray:
+def _read_only(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = vectors.view()
     view.flags.writeable = False
     return view
@@ -204,3 +209,16 @@ def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:
 def features(encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
     """Return the vectors of `corpus`, shape (N, d), read-only, from the same store."""
     return _STORE.get().features(encoder, corpus)
+
+
+def keep(key: Hashable, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the array that was made for `key`, or else what `make` gives, read-only, from the same store.
+
+    Parameters
+    ----------
+    key
+        All that the array depends on: fingerprints of corpora, keys of encoders, settings.
+    make
+        Makes it.
+    """
+    return _STORE.get().keep(key, make)

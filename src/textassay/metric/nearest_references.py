@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import Recent, features, fit_encoder, resolve_encoder
+from textassay.embedding.store import features, fit_encoder, keep, resolve_encoder
 from textassay.embedding.weighting import count_matrix, inverse_document_frequency, row_lengths, tfidf
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import one_blas_thread, parallel_map
@@ -34,7 +34,6 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: its powers number the positions in
 _QUERIES = 256  # sparse vectors looked up by one thread at a time
 _ROWS, _COLUMNS = 512, 2048  # a block of products of dense vectors: 4 MB
 _SLACK = 1e-9  # of a bound, far above its rounding
-_KEPT_BYTES = 64 << 20  # of what was found last, so that several metrics search once
 
 
 def nearest_references(
@@ -79,9 +78,6 @@ def nearest_references(
     return found.of(hypotheses, k=k, exclude_self=exclude_self, exclude_equal=exclude_equal)
 
 
-_FOUND: Recent[IntArray] = Recent(_KEPT_BYTES, lambda found: found.nbytes)
-
-
 class NearestReferences:
     """References that are ready to be searched, for several sets of hypotheses; parameters as above.
 
@@ -112,7 +108,7 @@ class NearestReferences:
         return f"NearestReferences({len(self.references)} references by {self.settings})"
 
     def of(self, hypotheses: Corpus, *, k: int, exclude_self: bool = False, exclude_equal: bool = False) -> IntArray:
-        """Return what `nearest_references` does, read-only."""
+        """Return what `nearest_references` does."""
         if k < 1:
             raise OptionError(f"k must be at least 1, got {k}")
         if hypotheses.vocabulary is not self.references.vocabulary:
@@ -121,10 +117,18 @@ class NearestReferences:
             )
         if exclude_self and hypotheses.fingerprint != self.references.fingerprint:
             raise OptionError("exclude_self needs hypotheses that are the references, in the same order")
-        key = (hypotheses.fingerprint, self.references.fingerprint, self._key, k, exclude_self, exclude_equal)
+        key = (
+            "nearest",
+            hypotheses.fingerprint,
+            self.references.fingerprint,
+            self._key,
+            k,
+            exclude_self,
+            exclude_equal,
+        )
         if self._encoder is not None and self._encoder.reads_columns:  # which fingerprints do not tell
             return self._find(hypotheses, k, exclude_self, exclude_equal)
-        return _FOUND.get(key, lambda: self._find(hypotheses, k, exclude_self, exclude_equal))
+        return keep(key, lambda: self._find(hypotheses, k, exclude_self, exclude_equal))
 
     def _find(self, hypotheses: Corpus, k: int, exclude_self: bool, exclude_equal: bool) -> IntArray:
         low = high = np.zeros(len(hypotheses), dtype=np.int64)  # the places from `low` up to `high` are left out
@@ -137,7 +141,6 @@ class NearestReferences:
         places = find(hypotheses, min(k, len(self.references)), low, high)
         found = np.full((len(hypotheses), k), -1, dtype=np.int64)
         found[:, : places.shape[1]] = np.where(places >= 0, self._order[places], -1)
-        found.flags.writeable = False
         return found
 
     def _index_words(self) -> None:
