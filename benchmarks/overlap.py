@@ -3,9 +3,9 @@
     python benchmarks/overlap.py [DATA] [--sentences 1800]
 
 DATA holds `amt_reviews/` and `emnlp_news/`; without it, sentences of Python's docstrings are real, those of a trigram
-model of them generated. Prints a table in Markdown: process seconds of ours, without the search for references but with the interval;
-of the others, with references as texts, without an interval; and the largest difference of a sentence's score (for BLEU
-of the value). With DATA, prints each generator's values as well, Kendall's tau-b with the judgements of
+model of them generated. Prints a table in Markdown: process seconds of ours, without the search for references but with
+the interval; of the others, with references as texts, without an interval; and the largest difference of a sentence's
+score (for BLEU of the value). With DATA, prints each generator's values as well, Kendall's tau-b with the judgements of
 people, and seconds for 10,000 news sentences.
 """
 
