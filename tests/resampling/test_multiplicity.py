@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from textassay.errors import OptionError
-from textassay.resampling.multiplicity import holm
+from textassay.resampling.multiplicity import benjamini_hochberg, holm
 
 
 def test_holm_by_hand() -> None:
@@ -31,3 +32,12 @@ def test_a_p_value_outside_its_range_is_an_error() -> None:
 
 def test_one_test_stays_as_it_is() -> None:
     assert holm(np.array([np.nan, 0.03])) == pytest.approx([np.nan, 0.03], nan_ok=True)
+
+
+def test_both_methods_are_those_of_statsmodels() -> None:
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 40):
+        p_values = rng.random(n) ** 3
+        p_values[-1] = p_values[0]
+        assert np.array_equal(holm(p_values), multipletests(p_values, method="holm")[1])
+        assert np.array_equal(benjamini_hochberg(p_values), multipletests(p_values, method="fdr_bh")[1])

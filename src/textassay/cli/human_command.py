@@ -270,7 +270,7 @@ def _analyse_command(
     *,
     ties: Annotated[str, typer.Option(metavar="RULE", help="Tied texts count as fake or real, or drop them.")] = "fake",
     votes: Annotated[
-        str | None, typer.Option(metavar="N", help="Texts with N votes, or all. [default: the most common number]")
+        str | None, typer.Option(metavar="N", help="Texts with N votes, or all; the most common number by default.")
     ] = None,
     level: Level = 0.95,
     texts: Annotated[int, typer.Option(metavar="K", help="Texts to list of each kind.")] = 4,

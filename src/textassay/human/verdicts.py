@@ -240,7 +240,7 @@ def _verdict(
     present, groups = np.unique(writers[item], return_inverse=True)
     names = [(*judgements.generators, REAL)[place] for place in present.tolist()]
     means = clustered_means(1 - value if is_vote else value, groups, page, rater)
-    n_items = [len(np.unique(item[groups == group])) for group in range(len(names))]
+    n_items = np.bincount(writers[np.unique(item)], minlength=len(numbers) + 1)[present].tolist()
     rows = [
         GeneratorVerdict(one, _share(means, group, level, how, is_vote=is_vote), n_items[group])
         for group, one in enumerate(names)

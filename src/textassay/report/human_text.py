@@ -119,7 +119,7 @@ def _print_generators(analysis: HumanAnalysis, console: Console, share: str) -> 
         table.add_row(safe(console, name, style), _ranks(row), *cells, told, count(row.n_items))
     _print(table, console)
     ranked = f"by {first.name}; ranks that overlap may be luck" if is_vote else "ranks that overlap may be luck"
-    _remark(console, f"Rank: {ranked}. p: that it is like real text. Both adjusted by Holm's method.")
+    _remark(console, f"Rank: {ranked}. p: to differ so much from real text by luck. Both by Holm's method.")
 
 
 def _print_agreement(analysis: HumanAnalysis, console: Console, share: str) -> None:

@@ -1,0 +1,95 @@
+"""The report of an analysis: the numbers it was given, safe to print, in files that can be read again."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from rich.console import Console
+
+from made_up_judgements import from_table, simulate
+from textassay.human.analysis import HumanAnalysis, analyse
+from textassay.human.judgements import Comment, Item, Judgements
+from textassay.report.human_figures import draw_accuracy, draw_analysis, draw_generators
+from textassay.report.human_files import write_analysis
+from textassay.report.human_text import render_analysis
+
+STUDY = simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5, "gan": -1.5})
+RATINGS = from_table(
+    {"a": ("g", (3, 5)), "b": ("h", (1, 2)), "c": (None, (5, 4)), "d": ("g", (2, 2)), "e": ("h", (1, 1))},
+    scale="number",
+)
+
+
+def _text(analysis: HumanAnalysis) -> str:
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    render_analysis(analysis, console)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_the_report_has_the_numbers() -> None:
+    found = analyse(STUDY)
+    text = _text(found)
+    for verdict in found.verdicts:
+        for share in verdict.rates:
+            assert share is not None
+            assert f"{100 * share.value:.2f}" in text
+        for row in verdict.generators:
+            assert f"{100 * row.share.value:.2f}" in text
+    assert text.index("lstm") < text.index("gan")  # the better one first
+    assert f"{found.agreement[0].value:.4f}" in text
+    assert "None is suspicious" in text
+
+
+def test_every_kind_of_analysis_can_be_shown() -> None:
+    for judgements in (
+        RATINGS,
+        from_table({"a": ("g", (1,))}),
+        from_table({"a": (None, (1, 0)), "b": (None, (1, 1))}),
+        from_table({"a": (None, (1, 1)), "b": ("g", (1, 1))}, comments=[Comment("a", "r0", "vague")]),
+    ):
+        assert "Judgements" in _text(analyse(judgements))
+    assert "n/a" in _text(analyse(from_table({"a": (None, (1, 1)), "b": ("g", (1, 1))})))
+    assert "Mean ratings" in _text(analyse(RATINGS))
+
+
+def test_texts_and_names_cannot_steer_a_terminal() -> None:
+    items = (Item("a\x1b[31m", "1", "evil \x1b]0;title\x07 text", "g\x1b[2J"), Item("b", "2", "x", None))
+    judgements = Judgements(
+        items, ("r\x1b[1m", "s"), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([1.0, 1, 0, 1]),
+        "real-or-fake", notes=("left out: \x1b[5m (1)",),
+    )  # fmt: skip
+    assert "\x1b" not in _text(analyse(judgements))
+
+
+def test_figures_name_everything_and_are_the_same_twice() -> None:
+    found = analyse(STUDY)
+    first, second = draw_analysis(found), draw_analysis(found)
+    assert [one.file_name for one in first] == ["accuracy.svg", "generators.svg"]
+    assert [one.svg for one in first] == [one.svg for one in second]
+    texts = ["".join(element.itertext()) for element in ElementTree.fromstring(first[1].svg).iter()]
+    for name in ("lstm", "gan", "real text"):
+        assert name in texts
+    assert found.by_judgement.accuracy is not None
+    assert f"H1 on all texts {100 * found.by_judgement.accuracy.value:.2f} %" in first[0].description
+    assert draw_accuracy(analyse(RATINGS)) is None
+    assert draw_generators(analyse(RATINGS)) is not None
+    assert draw_analysis(analyse(from_table({"a": (None, (1, 0))})))[0].kind == "accuracy"
+
+
+def test_files_can_be_read_again(tmp_path: Path) -> None:
+    found = analyse(STUDY)
+    paths = write_analysis(found, tmp_path / "out")
+    assert {path.name for path in paths} == {
+        "analysis.json", "items.csv", "disputed.csv", "raters.csv", "accuracy.svg", "generators.svg",
+    }  # fmt: skip
+    assert json.loads((tmp_path / "out" / "analysis.json").read_text()) == json.loads(json.dumps(found.to_dict()))
+    with (tmp_path / "out" / "items.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    votes = STUDY.votes()
+    assert [row["item"] for row in rows] == [item.id for item in STUDY.items]
+    assert [float(row["share_real"]) for row in rows] == (votes[:, 1] / votes.sum(axis=1)).tolist()
+    with (tmp_path / "out" / "raters.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(STUDY.raters)

@@ -1,0 +1,133 @@
+"""Clustered means: against statsmodels, by hand, and by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import integrate, stats
+
+from textassay.errors import EmptyCorpusError
+from textassay.resampling.clusters import clustered_means
+
+
+def _draw(rng: np.random.Generator, n: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    clusters, crossed, groups = rng.integers(0, 15, n), rng.integers(0, 12, n), rng.integers(0, 3, n)
+    values = rng.normal(size=15)[clusters] + rng.normal(size=12)[crossed] + rng.normal(size=n) + groups
+    return values, groups, clusters, crossed
+
+
+def _covariance(values: np.ndarray, groups: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """Return what statsmodels makes of it, without its correction for the number of parameters."""
+    design = np.eye(groups.max() + 1)[groups]
+    model = sm.OLS(values, design).fit(cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False})
+    return np.asarray(model.cov_params())
+
+
+def test_means_and_variances_are_those_of_a_regression_with_clustered_errors() -> None:
+    values, groups, clusters, _ = _draw(np.random.default_rng(0))
+    found = clustered_means(values, groups, clusters)
+    assert found.values == pytest.approx([values[groups == group].mean() for group in range(3)])
+    n = np.array([len(np.unique(clusters[groups == group])) for group in range(3)])
+    assert found.n_clusters.tolist() == n.tolist()
+    scale = np.sqrt(n / (n - 1))
+    assert found.covariances[0] == pytest.approx(_covariance(values, groups, clusters) * np.outer(scale, scale))
+
+
+def test_two_kinds_of_clusters_add_up_less_their_intersections() -> None:
+    values, groups, clusters, crossed = _draw(np.random.default_rng(1))
+    groups = np.zeros_like(groups)
+    both = clusters * 100 + crossed
+    parts = []
+    for kind in (clusters, crossed, both):
+        n = len(np.unique(kind))
+        parts.append(_covariance(values, groups, kind)[0, 0] * n / (n - 1))
+    found = clustered_means(values, groups, clusters, crossed)
+    assert found.covariances[:, 0, 0] == pytest.approx([parts[0], parts[1], parts[0] + parts[1] - parts[2]])
+    assert found.variance(0) == pytest.approx(max(parts[0], parts[1], parts[0] + parts[1] - parts[2]))
+    assert found.n_clusters.tolist() == [12]
+
+
+def test_raters_of_one_page_each_add_nothing_to_pages() -> None:
+    rng = np.random.default_rng(2)
+    pages = np.repeat(np.arange(10), 12)
+    raters = np.repeat(np.arange(30), 4)
+    values = rng.normal(size=10)[pages] + rng.normal(size=120)
+    crossed = clustered_means(values, np.zeros(120, dtype=int), pages, raters).covariances[2, 0, 0]
+    plain = clustered_means(values, np.zeros(120, dtype=int), pages).variance(0)
+    assert crossed == pytest.approx(plain, rel=0.05)  # but for the corrections n / (n - 1)
+
+
+def test_singletons_give_the_intervals_of_independent_values() -> None:
+    values = np.array([1.0, 0, 0, 1, 1, 1, 0, 1])
+    found = clustered_means(values, np.zeros(8, dtype=int), np.arange(8))
+    assert found.variance(0) == pytest.approx(values.var(ddof=1) / 8)
+    interval = found.interval(0, level=0.9, method="t")
+    assert interval is not None
+    expected = stats.t.interval(0.9, 7, loc=0.625, scale=math.sqrt(values.var(ddof=1) / 8))
+    assert (interval.low, interval.high) == pytest.approx(expected)
+
+
+def test_a_share_of_all_or_nothing_has_an_interval_by_the_number_of_clusters() -> None:
+    found = clustered_means(np.ones(50), np.zeros(50, dtype=int), np.repeat(np.arange(5), 10))
+    interval = found.share_interval(0, level=0.95, method="w")
+    assert interval is not None
+    quantile = stats.t.ppf(0.975, 4)
+    assert interval.high == 1.0
+    assert interval.low == pytest.approx(5 / (5 + quantile**2))
+
+
+def test_one_cluster_has_no_interval_and_nothing_is_no_mean() -> None:
+    found = clustered_means(np.array([1.0, 0, 1, 1]), np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]))
+    assert found.interval(0, level=0.95, method="t") is None
+    assert found.share_interval(0, level=0.95, method="t") is None
+    difference = found.difference(0, 1, level=0.95)
+    assert difference.value == -0.5
+    assert math.isnan(difference.p_value)
+    with pytest.raises(EmptyCorpusError, match="at least one value"):
+        clustered_means(np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
+
+
+def test_a_constant_difference_is_certain_and_no_difference_is_none() -> None:
+    found = clustered_means(np.array([1.0, 0, 1, 0]), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
+    assert found.difference(0, 1, level=0.95).p_value == 0.0
+    assert found.difference(0, 0, level=0.95).p_value == 1.0
+
+
+def _true_share(base: float, spread: float) -> float:
+    density = stats.norm(base, spread).pdf
+    found = integrate.quad(lambda logit: density(logit) / (1 + math.exp(-logit)), base - 9, base + 9)
+    return float(found[0])
+
+
+@pytest.mark.parametrize(
+    ("n_pages", "n_raters", "n_items", "base", "crossed"),
+    [(20, 5, 10, 0.5, False), (15, 5, 6, 2.5, False), (60, 5, 1, 1.0, False), (30, 8, 5, 0.5, True)],
+)
+def test_intervals_of_shares_cover_with_effects_of_pages_texts_and_raters(
+    n_pages: int, n_raters: int, n_items: int, base: float, crossed: bool
+) -> None:
+    rng = np.random.default_rng(5)
+    page = np.repeat(np.arange(n_pages), n_raters * n_items)
+    item = np.tile(np.arange(n_items), n_pages * n_raters) + page * n_items
+    rater = np.tile(np.repeat(np.arange(n_raters), n_items), n_pages) + (0 if crossed else page * n_raters)
+    spreads = (0.3, 1.0, 0.5)
+    truth = _true_share(base, math.sqrt(sum(spread**2 for spread in spreads)))
+    groups, n_runs, covered, p_values = np.arange(len(page)) % 2, 400, 0, []
+    for _ in range(n_runs):
+        logit = base + sum(
+            spread * rng.normal(size=kind.max() + 1)[kind]
+            for spread, kind in zip(spreads, (page, item, rater), strict=True)
+        )
+        values = (rng.random(len(page)) < 1 / (1 + np.exp(-logit))).astype(float)
+        means = clustered_means(values, np.zeros_like(groups), page, rater if crossed else None)
+        interval = means.share_interval(0, level=0.95, method="w")
+        assert interval is not None
+        covered += interval.low <= truth <= interval.high
+        p_values.append(clustered_means(values, groups, page, rater if crossed else None).difference(0, 1, level=0.95))
+    assert covered / n_runs > 0.92
+    below = np.mean([one.p_value < 0.05 for one in p_values])
+    assert below < 0.085
+    if not crossed:
+        assert covered / n_runs < 0.99
+        assert below > 0.02
