@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from textassay.human.agreement import krippendorff_alpha
 from textassay.human.server.results import HandedIn, to_judgements
 from textassay.human.study import Study
 
@@ -29,11 +30,8 @@ class AgreementSoFar:
     def update(self, rows: Sequence[HandedIn]) -> None:
         """Compute it for `rows`."""
         judgements = to_judgements(self._study, rows)
-        places = 2 * judgements.item + judgements.value.astype(np.int64)
-        votes = np.bincount(places, minlength=2 * len(judgements.items)).reshape(-1, 2)
-        votes = votes[votes.sum(axis=1) > 1]
-        totals, n = votes.sum(axis=0), int(votes.sum())
-        expected = float(totals[0] * totals[1]) / (n - 1) if n else 0.0
-        observed = float((votes[:, 0] * votes[:, 1] / (votes.sum(axis=1) - 1)).sum())
-        self.value = 1 - observed / expected if expected else None
+        is_shared = np.bincount(judgements.item, minlength=len(judgements.items))[judgements.item] > 1
+        units, values = judgements.item[is_shared], judgements.value[is_shared]
+        varies = bool(np.any(values != values[:1]))  # else alpha is undefined
+        self.value = krippendorff_alpha(units, values) if varies else None
         self.n_seen = len(rows)

@@ -5,6 +5,7 @@ scripts; with them, each answer is saved when it is given.
 """
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from textassay.human.server.pool import Moment, NotYours
@@ -20,6 +21,7 @@ __all__ = ["add_participant_pages"]
 _COOKIE, _JOINING = "participant", "joining"
 _MONTH = 30 * 24 * 3600
 _ANSWER = re.compile(r"item-(\d{1,4})")
+_Work = Callable[[Any, int, dict[str, str]], Any]
 
 
 def add_participant_pages(app: "FastAPI", service: Service) -> None:
@@ -29,28 +31,29 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
 
     pool, run = service.pool, service.database.run
 
-    async def enter(request: Request, token: str) -> int | Response:
-        """Return the participant with this link, or what to answer instead."""
+    async def act(request: Request, token: str, work: _Work) -> Any:
+        """Return what `work` returned for the participant with this link, or what to answer instead."""
         if not service.own_rate.allows(hash_token(token)):
             return service.too_often()
-        participant = await run(lambda connection: pool.participant(connection, hash_token(token)))
-        if participant is not None:
-            return participant
+        form: dict[str, str] = {}
+        if request.method == "POST":
+            sent = await read_form(request)
+            if sent is None:
+                return service.message(413, "That was too much", "The form could not be read. Go back and try again.")
+            if is_forged(request, sent, token):
+                return service.message(403, "This form is out of date", "Open your link again and go on from there.")
+            form = sent
+
+        def step(connection: Any) -> Any:
+            participant = pool.participant(connection, hash_token(token))
+            return None if participant is None else work(connection, participant, form)
+
+        found = await run(step)
+        if found is not None:
+            return found
         if not service.shared_rate.allows("stranger"):
             return service.too_often()
         return service.message(404, "This link is not valid", "Check that it was copied whole, or ask for a new one.")
-
-    async def enter_with_form(request: Request, token: str) -> tuple[int, dict[str, str]] | Response:
-        """Return the participant and the form that was sent, or what to answer instead."""
-        found = await enter(request, token)
-        if isinstance(found, Response):
-            return found
-        form = await read_form(request)
-        if form is None:
-            return service.message(413, "That was too much", "The form could not be read. Go back and try again.")
-        if is_forged(request, form, token):
-            return service.message(403, "This form is out of date", "Open your link again and go on from there.")
-        return found, form
 
     @app.get("/")
     async def root() -> Response:
@@ -95,52 +98,48 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
 
     @app.get("/p/{token}")
     async def look(request: Request, token: str) -> Response:
-        found = await enter(request, token)
-        if isinstance(found, Response):
-            return found
-        return _show(service, token, await run(lambda connection: pool.look(connection, found)))
+        found = await act(request, token, lambda connection, participant, _: pool.look(connection, participant))
+        return found if isinstance(found, Response) else _show(service, token, found)
 
     @app.post("/p/{token}/start")
     async def start(request: Request, token: str) -> Response:
-        found = await enter_with_form(request, token)
-        if isinstance(found, Response):
-            return found
-        participant, _ = found
-        await run(lambda connection: pool.start(connection, participant))
-        return RedirectResponse(f"/p/{token}", 303)
+        found = await act(request, token, lambda connection, participant, _: pool.start(connection, participant))
+        return found if isinstance(found, Response) else RedirectResponse(f"/p/{token}", 303)
 
     @app.post("/p/{token}/answer")
     async def answer(request: Request, token: str) -> Response:
-        found = await enter_with_form(request, token)
+        def save(connection: Any, participant: int, form: dict[str, str]) -> int | Exception:
+            try:
+                return pool.judge(connection, participant, *_answers(form))
+            except (NotYours, ValueError) as error:  # nothing was written, so others in this transaction may go on
+                return error
+
+        found = await act(request, token, save)
         if isinstance(found, Response):
             return found
-        participant, form = found
-        try:
-            sheet, answers, comment = _answers(form)
-            n = await run(lambda connection: pool.judge(connection, participant, sheet, answers, comment))
-        except NotYours:
+        if isinstance(found, NotYours):
             return JSONResponse({"error": "this page is no longer yours"}, 409)
-        except ValueError:
+        if isinstance(found, ValueError):
             return JSONResponse({"error": "no such answer"}, 400)
-        return JSONResponse({"saved": n})
+        return JSONResponse({"saved": found})
 
     @app.post("/p/{token}/submit")
     async def submit(request: Request, token: str) -> Response:
-        found = await enter_with_form(request, token)
+        def hand_in(connection: Any, participant: int, form: dict[str, str]) -> Any:
+            try:
+                missing = pool.hand_in(connection, participant, *_answers(form))
+            except (NotYours, ValueError) as error:
+                return error
+            return (pool.look(connection, participant), missing) if missing else NotYours()
+
+        found = await act(request, token, hand_in)
         if isinstance(found, Response):
             return found
-        participant, form = found
-        try:
-            sheet, answers, comment = _answers(form)
-            missing = await run(lambda connection: pool.hand_in(connection, participant, sheet, answers, comment))
-        except NotYours:
-            return RedirectResponse(f"/p/{token}", 303)
-        except ValueError:
+        if isinstance(found, ValueError):
             return service.message(400, "This answer is not possible", "Open your link again and go on from there.")
-        if not missing:
+        if isinstance(found, NotYours):  # handed in, or gone: the page behind the link says which
             return RedirectResponse(f"/p/{token}", 303)
-        moment = await run(lambda connection: pool.look(connection, participant))
-        return _show(service, token, moment, missing)
+        return _show(service, token, *found)
 
 
 def _answers(form: dict[str, str]) -> tuple[int, dict[int, str], str | None]:
