@@ -117,6 +117,9 @@ def test_copies_of_the_training_text_and_repeats_score_one() -> None:
     assert floor.interval is not None
     assert new.interval.low < floor.value < new.interval.high < 0.95
     assert copied.better == "closer"
+    assert new.evidence is not None
+    assert new.evidence.real_terms is None  # the training text is taken as given
+    assert "references as given" in new.interval.method
     # references come from the training text, whatever the real text is
     assert bleu_train(corpora["new"], corpora["new"], train=train).value == new.value
     assert new.value == pytest.approx(bleu_nearest(corpora["new"], train).value, abs=1e-15)

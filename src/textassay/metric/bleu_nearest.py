@@ -206,6 +206,10 @@ class BleuTrain(BleuNearest):
         """All orders against one training text."""
         return (*super().shares, None if self.train is None else self.train.fingerprint)
 
+    @property
+    def _references_given(self) -> bool:
+        return True
+
     def _settings(self) -> Mapping[str, object]:
         assert self.train is not None
         return {**super()._settings(), "train": self.train.fingerprint[:8]}

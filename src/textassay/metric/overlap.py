@@ -109,6 +109,11 @@ class Overlaps(ABC):
         return (type(self).__name__, *self._setting_names())
 
     @property
+    def _references_given(self) -> bool:
+        """Whether the interval takes the references as they are."""
+        return False
+
+    @property
     def _family(self) -> str:
         """Name of the metric without parameters."""
         return self.name.split("(")[0]
@@ -176,7 +181,9 @@ class Overlaps(ABC):
         references = nearest.references
         check_corpora(generated, real, metric=self._family)
         is_self = generated is references
-        groups = assign_groups(len(references), stream(seed, "groups", "real"), units=references.groups)
+        groups = np.full(len(references), -1)
+        if not self._references_given:
+            groups = assign_groups(len(references), stream(seed, "groups", "real"), units=references.groups)
         # Twice as many let the next ones in where a group is left out; a group rarely holds more of the nearest.
         pairs = nearest.of(
             generated,
@@ -196,9 +203,10 @@ class Overlaps(ABC):
         blocks = parallel_map(measure_block, range(0, len(generated), size))
         rows = np.concatenate([rows for rows, _ in blocks])
         changes = np.sum([changes for _, changes in blocks], axis=0)
-        if is_self:
+        if is_self and not self._references_given:
             changes -= np.stack([np.bincount(groups, weights=column) for column in rows.T], axis=1)
-        return OverlapStatistics(generated, real, nearest.settings, seed, rows, changes, np.bincount(groups), is_self)
+        sizes = np.bincount(groups + 1)[1:]
+        return OverlapStatistics(generated, real, nearest.settings, seed, rows, changes, sizes, is_self)
 
     def estimate(self, statistics: OverlapStatistics) -> Estimate:
         """Return the value with its interval."""
@@ -210,11 +218,15 @@ class Overlaps(ABC):
         changed = sums + statistics.changes  # (G, S)
         without = np.array([self._value(row, n_left) for row, n_left in zip(changed, left, strict=True)])
         terms = jackknife_terms(value, without, sizes)
-        if statistics.is_self:
+        own_terms = cluster_terms(self._terms(rows, value), generated.groups)
+        if self._references_given:
+            samples = [own_terms]
+            method = "t: variance over generated sentences, references as given"
+        elif statistics.is_self:
             samples = [terms]
             method = f"t: jackknife over {len(sizes)} groups of sentences"
         else:
-            samples = [cluster_terms(self._terms(rows, value), generated.groups), terms]
+            samples = [own_terms, terms]
             method = f"t: variance over generated sentences, jackknife over {len(sizes)} groups of references"
         interval = terms_interval(value, samples, level=self.level, method=method, low=0.0, high=self._high)
         return Estimate(
@@ -239,7 +251,7 @@ class Overlaps(ABC):
             details=self._details(statistics),
             evidence=None
             if interval is None
-            else Evidence(None if statistics.is_self else terms, samples[0], generated_scores=self._scores(rows)),
+            else Evidence(samples[1] if len(samples) > 1 else None, samples[0], generated_scores=self._scores(rows)),
         )
 
 
