@@ -129,3 +129,36 @@ def test_what_cannot_be_used_is_refused(refused: Refused, judged: Path, folder: 
         ((judged, "--database", "sqlite:///x"), "--database goes with the folder of a study"),
     ):
         assert message in refused("human", "analyse", *arguments)
+
+
+def test_the_time_that_turks_workers_took(folder: Path) -> None:
+    columns = [
+        "AssignmentStatus",
+        "WorkerId",
+        "WorkTimeInSeconds",
+        "Input.hit_id",
+        "Input.gotcha_locs",
+        "Answer.comment",
+    ]
+    columns += [
+        name
+        for slot in range(3)
+        for name in (
+            f"Input.review_{slot}_text", f"Input.review_{slot}_student_model", f"Answer.review_{slot}_judgment",
+        )
+    ]  # fmt: skip
+    texts = [("one", "Real"), ("two", "lstm"), ("this text is fake", "lstm")]
+    rows = []
+    for worker, status, seconds, answers in (
+        ("w1", "Submitted", "60", ("real", "fake", "fake")),
+        ("w2", "Submitted", "", ("real", "real", "fake")),
+        ("w3", "Rejected", "3", ("real", "real", "fake")),
+        ("w4", "Submitted", "30", ("fake", "real", "real")),  # failed the check
+    ):
+        cells = [cell for pair, answer in zip(texts, answers, strict=True) for cell in (*pair, answer)]
+        rows.append([status, worker, seconds, "0", "2", "", *cells])
+    with (folder / "batch.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    results = read_results(folder / "batch.csv")
+    assert results.judgements.raters == ("w1", "w2")
+    assert results.seconds == {"w1": 20.0}

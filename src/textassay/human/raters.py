@@ -87,10 +87,9 @@ def summarise_raters(
     nan = np.full(len(own), math.nan)
     p_low, p_same = (nan, nan)
     if is_vote:
-        p_low = np.array([_p_low(right[rows], _share(judgements, right)[rows], counts[rows]) for _, rows in own])
-        p_same = np.array(
-            [_p_same(judgements.value[rows], _share(judgements, judgements.value)[rows]) for _, rows in own]
-        )
+        right_shares, real_shares = _share(judgements, right), _share(judgements, judgements.value)
+        p_low = np.array([_p_low(right[rows], right_shares[rows], counts[rows]) for _, rows in own])
+        p_same = np.array([_p_same(judgements.value[rows], real_shares[rows]) for _, rows in own])
     low, same = holm(p_low), holm(p_same)
     slow_enough = _times(seconds or {})
     like_others = _likeness(judgements, counts)

@@ -21,7 +21,8 @@ __all__ = ["render_analysis"]
 _TEXT_WIDTH = 90
 _SIDES = ("all texts", "real, judged real", "generated, judged fake")
 _MOST_RATERS = 10
-_NARROW = 0.05  # intervals at least so wide are shown without decimals
+_UNCHECKED = "Not checked: these are ratings, without times."
+_NARROW = 0.05  # intervals at least so wide are shown without decimals, with all in their table
 _MOST_VARIANTS = 8
 
 
@@ -108,12 +109,16 @@ def _print_generators(analysis: HumanAnalysis, console: Console, share: str) -> 
         table.add_column(share, no_wrap=True)
     table.add_column("p", justify="right", no_wrap=True)
     table.add_column("texts", justify="right", no_wrap=True)
+    bounds = [row.share.interval for verdict in analysis.verdicts for row in verdict.generators]
+    places = 0 if any(one is not None and one.high - one.low > _NARROW for one in bounds) else 1
     far = {pair.a: pair.p_adjusted for pair in first.from_real}
     sign = 1.0 if is_vote else -1.0
     rows = sorted(first.generators, key=lambda row: sign * row.share.value)
     for row in [*rows, *([first.real] if first.real is not None else [])]:
         told = "" if row is first.real else p_value(far.get(row.generator))
-        cells = [cell for verdict in analysis.verdicts for cell in _cells(verdict, row.generator, is_vote=is_vote)]
+        cells = [
+            cell for verdict in analysis.verdicts for cell in _cells(verdict, row.generator, places, is_vote=is_vote)
+        ]
         name = "real text" if row is first.real else row.generator
         style = "dim" if row is first.real else ""
         table.add_row(safe(console, name, style), _ranks(row), *cells, told, count(row.n_items))
@@ -148,7 +153,8 @@ def _print_raters(analysis: HumanAnalysis, console: Console) -> None:
     heading(console, "Raters")
     flagged = [rater for rater in analysis.raters if rater.flags]
     if not flagged:
-        _remark(console, f"None is suspicious. {_what_was_checked(analysis)}")
+        told = _what_was_checked(analysis)
+        _remark(console, told if told == _UNCHECKED else f"None is suspicious. {told}")
         return
     table = _table()
     table.add_column("suspicious", overflow="fold")
@@ -165,12 +171,12 @@ def _print_raters(analysis: HumanAnalysis, console: Console) -> None:
 
 
 def _what_was_checked(analysis: HumanAnalysis) -> str:
-    timed = any(rater.seconds is not None for rater in analysis.raters)
     checks = (
         [] if analysis.by_majority is None else ["right less often than others on the same texts", "one answer only"]
     )
-    checks += ["far faster than most"] if timed else []
-    return f"Checked: {'; '.join(checks) or 'nothing, since these are ratings without times'}."
+    if any(rater.seconds is not None for rater in analysis.raters):
+        checks.append("far faster than most")
+    return f"Checked: {'; '.join(checks)}." if checks else _UNCHECKED
 
 
 def _print_texts(analysis: HumanAnalysis, console: Console) -> None:
@@ -224,22 +230,21 @@ def _print_reasons(analysis: HumanAnalysis, console: Console) -> None:
     )
 
 
-def _percent(share: Share | None) -> tuple[str, str]:
+def _percent(share: Share | None, places: int = 1) -> tuple[str, str]:
     if share is None:
         return MISSING, ""
     bounds = share.interval
     if bounds is None:
         return f"{100 * share.value:.2f}", ""
-    places = 1 if bounds.high - bounds.low < _NARROW else 0
     return f"{100 * share.value:.2f}", span(100 * bounds.low, 100 * bounds.high, places)
 
 
-def _cells(verdict: Verdict, generator: str, *, is_vote: bool) -> tuple[str, str]:
+def _cells(verdict: Verdict, generator: str, places: int, *, is_vote: bool) -> tuple[str, str]:
     rows = [*verdict.generators, *([verdict.real] if verdict.real is not None else [])]
     row = next((row for row in rows if row.generator == generator), None)
     if row is None:
         return MISSING, ""
-    return _percent(row.share) if is_vote else (number(row.share.value, 3), interval(row.share.interval, 3))
+    return _percent(row.share, places) if is_vote else (number(row.share.value, 3), interval(row.share.interval, 3))
 
 
 def _ranks(row: GeneratorVerdict) -> str:
