@@ -119,10 +119,12 @@ def test_intervals_over_texts_hold_what_new_texts_give(kind: CorrelationKind) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_generators", "least"), [(6, 0.80), (12, 0.88), (30, 0.91)])
-def test_intervals_over_generators_cover_the_population(n_generators: int, least: float) -> None:
-    """BOOT-BOTH, tau of pairs drawn from a bivariate normal distribution: short of 95 % with few generators."""
-    rho, n_worlds, hits = 0.6, 400, 0
+@pytest.mark.parametrize(
+    ("n_generators", "rho", "least"), [(5, 0.9, 0.88), (6, 0.6, 0.93), (12, 0.6, 0.94), (30, 0.6, 0.94)]
+)
+def test_intervals_over_generators_cover_the_population(n_generators: int, rho: float, least: float) -> None:
+    """BOOT-BOTH, tau of pairs drawn from a bivariate normal distribution: mostly above 95 %, for texts err twice."""
+    n_worlds, hits = 400, 0
     truth = 2 / np.pi * np.arcsin(rho)
     for world in range(n_worlds):
         rng = np.random.default_rng(world)

@@ -61,7 +61,8 @@ def render_judging(judging: Judging, console: Console) -> None:
 
 def _agreements(judging: Judging, verdict: Verdict, console: Console) -> None:
     wide = console.width >= _WIDE
-    columns = ("metric", "tau", "interval", *(("other texts",) if wide else ()), "p", "rho", "r", "wrong", "soft")
+    columns = ("metric", "tau", "interval", *(("other texts",) if wide else ()), "p", "rho", "r", "wrong")
+    columns += ("soft",) if wide else ()
     table = _table(console, columns, verdict.order)
     scores = {score.evaluator: score for score in judging.pair_scores if score.gold == verdict.gold}
     for name in (*verdict.order, *verdict.undefined):
@@ -77,7 +78,7 @@ def _agreements(judging: Judging, verdict: Verdict, console: Console) -> None:
             number(rho.value, 2),
             number(r.value, 2),
             f"{score.n_wrong} ({score.n_wrong_separated})",
-            number(score.soft_accuracy, 2),
+            *([number(score.soft_accuracy, 2)] if wide else []),
         )
     console.print(table)
     score = scores[(*verdict.order, *verdict.undefined)[0]]
@@ -88,8 +89,8 @@ def _texts(judging: Judging, console: Console) -> None:
     found = {(t.evaluator, t.grouping, t.kind): t for t in judging.text_correlations}
     names = list(dict.fromkeys(t.evaluator for t in judging.text_correlations))
     wide = console.width >= _WIDE
-    more = ("rho",) if wide else ()
-    table = _table(console, ("metric", "within: tau", "interval", "p", *more, "pooled: tau", "interval", *more), names)
+    columns = ("metric", "within: tau", "interval", "p", *(("rho",) if wide else ()), "pooled: tau")
+    table = _table(console, columns + (("interval", "rho") if wide else ()), names)
     names.sort(key=lambda name: -_sortable(found[name, "group by generator", "kendall"].value))
     for name in names:
         within, rho = (found[name, "group by generator", kind] for kind in ("kendall", "spearman"))
@@ -101,7 +102,7 @@ def _texts(judging: Judging, console: Console) -> None:
             p_value(within.p),
             *([number(rho.value, 2)] if wide else []),
             number(pooled.value, 2),
-            safe(console, span(pooled.low, pooled.high, 2), "dim"),
+            *([safe(console, span(pooled.low, pooled.high, 2), "dim")] if wide else []),
             *([number(pooled_rho.value, 2)] if wide else []),
         )
     console.print(table)
