@@ -145,26 +145,28 @@ class _Run:
         """Return all values of one cell, measured now or kept."""
         generated = self._draw.damaged(*cell)
         texts = self._draw.texts
-        train = texts["train"].fingerprint if "train" in texts else ""
         key = estimate_key(
-            _STRESS, version("textassay"), generated.fingerprint, texts["reference"].fingerprint, train, self._draw.seed
+            _STRESS, version("textassay"), generated.fingerprint, texts["reference"].fingerprint, self._draw.seed
         )
         kept: dict[str, list[Any]] = self._store.load_document(key) or {}
         n_kept = len(kept)
         for family in self._families:
-            names = {metric.name: f"{metric.name} {metric.level} {_shares(metric)}" for metric in family}
-            if not kept.keys() >= set(names.values()):
+            if not all(_metric_key(metric) in kept for metric in family):
                 found = self._family(family, generated)
-                kept.update({names[name]: list(value) for name, value in found.items()})
+                kept.update({_metric_key(metric): list(found[metric.name]) for metric in family})
         for evaluator in self._evaluators:
-            if f"{evaluator.name} {evaluator.settings}" not in kept:
-                kept[f"{evaluator.name} {evaluator.settings}"] = list(self._own(evaluator, generated))
+            if self._evaluator_key(evaluator) not in kept:
+                kept[self._evaluator_key(evaluator)] = list(self._own(evaluator, generated))
         if len(kept) > n_kept:
             self._store.save_document(key, kept)
         return {
-            **{m.name: Value(*kept[f"{m.name} {m.level} {_shares(m)}"]) for family in self._families for m in family},
-            **{e.name: Value(*kept[f"{e.name} {e.settings}"]) for e in self._evaluators},
+            **{metric.name: Value(*kept[_metric_key(metric)]) for family in self._families for metric in family},
+            **{evaluator.name: Value(*kept[self._evaluator_key(evaluator)]) for evaluator in self._evaluators},
         }
+
+    def _evaluator_key(self, evaluator: Evaluator) -> str:
+        train = self._draw.texts.get("train")
+        return f"{evaluator.name} {evaluator.settings} {'' if train is None else train.fingerprint}"
 
     def _family(self, family: Sequence[Metric], generated: Corpus) -> dict[str, Value]:
         """Return the values of metrics that share statistics."""
@@ -188,6 +190,11 @@ class _Run:
 
 def _shares(metric: Metric) -> str:
     return repr(metric.shares)
+
+
+def _metric_key(metric: Metric) -> str:
+    """Return what a value is kept under beside the texts; a metric that looks at training text shares by it."""
+    return f"{metric.name} {metric.level} {_shares(metric)}"
 
 
 def _value(estimate: Estimate | float) -> Value:

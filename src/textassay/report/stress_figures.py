@@ -30,6 +30,7 @@ _KINDS = {
     "language model": ("lm-score", "reverse-lm-score"),
 }
 _REST = "other"
+_CAPTION = "Number: the smallest share that is told. Blue: worse with damage; orange: better; white: does not move."
 # Okabe and Ito's hues, darkened until they read as thin lines on white; and what tells kinds apart without colour.
 _LOOKS = dict(
     zip(
@@ -52,8 +53,8 @@ def _draw_map(stress: Stress) -> Drawing:
     n_rows, n_columns = len(stress.metrics), len(stress.damages)
     left = 0.2 + INCHES_A_LETTER * max(map(len, stress.metrics))
     top = 0.2 + 0.72 * INCHES_A_LETTER * max(map(len, stress.damages))
-    width, height = left + _CELL * n_columns + 0.8, top + _ROW * n_rows + 0.1
-    figure, axes = canvas(width, height, left=left, right=0.8, top=top, bottom=0.1)
+    width, height = left + _CELL * n_columns + 0.8, top + _ROW * n_rows + 0.4
+    figure, axes = canvas(width, height, left=left, right=0.8, top=top, bottom=0.4)
     axes.set_xlim(0, n_columns)
     axes.set_ylim(n_rows, 0)
     axes.set_axis_off()
@@ -68,6 +69,7 @@ def _draw_map(stress: Stress) -> Drawing:
                       va="center", fontsize=7, color=INK)  # fmt: skip
     for column, damage in enumerate(stress.damages):
         axes.text(column + 0.4, -0.25, damage, rotation=45, ha="left", va="bottom", color=INK)
+    axes.text(0, n_rows + 0.5, _CAPTION, ha="left", va="top", color=MUTED)
     told = (
         "Map of metrics (rows) and damages (columns). Blue: the metric gets worse with damage, orange: better, white: "
         "it does not move; the stronger the colour, the more standard errors per unit of strength. Numbers: the "
@@ -89,9 +91,9 @@ def _colour(curve: DamageCurve) -> tuple[float, ...]:
 def _draw_curves(stress: Stress) -> Drawing:
     n_columns = min(4, len(stress.damages))
     n_rows = math.ceil(len(stress.damages) / n_columns)
-    left, gap, bottom, top, panel_width, panel_height = 0.62, 0.12, 0.46, 0.55, 1.75, 1.35
+    left, gap, bottom, top, panel_width, panel_height = 0.62, 0.12, 0.42, 0.55, 1.75, 1.35
     step = panel_height + 0.3
-    width, height = left + n_columns * (panel_width + gap), top + n_rows * step + bottom - 0.1
+    width, height = left + n_columns * (panel_width + gap), top + n_rows * step + bottom - 0.2
     first: Axes | None = None
     figure = None
     lowest, highest = _limits(stress.curves)
@@ -116,6 +118,8 @@ def _draw_curves(stress: Stress) -> Drawing:
     shown = sorted({0.0, *(tick for tick in ticks if lowest < tick < highest)})
     first.set_yticks(shown, [with_minus(f"{tick:g}") for tick in shown])
     first.minorticks_off()
+    places = [0.0, max(stress.strengths) / 2, max(stress.strengths)]
+    first.set_xticks(places, [f"{place:g}" for place in places])
     figure.text(0.06 / width, 0.5, "worse, in standard errors of the metric", color=MUTED, rotation=90, va="center")
     figure.text((left + width) / 2 / width, 0.05 / height, "strength: share that is damaged", color=MUTED, ha="center")
     kinds = list(dict.fromkeys(map(_kind, stress.metrics)))
