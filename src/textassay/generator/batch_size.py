@@ -1,20 +1,13 @@
 """How many sentences a network can be trained on at once, in the memory there is."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from textassay.corpus.corpus import Corpus
-from textassay.generator.batching import padded
 from textassay.generator.network import NetworkLanguageModel
-from textassay.generator.scoring import mean_loss
 from textassay.training.backend import threads, training_device
 from textassay.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
 from textassay.training.processes import Processes, launched
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 __all__ = ["fit_in_memory", "fitting_batch_size"]
 
@@ -69,12 +62,8 @@ def _fits(model: NetworkLanguageModel, train: Corpus) -> Callable[[int], bool]:
             if not is_out_of_memory(error):
                 raise
             return False
-        longest = np.argsort(-train.lengths, kind="stable")[:n_sentences]
-
-        def loss(rows: Any, rng: "torch.Generator") -> "Tensor":
-            return mean_loss(model, weights, *padded(train.tokens, train.offsets, rows), rng)
-
+        lessons = model.lessons(train, weights, batch_size=n_sentences, seed=0)
         with threads():
-            return step_fits(weights, longest, loss=loss, recipe=model.recipe)
+            return step_fits(weights, lessons.heaviest, loss=lessons.loss, recipe=model.recipe)
 
     return fits

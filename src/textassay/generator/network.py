@@ -31,12 +31,12 @@ from textassay.generator.base import (
     tokens_in,
     training_record,
 )
-from textassay.generator.batching import epoch_batches, padded
 from textassay.generator.fitted import Fitted
+from textassay.generator.lessons import Lessons, sentence_lessons
 from textassay.generator.likelihood import perplexity
 from textassay.generator.reader import Reader, Weights
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
-from textassay.generator.scoring import mean_loss, next_scores, token_scores
+from textassay.generator.scoring import next_scores, token_scores
 from textassay.seeding import stream
 from textassay.training import loop
 from textassay.training.backend import require_neural, threads, training_device
@@ -192,15 +192,16 @@ class NetworkLanguageModel(Reader):
                 found = float(token_scores(self, weights, *scored, 1.0).mean())
                 return found if math.isfinite(perplexity(-found)) else -math.inf  # which ends the training
 
+            lessons = self.lessons(train, weights, batch_size=self.batch_size, seed=seed("order"))
             with threads():
                 self.history = loop.train(
                     weights,
-                    batches=lambda epoch: epoch_batches(train.lengths, self.batch_size, seed("order"), epoch),
-                    loss=lambda rows, rng: mean_loss(self, weights, *padded(train.tokens, train.offsets, rows), rng),
+                    batches=lessons.batches,
+                    loss=lessons.loss,
                     score=None if scored is None else score,
                     recipe=self.recipe,
                     seed=seed("training"),
-                    size=lambda rows: int(train.lengths[rows].sum()) + len(rows),
+                    size=lessons.size,
                     checkpoint=checkpoint,
                     checkpoint_seconds=checkpoint_seconds,
                     config={
@@ -213,6 +214,7 @@ class NetworkLanguageModel(Reader):
                     monitor_steps=monitor_steps,
                     progress=progress,
                     processes=launched(),
+                    carried=lessons.carried,
                 )
                 n_threads = torch.get_num_threads()
         except BaseException:
@@ -229,6 +231,10 @@ class NetworkLanguageModel(Reader):
             "device": device.type,
         }
         return self
+
+    def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
+        """Return the batches that `weights` learn from; here each sentence by itself."""
+        return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the weights."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from textassay.corpus.vocabulary import PAD, SOS
+from textassay.generator.cross_entropy import linear_cross_entropy
 
 if TYPE_CHECKING:
     import torch
@@ -53,6 +54,10 @@ class Reader(ABC):
     def longest(self, weights: Weights) -> int | None:
         """Return how many tokens a sentence may have at most; None where there is no limit."""
         return None
+
+    def loss(self, weights: Weights, vectors: "Tensor", wanted: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy of the types `wanted`, (N,), after vectors (N, width), to differentiate."""
+        return linear_cross_entropy(vectors, *self.output_layer(weights), wanted)
 
     def logits(self, weights: Weights, vectors: "Tensor", temperature: float = 1.0) -> "Tensor":
         """Return the logits of the next token, (B, V), for vectors (B, width); -inf for what never comes."""

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from textassay.corpus.vocabulary import EOS, PAD
 from textassay.execution import parallel_map
 from textassay.generator.batching import padded
-from textassay.generator.cross_entropy import linear_cross_entropy
 from textassay.generator.reader import Reader, Weights
 from textassay.training.backend import single_threaded
 
@@ -41,7 +40,7 @@ def mean_loss(
     device = rng.device
     vectors = network.read(weights, torch.from_numpy(inputs).to(device), rng)[torch.from_numpy(inside).to(device)]
     wanted = torch.from_numpy(targets[inside]).to(device)
-    return linear_cross_entropy(vectors, *network.output_layer(weights), wanted)
+    return network.loss(weights, vectors, wanted)
 
 
 def token_scores(

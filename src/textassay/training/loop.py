@@ -50,6 +50,7 @@ def train(
     monitor_steps: int | None = None,
     progress: Callable[[Step], None] | None = None,
     processes: Processes | None = None,
+    carried: Weights | None = None,
 ) -> History:
     """Train `weights` in place; afterwards they are those of the epoch with the best score.
 
@@ -87,13 +88,16 @@ def train(
     processes
         What `processes.launched` returned: the processes that share the work; None for this one alone. A step then
         takes as many batches as there are processes; readings are kept in the main process.
+    carried
+        Name to tensor that `loss` changes in place and reads again with later batches, such as a memory: checkpoints
+        keep them.
 
     Raises
     ------
     InputError
         If loss or score are no longer finite, or the checkpoint was made with other settings or is damaged.
     OptionError
-        If there is nothing to train, or an epoch without batches.
+        If there is nothing to train, an epoch without batches, or something carried among several processes.
     OutputError
         If the checkpoint cannot be written; that its folder is missing is said before training begins.
     """
@@ -106,9 +110,13 @@ def train(
     if checkpoint is not None and not checkpoint.parent.is_dir():
         raise OutputError(f"cannot write the checkpoint {checkpoint}: there is no folder {checkpoint.parent}")
     together = processes or Processes()
+    if carried and together.count > 1:
+        raise OptionError(
+            f"a network that remembers the batch before trains in one process, got {together.count}: start only one"
+        )
     device = next(iter(weights.values())).device
     settings = {"config": dict(config or {}), "seed": seed, "processes": together.count}
-    state = RunState(weights, recipe, chosen_precision(recipe.precision, device), settings)
+    state = RunState(weights, recipe, chosen_precision(recipe.precision, device), settings, carried or {})
     if checkpoint is not None and checkpoint.exists():
         state.load(checkpoint)
     together.take_from_main(weights)

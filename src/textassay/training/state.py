@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from textassay.errors import InputError
@@ -35,12 +36,21 @@ class RunState:
         What products are computed in: ``float32`` or ``bfloat16``.
     settings
         What else decides the outcome, JSON-ready; a checkpoint made with other settings is refused.
+    carried
+        What goes from each batch to the next, changed in place; not trained.
     """
 
-    def __init__(self, weights: Weights, recipe: Recipe, precision: str, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        recipe: Recipe,
+        precision: str,
+        settings: Mapping[str, Any],
+        carried: Weights = MappingProxyType({}),
+    ) -> None:
         import torch
 
-        self.weights, self.recipe, self.precision = weights, recipe, precision
+        self.weights, self.recipe, self.precision, self.carried = weights, recipe, precision, carried
         self.device = next(iter(weights.values())).device
         fused = self.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.Adam(list(weights.values()), lr=recipe.learning_rate, fused=fused)
@@ -170,7 +180,7 @@ class RunState:
                 stacklevel=3,
             )
         self.rng.set_state(tensors.pop("random/state"))
-        groups: dict[str, Weights] = {"weights": self.weights, "average": self.average}
+        groups: dict[str, Weights] = {"weights": self.weights, "average": self.average, "carried": self.carried}
         for key, tensor in tensors.items():
             part, name = key.split("/", 1)
             if part in groups:
@@ -186,7 +196,12 @@ class RunState:
 
     def _groups(self) -> dict[str, Weights]:
         """Return all tensors of the run; those of Adam are there after its first step."""
-        groups: dict[str, Weights] = {"weights": self.weights, "average": self.average, "best": self.best}
+        groups: dict[str, Weights] = {
+            "weights": self.weights,
+            "average": self.average,
+            "best": self.best,
+            "carried": self.carried,
+        }
         for name, weight in self.weights.items():
             for key, tensor in self.optimizer.state[weight].items():
                 groups[f"adam {key}"] = {**groups.get(f"adam {key}", {}), name: tensor}
