@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from textassay.meta_evaluation.table_figure import TableFigure
+
 __all__ = [
     "Cell",
     "CheckedFinding",
@@ -282,6 +284,8 @@ class Reproduction:
         Scale, sizes, seeds, versions, fingerprints of the texts: name to what it was, JSON-ready.
     tables, findings, taus, curves
         What was found.
+    figures
+        Which columns of the tables to draw.
     notes
         What a reader has to know, a sentence each.
     seconds
@@ -296,6 +300,7 @@ class Reproduction:
     curves: tuple[Curve, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    figures: tuple[TableFigure, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; NaN and infinity become None."""
@@ -320,6 +325,7 @@ class Reproduction:
             ),
             notes=tuple(data["notes"]),
             seconds=data["seconds"],
+            figures=tuple(TableFigure.from_dict(figure) for figure in data.get("figures", ())),
         )
 
 

@@ -15,6 +15,7 @@ from textassay.report.digest import printable
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, legend, panels, plane, tick_places
 from textassay.report.number import number
 from textassay.report.reproduction_sweeps import draw_sweep, shown_share
+from textassay.report.reproduction_tables import draw_table_figure
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, SETTINGS, slug, to_svg
 
 __all__ = ["draw_reproduction"]
@@ -32,12 +33,13 @@ _LEGEND_ROW = 0.16
 
 
 def draw_reproduction(reproduction: Reproduction) -> tuple[Drawing, ...]:
-    """Return all figures that the curves and taus of a reproduction allow."""
+    """Return all figures that the curves and taus of a reproduction allow, and those of its tables."""
     drawn: list[Drawing | None] = [draw_sweep([c for c in reproduction.curves if c.figure == name]) for name in _SWEEPS]
     drawn.append(_against_truth([curve for curve in reproduction.curves if curve.figure == "estimate"]))
     drawn.append(_growth([curve for curve in reproduction.curves if curve.figure == "size"]))
     for gold in dict.fromkeys(tau.gold for tau in reproduction.taus):
         drawn.append(_taus([tau for tau in reproduction.taus if tau.gold == gold and _is_compared(tau)]))
+    drawn += [draw_table_figure(figure, reproduction.tables) for figure in reproduction.figures]
     return tuple(drawing for drawing in drawn if drawing is not None)
 
 

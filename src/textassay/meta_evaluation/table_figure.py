@@ -1,0 +1,52 @@
+"""Which columns of reproduced tables to draw side by side; plain, as the tables are, so that it lives in their JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Panel", "TableFigure"]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A column of a table as a panel of a figure: its table, its name there, and what stands above the panel."""
+
+    table: str
+    column: str
+    title: str
+
+
+@dataclass(frozen=True)
+class TableFigure:
+    """Columns of tables side by side, a row a line: ours with its interval, the published value beside.
+
+    Attributes
+    ----------
+    name, title
+        Of the file, and of the figure, such as "figure 5: ...".
+    x
+        What all axes show.
+    rows
+        From the top.
+    panels
+        From the left.
+    starred
+        Table, row and column of ours that are marked, such as significant ones.
+    shared
+        Whether all panels have the same axis.
+    """
+
+    name: str
+    title: str
+    x: str
+    rows: tuple[str, ...]
+    panels: tuple[Panel, ...]
+    starred: tuple[tuple[str, str, str], ...] = ()
+    shared: bool = True
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "TableFigure":
+        """Return the figure whose `asdict` is `data`, with lists for tuples."""
+        panels = tuple(Panel(**panel) for panel in data["panels"])
+        starred = tuple((table, row, column) for table, row, column in data["starred"])
+        return cls(**{**data, "rows": tuple(data["rows"]), "panels": panels, "starred": starred})
