@@ -33,13 +33,13 @@ TEN = [
     "my dog likes it here",
 ]
 TINY = Vocabulary(["a", "b"])
-KINDS = ["lstm", "gpt2"]
+KINDS = ["lstm", "gpt2", "transformer-xl"]
 LONGEST = 5
 
 
 def made(kind: str, **settings: Any) -> NetworkLanguageModel:
     """Return a small network; two layers of width 8 unless told otherwise."""
-    own = {"heads": 2} if kind == "gpt2" else {}
+    own: dict[str, Any] = {"lstm": {}, "gpt2": {"heads": 2}, "transformer-xl": {"heads": 2, "memory": 0}}[kind]
     defaults = {"width": 8, "layers": 2, "batch_size": 4, "max_epochs": 2, "learning_rate": 1e-2, "warmup_steps": 0}
     model = make_generator(kind, preset="tiny", **{**own, **defaults, **settings})
     assert isinstance(model, NetworkLanguageModel)

@@ -1,7 +1,9 @@
 """The generators that learn from a text, by name, and their presets.
 
-``paper`` is as Cai et al., "Distributional Discrepancy", have it (generators it does not have: as good as they get),
-``small`` is good on two processors within minutes, ``tiny`` is for trying things out, within seconds.
+``paper`` is as Cai et al., "Distributional Discrepancy", have it (generators it does not have: as good as they get);
+that of ``transformer-xl``, and the sizes of ``exposure-512``, ``exposure-32`` and ``exposure-600`` of ``lstm``,
+are those of He et al., "Quantifying Exposure Bias for Neural Language Generation", which does not say how its LSTMs are
+trained. ``small`` is good on two processors within minutes, ``tiny`` is for trying things out, within seconds.
 """
 
 from collections.abc import Mapping
@@ -17,13 +19,24 @@ from textassay.generator.lstm import LstmModel
 from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.ngram import NgramModel
 from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.random_lstm import RandomLstm
+from textassay.generator.transformer_xl import TransformerXlModel
 from textassay.training.recipe import Recipe
 
 __all__ = ["PRESETS", "ParameterCounts", "Shaped", "make_generator", "parameter_counts"]
 
 _KINDS: Mapping[str, type] = MappingProxyType(
-    {"gpt2": Gpt2Model, "lstm": LstmModel, "ngram": NgramModel, "position-unigram": PositionUnigram}
+    {
+        "gpt2": Gpt2Model,
+        "lstm": LstmModel,
+        "ngram": NgramModel,
+        "position-unigram": PositionUnigram,
+        "random-lstm": RandomLstm,
+        "transformer-xl": TransformerXlModel,
+    }
 )
+
+_EXPOSURE = Recipe(max_epochs=12, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto")
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "gpt2": {
@@ -77,9 +90,58 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "batch_size": 32,
             "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
         },
+        "exposure-512": {"width": 512, "layers": 1, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
+        "exposure-32": {
+            "width": 32,
+            "layers": 1,
+            "dropout": 0.0,
+            "batch_size": 64,
+            "recipe": replace(_EXPOSURE, learning_rate=1e-2),
+        },
+        "exposure-600": {"width": 600, "layers": 3, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
     },
     "ngram": {"paper": {"order": 5}, "small": {"order": 3}, "tiny": {"order": 2}},
     "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
+    "transformer-xl": {
+        "paper": {
+            "width": 410,
+            "inner": 2100,
+            "layers": 16,
+            "heads": 10,
+            "dropout": 0.1,
+            "segment": 150,
+            "memory": 150,
+            "emptied": 0.03,
+            "cutoffs": (20_000, 40_000, 200_000),
+            "batch_size": 60,
+            # of half of WikiText-103, 50 million words, 36 epochs are 200,000 steps
+            "recipe": Recipe(max_epochs=36, learning_rate=2.5e-4, schedule="cosine", max_norm=0.25),
+        },
+        "small": {
+            "width": 256,
+            "inner": 1024,
+            "layers": 4,
+            "heads": 4,
+            "dropout": 0.1,
+            "segment": 64,
+            "memory": 64,
+            "batch_size": 32,
+            "recipe": Recipe(
+                max_epochs=8, learning_rate=1e-3, schedule="cosine", max_norm=0.25, precision="auto", warmup_steps=200
+            ),
+        },
+        "tiny": {
+            "width": 32,
+            "inner": 64,
+            "layers": 2,
+            "heads": 2,
+            "dropout": 0.0,
+            "segment": 16,
+            "memory": 16,
+            "batch_size": 16,
+            "recipe": Recipe(max_epochs=3, learning_rate=4e-3, schedule="cosine", warmup_steps=10, max_norm=1.0),
+        },
+    },
 }
 
 
@@ -89,9 +151,9 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     Parameters
     ----------
     name
-        One of `PRESETS`.
+        One of `PRESETS`, or ``random-lstm``, which learns nothing and has no presets.
     preset
-        ``paper``, ``small`` or ``tiny``; none for ``small``.
+        Its name among `PRESETS`; none for ``small``.
     seed
         Decides everything random in its training; n-gram and position-unigram models have nothing random.
     settings
@@ -104,22 +166,25 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     MissingExtraError
         If the generator needs PyTorch, which is not installed.
     """
-    if name not in PRESETS:
-        raise unknown_name("generator", name, PRESETS)
+    if name not in _KINDS:
+        raise unknown_name("generator", name, _KINDS)
+    presets = PRESETS.get(name, {"small": {}})
     preset = "small" if preset is None else preset
-    if preset not in PRESETS[name]:
-        raise unknown_name(f"preset of {name}", preset, PRESETS[name])
-    chosen = dict(PRESETS[name][preset])
+    if preset not in presets:
+        raise unknown_name(f"preset of {name}", preset, presets)
+    chosen = dict(presets[preset])
     kind = _KINDS[name]
     allowed = {argument for argument in kind.__init__.__annotations__ if argument not in ("return", "seed")}  # type: ignore[misc]
-    of_recipe = {field.name for field in fields(Recipe)} if issubclass(kind, NetworkLanguageModel) else set()
+    of_recipe = {field.name for field in fields(Recipe)} if "recipe" in chosen else set()
     for setting in settings:
         if setting not in allowed | of_recipe:
             raise unknown_name(f"setting of {name}", setting, allowed | of_recipe)
     chosen |= {setting: value for setting, value in settings.items() if setting in allowed}
     if of_recipe:
         changes = {setting: value for setting, value in settings.items() if setting in of_recipe}
-        chosen |= {"recipe": replace(chosen["recipe"], **changes), "seed": seed}
+        chosen |= {"recipe": replace(chosen["recipe"], **changes)}
+    if issubclass(kind, NetworkLanguageModel):
+        chosen |= {"seed": seed}
     generator: LanguageModel = kind(**chosen)
     return generator
 

@@ -64,13 +64,18 @@ class Reader(ABC):
         import torch
 
         n = len(vectors)
-        matrix, bias = self.output_layer(weights)
-        vectors = torch.nn.functional.pad(vectors, (0, 0, 0, rows_to_add(n, matrix)))
-        logits = torch.nn.functional.linear(vectors, matrix, bias)[:n]
+        more = rows_to_add(n, next(iter(weights.values())))
+        logits = self.plain_logits(weights, torch.nn.functional.pad(vectors, (0, 0, 0, more)))[:n]
         if temperature == 1:
             return logits
         below = (logits - logits.amax(1, keepdim=True)).float()  # the highest is 0, whatever it is divided by
         return below / max(temperature, _COLDEST)
+
+    def plain_logits(self, weights: Weights, vectors: "Tensor") -> "Tensor":
+        """Return the logits at temperature 1, (B, V)."""
+        import torch
+
+        return torch.nn.functional.linear(vectors, *self.output_layer(weights))
 
     def output_layer(self, weights: Weights) -> tuple["Tensor", "Tensor"]:
         """Return matrix and bias of the output layer; the bias is -inf for what never comes."""
