@@ -31,10 +31,11 @@ from textassay.generator.base import (
     tokens_in,
     training_record,
 )
+from textassay.generator.batch_reading import BatchReading
 from textassay.generator.fitted import Fitted
 from textassay.generator.lessons import Lessons, sentence_lessons
 from textassay.generator.likelihood import perplexity
-from textassay.generator.reader import Reader, Weights
+from textassay.generator.reader import Weights
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import next_scores, token_scores
 from textassay.seeding import stream
@@ -51,7 +52,7 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 
-class NetworkLanguageModel(Reader):
+class NetworkLanguageModel(BatchReading):
     """A neural `LanguageModel`; a subclass says what the network is.
 
     Parameters
@@ -235,6 +236,11 @@ class NetworkLanguageModel(Reader):
     def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
         """Return the batches that `weights` learn from; here each sentence by itself."""
         return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed)
+
+    def working_weights(self) -> tuple[Weights, str]:
+        """Return the weights in `precision`, and the hash of what was learnt."""
+        fitted = self._require()
+        return fitted.at(self.precision), fitted.digest
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the weights."""

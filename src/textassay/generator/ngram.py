@@ -90,6 +90,11 @@ class NgramModel:
         return f"ngram(order={self.order})"
 
     @property
+    def reach(self) -> int:
+        """How many of the last tokens matter to the next."""
+        return self.order - 1
+
+    @property
     def train(self) -> Corpus:
         """The corpus it was fitted to."""
         return self._require()[0]

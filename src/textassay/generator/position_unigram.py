@@ -48,6 +48,7 @@ class PositionUnigram:
     """
 
     kind: ClassVar[str] = "position-unigram"
+    reach: ClassVar[int] = 0  # how many of the last tokens matter to the next
 
     def __init__(self, *, strength: float = 10.0) -> None:
         if not 0 < strength < float("inf"):

@@ -42,11 +42,12 @@ _CANDIDATES = 256  # tokens that are sorted first for top-p
 
 @dataclass(frozen=True)
 class Choice:
-    """How the next token is chosen; see `Generator.sample`."""
+    """How the next token is chosen; see `Generator.sample`. Without `ends`, no sentence ends before the limit."""
 
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float | None = None
+    ends: bool = True
 
     def tokens(self, logits: "Tensor", draws: "Tensor") -> "Tensor":
         """Return the token that each uniform draw in [0, 1), shape (B,), stands for, shape (B,).
@@ -55,6 +56,8 @@ class Choice:
         """
         import torch
 
+        if not self.ends:
+            logits = logits.index_fill(1, torch.tensor([EOS], device=logits.device), -math.inf)
         if self.top_k is not None and self.top_k < logits.shape[1]:
             n_kept = torch.full((len(logits), 1), self.top_k, device=logits.device)
             logits = _likeliest(logits, n_kept, logits.topk(self.top_k).values)
