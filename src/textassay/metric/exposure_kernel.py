@@ -26,7 +26,7 @@ _SMALLEST = np.float32(-87.0)  # exp of less leaves the range of float32
 _RULES = {"reassoc", "nsz", "contract", "arcp"}  # what the compiler may assume: sums may be reordered
 
 
-def row_distances(model: Logits, oracle: Logits) -> FloatArray:
+def row_distances(model: Logits, oracle: Logits, *, first: int = 0) -> FloatArray:
     """Return the distances of each pair of rows, shape (N, 5), in the order of `COLUMNS`.
 
     Parameters
@@ -34,6 +34,8 @@ def row_distances(model: Logits, oracle: Logits) -> FloatArray:
     model, oracle
         Logits (any number may be added to a row), shape (N, V) each, of one type, float32 or float64; -inf for what
         never comes. They are not changed.
+    first
+        Columns before this one are not looked at.
 
     Returns
     -------
@@ -45,16 +47,16 @@ def row_distances(model: Logits, oracle: Logits) -> FloatArray:
     """
     found = np.empty((len(model), len(COLUMNS)))
     if model.dtype == np.float32:
-        _fast_rows(model, oracle, found)
+        _fast_rows(model, oracle, first, found)
     else:
-        _exact_rows(model, oracle, found)
+        _exact_rows(model, oracle, first, found)
     return found
 
 
 @njit(cache=True, nogil=True)
-def _exact_rows(model, oracle, found):  # type: ignore[no-untyped-def]
+def _exact_rows(model, oracle, first, found):  # type: ignore[no-untyped-def]
     for row in range(len(model)):
-        _exact_row(model[row], oracle[row], found[row])
+        _exact_row(model[row, first:], oracle[row, first:], found[row])
 
 
 @njit(cache=True, nogil=True)
@@ -107,19 +109,19 @@ def _write(found, tv, js, greedy, kl, tie):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fast_rows(model, oracle, found):  # type: ignore[no-untyped-def]
-    n_words = model.shape[1]
-    here, there = np.empty(n_words, dtype=np.float32), np.empty(n_words, dtype=np.float32)
+def _fast_rows(model, oracle, first, found):  # type: ignore[no-untyped-def]
+    n_words = model.shape[1] - first
+    of_model, of_oracle = np.empty(n_words, dtype=np.float32), np.empty(n_words, dtype=np.float32)
     for row in range(len(model)):
-        if not (_is_finite(model[row]) and _is_finite(oracle[row])):
-            _exact_row(model[row], oracle[row], found[row])
+        here, there = model[row, first:], oracle[row, first:]
+        if not (_is_finite(here) and _is_finite(there)):
+            _exact_row(here, there, found[row])
             continue
-        top, oracle_top = _highest(model[row]), _highest(oracle[row])
-        total = _exponentials(model[row], top, here)
-        oracle_total = _exponentials(oracle[row], oracle_top, there)
-        tv, js, kl = _fast_sums(model[row], oracle[row], here, there, top, oracle_top, total, oracle_total)
-        best, n_best = _places(model[row], top)
-        oracle_best, n_oracle_best = _places(oracle[row], oracle_top)
+        top, oracle_top = _highest(here), _highest(there)
+        total, oracle_total = _exponentials(here, top, of_model), _exponentials(there, oracle_top, of_oracle)
+        tv, js, kl = _fast_sums(here, there, of_model, of_oracle, top, oracle_top, total, oracle_total)
+        best, n_best = _places(here, top)
+        oracle_best, n_oracle_best = _places(there, oracle_top)
         _write(found[row], tv, js, best != oracle_best, kl, n_best > 1 or n_oracle_best > 1)
 
 
