@@ -21,6 +21,7 @@ from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.meta_evaluator import meta_evaluate
 from textassay.discriminator.random_search import RandomSearchDiscriminator
 from textassay.errors import InputError, OptionError
+from textassay.estimate import Better
 from textassay.human.judgements import Judgements
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.metric.catalog import parse_metric
@@ -71,6 +72,11 @@ _CATALOGUE: Mapping[str, str] = {  # classifiers as the tables call them, and as
         zip(CLASSIFIERS, ("lstm", "cnn", "cnn-lstm", "svm", "random-forest", "naive-bayes", "xgboost"), strict=True)
     ),
     INDIVIDUAL: "svm",
+}
+# Closer to real text is better, by the catalogue; the paper calls any diversity better.
+_DIRECTIONS: Mapping[str, Better] = {
+    SELF_BLEU: "lower",
+    **dict.fromkeys((DIVERSITY, "distinct-1", "distinct-2"), "higher"),
 }
 _NETWORKS = CLASSIFIERS[:3]
 _SECONDS: Mapping[str, float] = {"LSTM": 28, "CNN": 11, "CNN & LSTM": 32, "RF": 15, "XGBoost": 4}
@@ -177,7 +183,7 @@ def metric_evaluation(name: str, result: Mapping[str, Any]) -> tuple[Evaluation,
     has_terms = all(row["terms"] for row in rows.values())
     evaluation = Evaluation(
         name,
-        result["better"],
+        _DIRECTIONS.get(name, result["better"]),
         tuple(rows),
         np.array([row["value"] for row in rows.values()]),
         terms={generator: np.array(row["terms"]) for generator, row in rows.items()} if has_terms else None,
