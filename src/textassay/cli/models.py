@@ -8,10 +8,11 @@ from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
 from textassay.generator.base import LanguageModel
 
-__all__ = ["COMMAND", "PRECISIONS", "PRETRAINED", "Opened", "open_model", "set_precision"]
+__all__ = ["COMMAND", "PRECISIONS", "PRETRAINED", "RANDOM", "Opened", "open_model", "set_precision"]
 
 PRETRAINED = "pretrained:"
 COMMAND = "command:"
+RANDOM = "random-lstm"
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -25,7 +26,7 @@ class Opened:
 
 
 def open_model(text: str) -> Opened:
-    """Return the model that `text` names: a folder, or ``pretrained:NAME_OR_PATH``.
+    """Return the model that `text` names: a folder, ``pretrained:NAME_OR_PATH``, or ``random-lstm`` with a seed.
 
     Raises
     ------
@@ -46,6 +47,8 @@ def open_model(text: str) -> Opened:
             raise OptionError(f"name a model after '{PRETRAINED}', such as {PRETRAINED}gpt2 or {PRETRAINED}FOLDER")
         model = PretrainedModel(name)
         return Opened(cast(LanguageModel, model), model.form, {})
+    if text == RANDOM or text.startswith(f"{RANDOM}:"):
+        return _random(text.removeprefix(RANDOM).removeprefix(":"))
     folder = Path(text)
     if not folder.exists():
         raise InputError(f"no folder {folder}: name what 'textassay train --out' wrote, or {PRETRAINED}NAME")
@@ -55,6 +58,15 @@ def open_model(text: str) -> Opened:
 
     saved = load_model(folder)
     return Opened(saved.model, saved.form, dict(saved.document))
+
+
+def _random(seed: str) -> Opened:
+    if not (seed.isascii() and seed.isdigit()) and seed:
+        raise OptionError(f"name the seed of {RANDOM} as a number, such as {RANDOM}:3, got '{seed}'")
+    from textassay.generator.random_lstm import RandomLstm
+
+    model = RandomLstm(seed=int(seed or 0))
+    return Opened(model, model.form, {})
 
 
 def set_precision(opened: Opened, precision: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 
 from textassay.cli.messages import print_line
+from textassay.cli.models import open_model
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress, tell_step
@@ -70,6 +71,7 @@ class TrainOptions:
     lowercase: bool = False
     vocabulary_size: int | None = None
     min_count: int = 1
+    like: str | None = None
     max_tokens: int | None = None
     fraction: float = 1.0
     seed: int = 0
@@ -146,6 +148,9 @@ def _check(options: TrainOptions) -> None:
         raise OptionError(f"--byte-pairs and --tokenizer {options.tokenizer} cannot go together: leave one of them out")
     if options.byte_pairs is not None and (options.vocabulary_size is not None or options.min_count != 1):
         raise OptionError("--byte-pairs N learns N tokens: leave --vocabulary-size and --min-count out")
+    told = (options.byte_pairs, options.vocabulary_size, options.tokenizer, options.lowercase, options.min_count)
+    if options.like is not None and told != (None, None, "whitespace", False, 1):
+        raise OptionError("--like MODEL brings tokenizer and vocabulary: leave options of these out")
     check_device(options.device)
     model = _new_model(options, {})
     if options.auto_batch and not isinstance(model, NetworkLanguageModel):
@@ -171,14 +176,7 @@ def _read(options: TrainOptions) -> _Texts:
         valid_source = options.valid
         if train_texts == valid_texts:
             raise InputError(f"{options.valid} holds the same sentences as {options.real}: {_VALIDATE}")
-    tokenizer = options.tokenizer if options.byte_pairs is None else f"bpe-{options.byte_pairs}"
-    form = TextForm.learn(
-        train_texts,
-        tokenizer=tokenizer,
-        lowercase=options.lowercase,
-        max_size=options.vocabulary_size,
-        min_count=options.min_count,
-    )
+    form = _form(options, train_texts)
     if len(form.vocabulary) == len(SPECIAL_TOKENS):
         raise EmptyCorpusError(
             f"no word is left of {options.real}: none stands --min-count {options.min_count} times; lower it"
@@ -196,6 +194,21 @@ def _read(options: TrainOptions) -> _Texts:
         int(max(all_train.lengths.max(), valid.lengths.max())) if options.max_tokens is None else options.max_tokens
     )
     return _Texts(form, train, valid, train_told, valid_told, longest)
+
+
+def _form(options: TrainOptions, texts: list[str]) -> TextForm:
+    """Return the form of the model of `--like`, or what is learnt from `texts`."""
+    if options.like is not None:
+        form = open_model(options.like).form
+        form.to_dict()  # raises where it could not be kept with the model
+        return form
+    return TextForm.learn(
+        texts,
+        tokenizer=options.tokenizer if options.byte_pairs is None else f"bpe-{options.byte_pairs}",
+        lowercase=options.lowercase,
+        max_size=options.vocabulary_size,
+        min_count=options.min_count,
+    )
 
 
 def _file(source: str, column: str | None) -> TextFile:
@@ -296,7 +309,7 @@ def _lengths(options: TrainOptions, longest: int) -> dict[str, int]:
     """Return what the model is told of lengths: no sample is longer than ``--max-tokens``, every sentence fits."""
     if options.model == "gpt2":
         return {"positions": longest + 1}
-    if options.model in ("lstm", "ngram"):
+    if options.model in ("lstm", "ngram", "transformer-xl"):
         return {"max_length": longest if options.max_tokens is not None else max(longest, _CUT)}
     return {}
 

@@ -11,17 +11,23 @@ __all__ = ["train_command"]
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
+_TRANSFORMERS = "gpt2, transformer-xl."
+_NETWORKS = "lstm, gpt2, transformer-xl."
 
 
 def train_command(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="lstm, gpt2, ngram or position-unigram.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="lstm, gpt2, transformer-xl, ngram or position-unigram.")
+    ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the model goes; again, it goes on or is done.")],
     valid: Annotated[
         str | None, typer.Option(metavar="FILE", help="Text that chooses the epoch; a tenth of --real by default.")
     ] = None,
-    preset: Annotated[str | None, typer.Option(metavar="NAME", help="Sizes and recipe: paper, small or tiny.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sizes and recipe: paper, small, tiny, or of lstm exposure-512.")
+    ] = None,
     tokenizer: Tokenizer = "whitespace",
     byte_pairs: Annotated[
         int | None, typer.Option(metavar="N", help="Learn N byte pairs from --real instead of a tokenizer's words.")
@@ -31,6 +37,9 @@ def train_command(
         int | None, typer.Option(metavar="N", help="Keep the N most frequent words; others become <unk>.")
     ] = None,
     min_count: Annotated[int, typer.Option(metavar="N", help="Keep words that stand N times or more.")] = 1,
+    like: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Take tokenizer and vocabulary from a model, such as an oracle.")
+    ] = None,
     max_tokens: Annotated[
         int | None, typer.Option(metavar="N", help="Leave longer sentences out, and draw none that are longer.")
     ] = None,
@@ -55,10 +64,25 @@ def train_command(
         str | None,
         typer.Option(metavar="P", help="auto, float32 or bfloat16.", rich_help_panel=_OF_TRAINING),
     ] = None,
-    layers: Annotated[int | None, typer.Option(metavar="N", help="lstm, gpt2.", rich_help_panel=_OF_MODEL)] = None,
-    width: Annotated[int | None, typer.Option(metavar="N", help="lstm, gpt2.", rich_help_panel=_OF_MODEL)] = None,
-    heads: Annotated[int | None, typer.Option(metavar="N", help="gpt2.", rich_help_panel=_OF_MODEL)] = None,
-    dropout: Annotated[float | None, typer.Option(metavar="X", help="lstm, gpt2.", rich_help_panel=_OF_MODEL)] = None,
+    layers: Annotated[int | None, typer.Option(metavar="N", help=_NETWORKS, rich_help_panel=_OF_MODEL)] = None,
+    width: Annotated[int | None, typer.Option(metavar="N", help=_NETWORKS, rich_help_panel=_OF_MODEL)] = None,
+    heads: Annotated[int | None, typer.Option(metavar="N", help=_TRANSFORMERS, rich_help_panel=_OF_MODEL)] = None,
+    dropout: Annotated[float | None, typer.Option(metavar="X", help=_NETWORKS, rich_help_panel=_OF_MODEL)] = None,
+    segment: Annotated[
+        int | None, typer.Option(metavar="N", help="transformer-xl: tokens at once.", rich_help_panel=_OF_MODEL)
+    ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="transformer-xl: tokens remembered; 0: sentences one by one.", rich_help_panel=_OF_MODEL
+        ),
+    ] = None,
+    emptied: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="transformer-xl: probability that the memory is emptied.", rich_help_panel=_OF_MODEL
+        ),
+    ] = None,
     order: Annotated[int | None, typer.Option(metavar="N", help="ngram.", rich_help_panel=_OF_MODEL)] = None,
     seed: Seed = 0,
     monitor: Annotated[
@@ -89,6 +113,9 @@ def train_command(
         "heads": heads,
         "dropout": dropout,
         "order": order,
+        "segment": segment,
+        "memory": memory,
+        "emptied": emptied,
     }
     options = TrainOptions(
         model=model,
@@ -103,6 +130,7 @@ def train_command(
         lowercase=lowercase,
         vocabulary_size=vocabulary_size,
         min_count=min_count,
+        like=like,
         max_tokens=max_tokens,
         fraction=fraction,
         seed=seed,
