@@ -12,8 +12,9 @@ from pathlib import Path
 
 from textassay.errors import InputError, OutputError
 from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
-from textassay.report.digest import join_words, printable
+from textassay.report.digest import join_words
 from textassay.report.drawing import Drawing
+from textassay.report.markdown import escaped, markdown_rows
 from textassay.report.number import number
 from textassay.report.reproduction_figures import draw_reproduction
 from textassay.report.reproduction_words import (
@@ -91,8 +92,8 @@ def reproduction_csv(reproduction: Reproduction) -> str:
 
 def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing] = ()) -> str:
     """Return the study as a Markdown document; `drawings` stand in the folder ``figures`` beside it."""
-    lines = [f"# {_escape(reproduction.title)}", ""]
-    lines += [f"- {_escape(name)}: {_escape(text)}" for name, text in settings_told(reproduction)]
+    lines = [f"# {escaped(reproduction.title)}", ""]
+    lines += [f"- {escaped(name)}: {escaped(text)}" for name, text in settings_told(reproduction)]
     lines += _findings(reproduction) if reproduction.findings else []
     if reproduction.taus:
         lines += ["", "## Kendall's tau with the gold order", ""]
@@ -106,21 +107,21 @@ def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing
             "published",
             "share of draws ≥ 0.8",
         ]
-        lines += _rows(header, [[tau.gold, *tau_row(tau)] for tau in reproduction.taus])
+        lines += markdown_rows(header, [[tau.gold, *tau_row(tau)] for tau in reproduction.taus])
         told = inseparable(reproduction.taus)
         lines += ["", "Neighbours of the gold order, by simultaneous intervals:", ""] if told else []
-        lines += [f"- {_escape(text)}" for text in told]
+        lines += [f"- {escaped(text)}" for text in told]
     for table in reproduction.tables:
         lines += _table(table)
     lines += ["", "## Figures"] if drawings else []
     for drawing in drawings:
-        lines += ["", f"![{_escape(drawing.description)}](figures/{drawing.file_name})"]
+        lines += ["", f"![{escaped(drawing.description)}](figures/{drawing.file_name})"]
     if reproduction.seconds:
         times = [[stage, number(seconds, 1)] for stage, seconds in reproduction.seconds.items()]
         times.append(["all", number(sum(reproduction.seconds.values()), 1)])
-        lines += ["", "## Seconds of each stage", "", *_rows(["stage", "seconds"], times)]
+        lines += ["", "## Seconds of each stage", "", *markdown_rows(["stage", "seconds"], times)]
     if reproduction.notes:
-        lines += ["", "## To know besides", "", *(f"- {_escape(note)}" for note in reproduction.notes)]
+        lines += ["", "## To know besides", "", *(f"- {escaped(note)}" for note in reproduction.notes)]
     return "\n".join([*lines, ""])
 
 
@@ -130,7 +131,7 @@ def _findings(reproduction: Reproduction) -> list[str]:
         [f"{found.id}: {found.statement}", found.about, found.verdict, found.published, finding_numbers(found)]
         for found in reproduction.findings
     ]
-    lines = ["", "## What the paper found, and whether it holds here", "", *_rows(header, rows, numbers=False)]
+    lines = ["", "## What the paper found, and whether it holds here", "", *markdown_rows(header, rows, numbers=False)]
     rules: dict[str, dict[str, None]] = {}
     for found in reproduction.findings:
         rules.setdefault(found.rule, {})[found.id] = None
@@ -139,29 +140,18 @@ def _findings(reproduction: Reproduction) -> list[str]:
         "",
         "Rules:",
         "",
-        *(f"- {join_words(list(names))}: {_escape(rule)}" for rule, names in rules.items()),
+        *(f"- {join_words(list(names))}: {escaped(rule)}" for rule, names in rules.items()),
     ]
 
 
 def _table(table: ReproducedTable) -> list[str]:
-    lines = ["", f"## {_escape(table.id.capitalize())}. {_escape(table.title)}", ""]
+    lines = ["", f"## {escaped(table.id.capitalize())}. {escaped(table.title)}", ""]
     texts = {column: cell_texts(table, column) for column in table.columns}
     header = ["", *(text for column in table.columns for text in (column, "paper"))]
     rows = [
         [row, *(text for column in table.columns for text in texts[column].get(row, ("", "")))] for row in table.rows
     ]
     kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in rows)]
-    lines += _rows([header[place] for place in kept], [[row[place] for place in kept] for row in rows])
+    lines += markdown_rows([header[place] for place in kept], [[row[place] for place in kept] for row in rows])
     told = [*differences_told(table), *unmatched(table), *([table.note] if table.note else [])]
-    return [*lines, "", *(f"- {_escape(text)}" for text in told)] if told else lines
-
-
-def _rows(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> list[str]:
-    rule = ["---", *("---:" if numbers else "---" for _ in header[1:])]
-    return [f"| {' | '.join(row)} |" for row in ([*map(_escape, header)], rule, *([*map(_escape, r)] for r in rows))]
-
-
-def _escape(text: str) -> str:
-    """Return `text` with what Markdown or HTML would interpret made plain."""
-    plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return "".join(f"\\{character}" if character in "\\`*_[]|#~" else character for character in plain)
+    return [*lines, "", *(f"- {escaped(text)}" for text in told)] if told else lines

@@ -16,6 +16,7 @@ from textassay.report.console import ARROWS
 from textassay.report.digest import Digest, join_words, printable, shorten
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judge_statements
+from textassay.report.markdown import escaped
 from textassay.report.number import (
     MISSING,
     count,
@@ -82,17 +83,17 @@ def to_csv(comparison: Comparison) -> str:
 def to_markdown(comparison: Comparison) -> str:
     """Return the comparison as a Markdown document: answer, findings, tables by kind, pairs, giveaways."""
     digest = Digest(comparison)
-    lines = ["# How far the generated text is from the real text", "", " ".join(map(_escape, answer(digest))), ""]
-    lines += [f"- {label}: {_escape(text)}" for label, text in scope(digest)]
+    lines = ["# How far the generated text is from the real text", "", " ".join(map(escaped, answer(digest))), ""]
+    lines += [f"- {label}: {escaped(text)}" for label, text in scope(digest)]
     lines += _findings(digest)
     if digest.headline is not None:
-        lines += ["", f"## {_escape(digest.headline)}", "", *_headline(digest, digest.headline)]
+        lines += ["", f"## {escaped(digest.headline)}", "", *_headline(digest, digest.headline)]
     for kind in digest.kinds:
-        lines += ["", f"## {_escape(kind.name)}"]
+        lines += ["", f"## {escaped(kind.name)}"]
         for table in kind.tables:
             lines += ["", *_metrics(digest, table)]
         reasons = digest.errors([metric for table in kind.tables for metric in table])
-        lines += ["", *(f"- {MISSING}: {_escape(reason)}" for reason, _ in reasons)] if reasons else []
+        lines += ["", *(f"- {MISSING}: {escaped(reason)}" for reason, _ in reasons)] if reasons else []
     lines += _pairs(digest)
     lines += _explanations(digest)
     lines += ["", "## To repeat it", "", "    " + printable(command_line(digest)), ""]
@@ -148,13 +149,13 @@ def runs_table(comparisons: Sequence[Comparison]) -> str:
     cells = {(row.generator, row.metric): row for row in frame.itertuples()}
     rows = []
     for generator in (*digest.order, *digest.floors):
-        row = [_escape(generator)]
+        row = [escaped(generator)]
         for metric in metrics:
             cell = cells.get((generator, metric))
             row.append(MISSING if cell is None else _mean_and_spread(cell.mean, cell.sd))
         rows.append(row)
     note = f"Mean ± standard deviation over {len(comparisons)} runs with different seeds."
-    return "\n".join([*_table(["generator", *map(_escape, metrics)], rows), "", note, ""])
+    return "\n".join([*_table(["generator", *map(escaped, metrics)], rows), "", note, ""])
 
 
 def _mean_and_spread(mean: Any, spread: Any) -> str:
@@ -182,7 +183,7 @@ def _headline(digest: Digest, metric: str) -> list[str]:
         like = digest.matched(generator, metric)
         rows.append(
             [
-                _marked(digest, generator, metric, _escape(generator)),
+                _marked(digest, generator, metric, escaped(generator)),
                 MISSING if estimate is None else number(estimate.value, places),
                 "" if estimate is None else interval(estimate.interval, places),
                 "" if bound is None else number(bound[0], places),
@@ -192,8 +193,8 @@ def _headline(digest: Digest, metric: str) -> list[str]:
             ]
         )
     why = [*(reason for reason, _ in digest.errors([metric])), *digest.bound_reasons(metric)]
-    reasons = [f"- {MISSING}: {_escape(reason)}" for reason in why]
-    judges = [_escape(statement) for statement in judge_statements(digest, metric)]
+    reasons = [f"- {MISSING}: {escaped(reason)}" for reason in why]
+    judges = [escaped(statement) for statement in judge_statements(digest, metric)]
     notes = f"{direction(digest.better(metric)).capitalize()}; bold: none is significantly better."
     return [*_table(header, rows), "", " ".join([notes, *judges]), *(["", *reasons] if reasons else [])]
 
@@ -201,7 +202,7 @@ def _headline(digest: Digest, metric: str) -> list[str]:
 def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
     rows = []
     for generator in (*digest.order, *digest.floors):
-        row = [_escape(generator)]
+        row = [escaped(generator)]
         for metric in metrics:
             estimate = digest.estimate(generator, metric)
             places = digest.places(metric)
@@ -212,7 +213,7 @@ def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
             beside = "" if own is None else f"; real {number(own.value, places)}"
             row.append(cell if like is None else f"{cell} ({number(like.value, places)}{beside})")
         rows.append(row)
-    header = ["generator", *(f"{_escape(metric)} {ARROWS[digest.better(metric)]}".rstrip() for metric in metrics)]
+    header = ["generator", *(f"{escaped(metric)} {ARROWS[digest.better(metric)]}".rstrip() for metric in metrics)]
     betters = dict.fromkeys(digest.better(metric) for metric in metrics)
     legend = "; ".join(f"{ARROWS[better]} {direction(better)}".strip() for better in betters)
     note = (
@@ -227,12 +228,12 @@ def _findings(digest: Digest) -> list[str]:
     lines = ["", "## What to worry about", ""]
     for group in digest.grouped_findings():
         first, *others = group
-        lines.append(f"- **{first.severity}** {_escape(first.generator)}: {_escape(first.message)}")
-        also = [f"{_escape(other.generator)} ({count(other.count_generated)})" for other in others]
+        lines.append(f"- **{first.severity}** {escaped(first.generator)}: {escaped(first.message)}")
+        also = [f"{escaped(other.generator)} ({count(other.count_generated)})" for other in others]
         lines += [f"    - also: {', '.join(also)}"] if also else []
-        lines.append(f"    - do: {_escape(first.remedy)}")
+        lines.append(f"    - do: {escaped(first.remedy)}")
     for warning, names in digest.grouped_warnings():
-        lines.append(f"- {_escape(warning)}{f' (the same of {_escape(join_words(names))})' if names else ''}")
+        lines.append(f"- {escaped(warning)}{f' (the same of {escaped(join_words(names))})' if names else ''}")
     return lines if len(lines) > 3 else [*lines, "Nothing was found."]
 
 
@@ -244,8 +245,8 @@ def _pairs(digest: Digest) -> list[str]:
     places = digest.places(metric)
     rows = [
         [
-            _escape(pair.a),
-            _escape(pair.b),
+            escaped(pair.a),
+            escaped(pair.b),
             number(pair.difference, places, sign=True),
             span(pair.low, pair.high, places),
             p_value(pair.p_adjusted),
@@ -255,7 +256,7 @@ def _pairs(digest: Digest) -> list[str]:
     ]
     return [
         "",
-        f"## Pairs by {_escape(metric)}",
+        f"## Pairs by {escaped(metric)}",
         "",
         *_table(["a", "b", "a - b", "interval", "p adjusted", "separated"], rows),
     ]
@@ -266,13 +267,13 @@ def _explanations(digest: Digest) -> list[str]:
     explanations = sorted(digest.comparison.explanations, key=lambda found: digest.order.index(found.generator))
     lines = ["", "## What gives them away"] if explanations else []
     for explanation in explanations:
-        lines += ["", f"### {_escape(explanation.generator)}", ""]
+        lines += ["", f"### {escaped(explanation.generator)}", ""]
         for title, giveaways in (
             ("Says too often", explanation.more_generated),
             ("Says too rarely", explanation.more_real),
         ):
             shown = [
-                f"{_escape(found.ngram)} ({_percent(found.share_generated)}, real {_percent(found.share_real)})"
+                f"{escaped(found.ngram)} ({_percent(found.share_generated)}, real {_percent(found.share_real)})"
                 for found in giveaways[:_MOST_GIVEAWAYS]
             ]
             lines.append(f"- {title}: {'; '.join(shown) or 'no n-gram stands out'}")
@@ -280,10 +281,10 @@ def _explanations(digest: Digest) -> list[str]:
             ("Most generated", explanation.most_generated),
             ("Most lifelike", explanation.most_lifelike),
         ):
-            lines += [f"- {title}: {_escape(shorten(example.text, _EXAMPLE_WIDTH))}" for example in examples[:1]]
+            lines += [f"- {title}: {escaped(shorten(example.text, _EXAMPLE_WIDTH))}" for example in examples[:1]]
         if explanation.prefixes:
-            lines.append(f"- {_escape(prefix_statement(explanation))}")
-        lines.append(f"- {_escape(curve_statement(explanation))}")
+            lines.append(f"- {escaped(prefix_statement(explanation))}")
+        lines.append(f"- {escaped(curve_statement(explanation))}")
     return lines
 
 
@@ -298,9 +299,3 @@ def _marked(digest: Digest, generator: str, metric: str, text: str) -> str:
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     rule = ["---", *("---:" for _ in header[1:])]
     return [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
-
-
-def _escape(text: str) -> str:
-    """Return `text` with everything that Markdown or HTML would interpret made plain."""
-    plain = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return "".join(f"\\{character}" if character in "\\`*_[]|#~" else character for character in plain)
