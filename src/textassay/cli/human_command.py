@@ -130,15 +130,18 @@ def _next_word_command(
 
 @human_app.command(name="exposure")
 def _exposure_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The judgements.csv of a next-word study.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The judgements.csv of a next-word study, or a STUDY.")],
     *,
     level: Level = 0.95,
+    database: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of the study's server, if it is not in STUDY.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say how much more often people disagree with a model after its own prefixes: its exposure bias."""
     from textassay.cli.human_next_word import run_exposure
 
-    raise typer.Exit(run_exposure(file, level=level, json=json))
+    raise typer.Exit(run_exposure(file, database=database, level=level, json=json))
 
 
 @human_app.command(name="export")

@@ -9,9 +9,9 @@ from textassay.cli.human_study import check_no_study, print_json, study_summary
 from textassay.cli.models import open_model
 from textassay.corpus.reader import read_texts
 from textassay.errors import OptionError
-from textassay.human.files import read_judgements
 from textassay.human.next_word import Prefix, build_next_word, draw_prefixes, read_prefixes
 from textassay.human.next_word_score import score_next_word
+from textassay.human.results import read_results
 from textassay.human.study import save_study
 from textassay.metric.base import check_level, check_range
 from textassay.report.human_study import render_exposure, render_study
@@ -67,10 +67,10 @@ def run_next_word(options: NextWordOptions) -> int:
     return 0
 
 
-def run_exposure(file: Path, *, level: float, json: bool) -> int:
+def run_exposure(file: Path, *, database: str | None, level: float, json: bool) -> int:
     """Score the judgements of a next-word study, print the score, and return 0."""
     check_level(level)
-    score = score_next_word(read_judgements(file), level=level)
+    score = score_next_word(read_results(file, database=database, kind="next-word").judgements, level=level)
     if json:
         print_json(score.to_dict())
     else:

@@ -9,7 +9,7 @@ from textassay.errors import InputError, OptionError
 from textassay.human.files import read_judgements
 from textassay.human.judgements import Judgements
 from textassay.human.mechanical_turk import is_batch
-from textassay.human.study import STUDY_FILE, load_study
+from textassay.human.study import STUDY_FILE, Kind, load_study
 from textassay.human.table_file import read_columns, read_table
 
 __all__ = ["JUDGEMENTS_FILE", "Results", "read_results"]
@@ -26,7 +26,7 @@ class Results:
     seconds: Mapping[str, float]
 
 
-def read_results(path: Path, *, database: str | None = None) -> Results:
+def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-or-fake") -> Results:
     """Return what people said.
 
     Parameters
@@ -36,11 +36,13 @@ def read_results(path: Path, *, database: str | None = None) -> Results:
         server has collected so far or, where it never ran, the `JUDGEMENTS_FILE` in the folder.
     database
         Of the server, if it is not in the folder.
+    kind
+        Of study that the results must be of, where they are those of a folder.
 
     Raises
     ------
     InputError
-        If there are no results, they are damaged, or they are of the next-word task.
+        If there are no results, they are damaged, or they are of the other kind of study.
     """
     if not path.is_dir():
         if database is not None:
@@ -52,8 +54,9 @@ def read_results(path: Path, *, database: str | None = None) -> Results:
             return read_results(path / JUDGEMENTS_FILE)
         raise InputError(f"{path} holds neither {STUDY_FILE} nor {JUDGEMENTS_FILE}")
     study = load_study(path)
-    if study.kind == "next-word":
-        raise InputError(f"the study in {path} is a next-word task: 'textassay human exposure' says what it found")
+    if study.kind != kind:
+        command = "analyse" if study.kind == "real-or-fake" else "exposure"
+        raise InputError(f"the study in {path} is a {study.kind} task: 'textassay human {command}' says what it found")
     from textassay.human.server.database import DATABASE_FILE, database_url, open_database
     from textassay.human.server.results import check_same_study, read_handed_in, to_judgements
 
@@ -78,7 +81,8 @@ def _turk_seconds(path: Path, judgements: Judgements) -> dict[str, float]:
     for row in read_table(path, (_TIME,)):
         seconds, rater = row.values[_TIME].strip(), row.values["WorkerId"]
         if seconds.isascii() and seconds.isdigit() and rater in raters and row.values["AssignmentStatus"] != "Rejected":
-            n = sum(bool(text) for name, text in row.values.items() if name.startswith("Answer.review_"))
+            given = (text for name, text in row.values.items() if name.startswith("Answer.review_"))
+            n = sum(text.lower() not in ("", "false") for text in given)  # crowd forms have a column for each label
             times.append((rater, float(seconds), n))
     return _mean_seconds(times)
 

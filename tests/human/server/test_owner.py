@@ -11,7 +11,7 @@ from served_study import Site, make_study
 from textassay.errors import InputError
 from textassay.human.answers_file import read_answers
 from textassay.human.files import read_judgements
-from textassay.human.server.results import read_server
+from textassay.human.results import read_results
 from textassay.human.study import save_study
 
 FILES = ("judgements.csv", "judgements.json", "answers.csv", "progress.json", "progress")
@@ -75,7 +75,7 @@ def test_agreement_is_krippendorffs_alpha(open_site: Site) -> None:
         person.post("submit", person.fields(**{f"item_{place}": label for place, label in enumerate(given)}))
     open_site.enter_owner()
     # Hand-worked: three texts a page without the check. Page 0: fake by one, as `given` by the other, and so page 1.
-    rows = read_server(open_site.folder)
+    rows = read_results(open_site.folder).judgements
     votes = rows.votes()
     coincidence = np.zeros((2, 2))
     for fake, real in votes:
@@ -106,7 +106,7 @@ def test_what_is_taken_away_is_what_was_judged(site: Site, tmp_path: Path) -> No
     raw.write_bytes(site.client.get("/owner/answers.csv").content)
     (submission,) = read_answers(raw, site.study)
     assert submission.answers["0/3"] == "fake"
-    direct = read_server(site.folder)
+    direct = read_results(site.folder).judgements
     assert direct.value.tolist() == found.value.tolist()
     assert "attention check" in direct.notes[0]
 
@@ -114,7 +114,7 @@ def test_what_is_taken_away_is_what_was_judged(site: Site, tmp_path: Path) -> No
 @pytest.mark.feature("EB-25")
 def test_next_word_answers_say_whether_the_models_word_was_chosen(next_word_site: Site) -> None:
     next_word_site.join().finish("1")
-    found = read_server(next_word_site.folder)
+    found = read_results(next_word_site.folder, kind="next-word").judgements
     assert (found.scale, found.value.tolist()) == ("number", [1, 1, 1])
 
 
@@ -122,4 +122,12 @@ def test_a_study_without_judgements_says_so(tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy")
     save_study(make_study(), tmp_path)
     with pytest.raises(InputError, match="nobody has judged"):
-        read_server(tmp_path)
+        read_results(tmp_path)
+
+
+def test_a_study_is_read_by_its_own_command(next_word_site: Site) -> None:
+    with pytest.raises(InputError, match="is a next-word task: 'textassay human exposure'"):
+        read_results(next_word_site.folder)
+    save_study(make_study(), next_word_site.folder)
+    with pytest.raises(InputError, match="is a real-or-fake task: 'textassay human analyse'"):
+        read_results(next_word_site.folder, kind="next-word")

@@ -4,7 +4,6 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textassay.errors import InputError
@@ -12,10 +11,9 @@ from textassay.human.acceptance import Submission, collect
 from textassay.human.answers_file import answers_csv
 from textassay.human.judgements import Judgements
 from textassay.human.ratings_file import ratings_csv
-from textassay.human.server.database import database_url, open_database
 from textassay.human.server.pool import Pool
 from textassay.human.server.tables import ACCEPTED, OPEN, tables
-from textassay.human.study import Study, load_study
+from textassay.human.study import Study
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -26,7 +24,6 @@ __all__ = [
     "claim",
     "raw_answers_csv",
     "read_handed_in",
-    "read_server",
     "to_csv",
     "to_json",
     "to_judgements",
@@ -44,30 +41,6 @@ class HandedIn:
     code: str
     taken: float
     at: float
-
-
-def read_server(folder: Path, database: str | None = None) -> Judgements:
-    """Return the judgements that count of the study in `folder`, as its server has collected them so far.
-
-    Parameters
-    ----------
-    folder
-        Of the study.
-    database
-        Where its database is; in the folder by default.
-
-    Raises
-    ------
-    InputError
-        If there is no study or no database, or they do not belong together.
-    """
-    study = load_study(folder)
-    url = database or database_url(folder)
-    if database is None and not Path(url.removeprefix("sqlite:///")).is_file():
-        raise InputError(f"nobody has judged the study in {folder} yet: run 'textassay human serve {folder}'")
-    with open_database(url) as opened:
-        opened.run_now(lambda connection: check_same_study(connection, study))
-        return to_judgements(study, opened.run_now(read_handed_in))
 
 
 def check_same_study(connection: "sa.Connection", study: Study) -> str | None:
