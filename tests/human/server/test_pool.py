@@ -85,6 +85,21 @@ def test_who_comes_back_too_late_is_given_another_page(site: Site) -> None:
     assert hand_in(site, late, start(site, late)[2]) == []
 
 
+def test_who_has_handed_in_enough_gets_no_lost_page_back(site: Site) -> None:
+    late = newcomer(site, "late")
+    lost = start(site, late)[2]
+    site.clock.now += 3601
+    for name in ("1", "2", "3"):
+        start(site, newcomer(site, name))  # pages 0, 1, 0
+    assert hand_in(site, late, start(site, late)[2]) == []  # page 1
+    site.clock.now += 3601  # page 0 is free again, and the sheet of it still there
+    assert site.database.run_now(lambda connection: site.pool.look(connection, late)).stage == "done"
+    assert start(site, late)[0] == "done"
+    with pytest.raises(NotYours):
+        hand_in(site, late, lost)
+    assert site.database.run_now(site.pool.held)["0"] == 0
+
+
 @pytest.mark.feature("JJ-17")
 def test_a_failed_check_gives_the_page_back(site: Site) -> None:
     for number in range(4):

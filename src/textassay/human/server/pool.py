@@ -233,8 +233,9 @@ class Pool:
         if row is None:
             return None, False
         if row.seen < now - self.time_limit:
+            n_done = len(self._handed_in(connection, participant))
             places = self.study.judgements_per_page
-            if self.held(connection, but=row.id)[row.page] >= places:
+            if n_done >= self.pages_per_participant or self.held(connection, but=row.id)[row.page] >= places:
                 return None, True
         connection.execute(sheets.update().where(sheets.c.id == row.id).values(seen=now))
         return row, False
