@@ -107,6 +107,20 @@ def test_all_coefficients_and_what_they_are_made_of() -> None:
     assert len(found) == 5
 
 
+def test_items_of_a_page_are_left_out_together() -> None:
+    # Two items a page with the same votes: a page says no more than one item, and the interval must not shrink.
+    votes = [tuple(float(vote) for vote in row) for row in np.random.default_rng(0).random((25, 3)) < 0.5]
+    once: dict[str, tuple[str | None, tuple[float, ...]]] = {str(page): ("g", row) for page, row in enumerate(votes)}
+    twice = {f"{page}{copy}": row for page, row in once.items() for copy in "ab"}
+    widths = []
+    for rows in (once, twice):
+        found = agreements(from_table(rows, pages={name: name.rstrip("ab") for name in rows}), votes=3)
+        kappa = next(one for one in found if (one.labels, one.items) == ("real/fake", "all"))
+        assert kappa.interval is not None
+        widths.append(kappa.interval.high - kappa.interval.low)
+    assert widths[1] == pytest.approx(widths[0], rel=0.05)
+
+
 def test_ratings_have_alpha_and_correlation() -> None:
     units, raters, values = _long(OBSERVERS)
     rows: dict[str, tuple[str | None, tuple[float | None, ...]]] = {

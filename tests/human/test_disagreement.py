@@ -49,6 +49,11 @@ def test_misleading_texts_are_those_most_got_wrong() -> None:
     assert [text.id for text in real] == ["r", "q"]
 
 
+def test_of_equally_misleading_texts_the_one_that_more_judged_comes_first() -> None:
+    few_then_many = from_table({"few": ("g", (1, 1, None, None)), "many": ("g", (1, 1, 1, 1))})
+    assert [text.id for text in most_misleading(few_then_many)[0]] == ["many", "few"]
+
+
 def test_of_ratings_the_variance_counts() -> None:
     ratings = from_table({"a": ("g", (1, 5)), "b": ("g", (3, 4)), "c": (None, (2, 2))}, scale="number")
     assert [text.id for text in most_disputed(ratings)[0].texts] == ["a", "b"]

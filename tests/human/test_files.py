@@ -99,6 +99,15 @@ def test_damaged_files_are_refused_in_one_line(tmp_path: Path, content: bytes, m
     assert "\n" not in str(caught.value)
 
 
+def test_ratings_are_written_to_the_last_digit(tmp_path: Path) -> None:
+    values = [12.34567, 1234567.0, 0.1 + 0.2, -3.0, 1e22]
+    item = Item("x", "x", "", "g")
+    given = Judgements((item,), tuple("abcde"), np.zeros(5, dtype=int), np.arange(5), np.array(values), "number")
+    _write(tmp_path / "a.csv", ratings_csv(given))
+    assert read_judgements(tmp_path / "a.csv").value.tolist() == values
+    assert ",-3,g" in ratings_csv(given)
+
+
 def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
     _write(tmp_path / "results.csv", "x")
     with pytest.raises(InputError, match=r"is not there; did you mean .*results.csv"):

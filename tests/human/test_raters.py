@@ -55,6 +55,17 @@ def test_suspicious_raters_are_flagged_and_others_are_not() -> None:
     assert flags == {"w7": ("one answer",), "w12": ("below others",), "w30": ("too fast",)}
 
 
+def test_one_answer_is_suspicious_only_where_others_differ() -> None:
+    alike = from_table({str(text): ("g", (1, 1, 1)) for text in range(30)})
+    assert not any(rater.flags for rater in summarise_raters(alike))
+    # One of 20 raters gives one answer on five texts, which others are parted on: 1/32 by itself, as one of 20 nothing.
+    rng = np.random.default_rng(0)
+    votes = [rng.permutation([1.0] * 9 + [0.0] * 10) for _ in range(5)]
+    parted = from_table({str(text): ("g", (1.0, *row.tolist())) for text, row in enumerate(votes)})
+    assert summarise_raters(parted)[0].share_real == 1
+    assert not any(rater.flags for rater in summarise_raters(parted))
+
+
 def test_p_values_are_valid_where_all_raters_are_alike() -> None:
     rng = np.random.default_rng(2)
     p_values, any_flag = [], 0

@@ -105,6 +105,7 @@ def test_by_hand() -> None:
         h2 = majority_verdict(SMALL, ties=ties)  # type: ignore[arg-type]
         assert [row.share.value for row in h2.generators] == [fake, 0.0]
         assert (h2.n_items, h2.n_ties) == (5, 1)
+    assert majority_verdict(SMALL, votes=2).n_items == 1  # exactly two, not two or more
     dropped = majority_verdict(SMALL, ties="drop")
     assert dropped.generators[0].n_items == 1
     assert [pair.difference for pair in h1.pairs] == pytest.approx([0.6])

@@ -206,6 +206,9 @@ def test_majority_labels_stand_in_for_the_truth() -> None:
     found = majority_agreement({"a": [0.1, 0.9, 0.2, 0.9], "b": [0.1, 0.6]}, majority, name="svm")
     assert found.values == pytest.approx([2 / 3, 0.5])
     assert found.goodness == pytest.approx([-2 / 3, -0.5])
+    # Right at the threshold a text is called generated, as `MetaEvaluation` counts it.
+    at_half = majority_agreement({"a": [0.5] * 4, "b": [0.5] * 2}, majority, name="forest")
+    assert at_half.values == pytest.approx([1 / 3, 1.0])
     # A generator whose text people take for real and the classifier does not: by the majority's labels it is good.
     with pytest.raises(InputError, match="3 probabilities for 4 texts of a"):
         majority_agreement({"a": [0.1, 0.9, 0.2], "b": [0.1, 0.6]}, majority, name="svm")

@@ -97,6 +97,12 @@ def test_the_design_effect_is_what_simulated_raters_show() -> None:
     assert seen == pytest.approx(told, rel=0.1)
 
 
+def test_the_design_effect_of_a_judge_and_a_text_each_is_one() -> None:
+    assert design_effect(judges=1, text_correlation=0.5, rater_correlation=0.5) == 1
+    assert design_effect(judges=3, text_correlation=0.5) == 2  # alike by a half: three say as much as one and a half
+    assert design_effect(judges=1, texts_per_rater=5, rater_correlation=0.25) == 2
+
+
 def test_correlations_by_hand_and_where_there_are_none() -> None:
     values = np.array([1.0, 1, 0, 0, 1, 0])
     strata = np.array([0, 0, 0, 0, 1, 1])

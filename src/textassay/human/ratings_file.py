@@ -99,7 +99,7 @@ def ratings_csv(judgements: Judgements) -> str:
     rows = zip(judgements.item.tolist(), judgements.rater.tolist(), judgements.value.tolist(), strict=True)
     for place, rater, value in rows:
         item, name = judgements.items[place], judgements.raters[rater]
-        label = ("real" if value else "fake") if is_vote else f"{value:g}" if value == round(value, 5) else repr(value)
+        label = ("real" if value else "fake") if is_vote else repr(value).removesuffix(".0")
         comment = comments.pop((item.page, name), "")
         writer.writerow((item.id, name, label, item.generator or "", item.page, item.text, comment))
     for place in np.flatnonzero(np.bincount(judgements.item, minlength=len(judgements.items)) == 0).tolist():

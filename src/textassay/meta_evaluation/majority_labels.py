@@ -31,7 +31,7 @@ def majority_agreement(
     name
         Of the classifier.
     threshold
-        From this probability on the classifier says real; fixed beforehand, not chosen on these texts.
+        Above this probability the classifier says real; fixed beforehand, not chosen on these texts.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def majority_agreement(
         known = np.isfinite(labels)
         if not known.any():
             raise InputError(f"no text of {generator} has a majority")
-        agrees = np.where(known, (probabilities >= threshold) == (labels >= 0.5), np.nan)
+        agrees = np.where(known, (probabilities > threshold) == (labels >= 0.5), np.nan)
         values.append(float(agrees[known].mean()))
         texts[generator] = agrees
         terms[generator] = np.where(known, agrees - values[-1], 0.0) / known.mean()
