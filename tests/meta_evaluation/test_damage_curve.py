@@ -107,19 +107,18 @@ def test_undefined_values_are_told() -> None:
             judge_curve("m", "lower", "d", STRENGTHS, wrong, np.ones(len(wrong)))
 
 
-def test_verdicts_of_a_metric_are_adjusted_together() -> None:
+def test_verdicts_of_a_table_are_adjusted_together() -> None:
     faint = _judged([0.1, 0.2, 0.4, 0.8], jitter=1)
     assert faint.p is not None
     assert 0.001 < faint.p < 0.05
     assert faint.verdict == "faint"
     nothing = _judged([0, 0, 0, 0])
     unknown = replace(nothing, p=None, verdict="unknown")
-    together = adjust_all({"a": faint, **{str(k): nothing for k in range(60)}, "b": unknown}, level=0.95)
-    assert together["a"].p_adjusted == pytest.approx(min(1, 61 * faint.p))
-    assert together["a"].verdict == "blind"
-    assert together["b"].verdict == "unknown"
-    alone = adjust_all({"a": faint, "b": unknown}, level=0.95)
-    assert alone["a"].verdict == "faint"
+    together = adjust_all([faint, *[nothing] * 60, unknown], level=0.95)
+    assert together[0].p_adjusted == pytest.approx(min(1, 61 * faint.p))
+    assert together[0].verdict == "blind"
+    assert together[-1] == unknown
+    assert adjust_all([faint, unknown], level=0.95)[0].verdict == "faint"
 
 
 @pytest.mark.parametrize(("n_draws", "own"), [(2, True), (3, False), (5, True), (5, False)])

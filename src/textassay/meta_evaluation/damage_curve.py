@@ -10,7 +10,7 @@ many sentences, each with the metric's noise, differ significantly four times in
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -56,7 +56,7 @@ class DamageCurve:
         to real text is better, it is the distance from the undamaged values of the other draws that grows.
     p, p_adjusted
         Of no change at any strength (the smallest p-value times the number of tests); and adjusted by Holm's method
-        over the damages of the metric.
+        over all metrics and damages of a table.
     sensitivity
         Effect per unit of strength (least squares through 0) in units of the noise.
     smallest
@@ -191,12 +191,13 @@ def adjust(curve: DamageCurve, p_adjusted: float, *, level: float) -> DamageCurv
     return replace(curve, p_adjusted=p_adjusted, verdict=verdict)
 
 
-def adjust_all(curves: Mapping[str, DamageCurve], *, level: float) -> dict[str, DamageCurve]:
-    """Return the curves of one metric, damage to curve, with p-values adjusted together by Holm's method."""
-    known = [name for name, curve in curves.items() if curve.p is not None]
-    adjusted = holm(np.array([curves[name].p for name in known], dtype=np.float64)).tolist() if known else []
-    new = {name: adjust(curves[name], p, level=level) for name, p in zip(known, adjusted, strict=True)}
-    return {name: new.get(name, curve) for name, curve in curves.items()}
+def adjust_all(curves: Sequence[DamageCurve], *, level: float) -> list[DamageCurve]:
+    """Return the curves of a table with p-values adjusted together by Holm's method, and verdicts by those."""
+    adjusted = holm(np.array([math.nan if curve.p is None else curve.p for curve in curves], dtype=np.float64))
+    return [
+        curve if math.isnan(p) else adjust(curve, p, level=level)
+        for curve, p in zip(curves, adjusted.tolist(), strict=True)
+    ]
 
 
 def _student(moves: FloatArray) -> FloatArray:

@@ -171,12 +171,13 @@ def run_stress(
             for number, (draw, of_draw) in enumerate(zip(draws, of_draws, strict=True), start=1)
         ]
     _leave_out(values, directions, left_out, asked=metrics)
+    curves = [
+        _curve(values, name, better, damage, strengths, level)
+        for name, better in directions.items()
+        for damage in chosen
+    ]
     return Stress(
-        curves=tuple(
-            curve
-            for name, better in directions.items()
-            for curve in _curves(values, name, better, chosen, strengths, level).values()
-        ),
+        curves=tuple(adjust_all(curves, level=level)),
         metrics=tuple(directions),
         damages=tuple(chosen),
         strengths=strengths,
@@ -319,20 +320,16 @@ def _leave_out(
         del directions[name]
 
 
-def _curves(
-    values: _Values, name: str, better: Better, damages: Sequence[str], strengths: tuple[float, ...], level: float
-) -> dict[str, DamageCurve]:
-    """Return the curves of one metric, damage to curve."""
-    own = [of_draw[_CLEAN][name].standard_error for of_draw in values]
+def _curve(
+    values: _Values, name: str, better: Better, damage: str, strengths: tuple[float, ...], level: float
+) -> DamageCurve:
+    """Return what one metric says of one damage."""
+    cells = [_CLEAN, *((damage, strength) for strength in strengths)]
+    found = [[of_draw[cell][name] for cell in cells] for of_draw in values]
+    array = np.array([[math.nan if v.value is None else v.value for v in row] for row in found])
+    reason = next((v.reason for row in found for v in row if v.reason is not None), None)
+    if reason is not None:
+        return unknown_curve(DamageCurve(name, better, damage, strengths, array), reason)
+    own = [row[0].standard_error for row in found]
     errors = np.array([math.nan if error is None else error for error in own])
-    curves = {}
-    for damage in damages:
-        cells = [_CLEAN, *((damage, strength) for strength in strengths)]
-        found = [[of_draw[cell][name] for cell in cells] for of_draw in values]
-        array = np.array([[math.nan if v.value is None else v.value for v in row] for row in found])
-        reason = next((v.reason for row in found for v in row if v.reason is not None), None)
-        if reason is None:
-            curves[damage] = judge_curve(name, better, damage, strengths, array, errors, level=level)
-        else:
-            curves[damage] = unknown_curve(DamageCurve(name, better, damage, strengths, array), reason)
-    return adjust_all(curves, level=level)
+    return judge_curve(name, better, damage, strengths, array, errors, level=level)
