@@ -58,7 +58,10 @@ def test_ratings_of_lines(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert names <= {path.name for path in out.iterdir()}
     rows = list(csv.DictReader(io.StringIO((out / "judge.csv").read_text())))
     assert len(rows) == len(document["agreements"]) == 2 * 3 * 3
-    assert "## By H1 (people, every judgement)" in (out / "judge.md").read_text()
+    page = (out / "judge.md").read_text()
+    assert "## By H1 (people, every judgement)" in page
+    assert "| length |" in page
+    assert "| distinct-n(order=2), less real text |" in page
     matrix = (out / "judge-matrix.svg").read_text()
     assert all(name in matrix for name in ("H1", "H2", "bleu(order=2)", "length"))
 
@@ -79,6 +82,10 @@ def test_a_known_order_and_kept_results(files: Path, capsys: pytest.CaptureFixtu
     assert values[0] == values[1]
     # bleu scores sentences: the file of sentences gives them back.
     assert {t["evaluator"] for t in kept["text_correlations"]} == {"bleu(order=2)"}
+    assert main(["judge", "--results", str(out), *gold, "--metrics", "length"]) == 0
+    assert [e["name"] for e in json.loads(capsys.readouterr().out)["evaluators"]] == ["length"]
+    assert main(["judge", "--results", str(out), *gold, "--metrics", "rouge"]) == 2
+    assert "has no rouge(kind=l): it has bleu(order=2)" in capsys.readouterr().err
 
 
 def test_ratings_with_texts_need_no_files(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,4 +127,59 @@ def test_a_gold_order_that_misses_a_generator(files: Path, capsys: pytest.Captur
 
 def test_warnings_alike_but_for_the_generator_are_joined() -> None:
     told = joined(["m1 is short", "x of m: odd", "m is short", "else"], ["m", "m1"])
-    assert told == ["m1, m is short", "x of m: odd", "else"]
+    assert told == ["each of m1, m is short", "x of m: odd", "else"]
+
+
+def test_nobody_who_says_anything_is_told_and_does_not_break(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (files / "ratings.csv").read_text().replace(",fake", ",real")
+    (files / "equal.csv").write_text(rows)
+    assert main(_arguments(files, "--ratings", str(files / "equal.csv"), "--out", str(files / "out"))) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "H1 cannot judge anything" in told
+    assert "H1 calls all generators equal" in told
+    assert json.loads((files / "out" / "judge.json").read_text())["verdicts"][0]["order"] == []
+
+
+def test_several_orders_and_what_nothing_agrees_with(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    orders = ["--gold", "good>fair>poor", "--gold", "poor>fair>good"]
+    assert main(_arguments(files, *orders, "--metrics", "distinct-n(order=2)")) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "by known order #2 No metric is to be trusted on these 3 generators: none agrees with known order #2" in told
+    (files / "length.csv").write_text("generator,value\ngood,2\nfair,1\npoor,0\n")
+    assert main(_arguments(files, "--gold", str(files / "length.csv"))) == 2
+    assert "has the name of a metric" in capsys.readouterr().err
+
+
+def test_items_of_lines_are_checked_and_need_no_column_of_generators(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (files / "ratings.csv").read_text()
+    (files / "with_real.csv").write_text(rows + "Real:1,r,real\n")
+    assert main(_arguments(files, "--ratings", str(files / "with_real.csv"), "--json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert not any("generator'" in warning for warning in document["warnings"])
+    assert document["golds"][0]["floor"] == 1.0
+    (files / "other.csv").write_text(rows + "goood:1,r,real\n")
+    assert main(_arguments(files, "--ratings", str(files / "other.csv"))) == 2
+    assert "unknown generator of item goood:1 'goood'" in capsys.readouterr().err
+
+
+def test_votes_are_of_people_who_vote(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = (files / "ratings.csv").read_text().replace(",real", ",4").replace(",fake", ",2")
+    (files / "numbers.csv").write_text(numbers)
+    assert main(_arguments(files, "--ratings", str(files / "numbers.csv"), "--votes", "3")) == 2
+    assert "numbers.csv are numbers" in capsys.readouterr().err
+    assert main(_arguments(files, "--gold", "good>fair>poor", "--votes", "3")) == 2
+    assert "give --ratings FILE" in capsys.readouterr().err
+
+
+def test_one_generator_has_no_rank(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["judge", f"good={files / 'good.txt'}", "--real", str(files / "real.txt"), "--gold", "good>poor"]
+    assert main(arguments) == 2
+    assert "at least 2 generators are needed to rank them, got good" in capsys.readouterr().err
+
+
+def test_naturalness_is_said_to_be_chosen_on_published_reviews(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(_arguments(files, "--gold", "good>fair>poor", "--metrics", "naturalness,length", "--json")) == 0
+    warnings = json.loads(capsys.readouterr().out)["warnings"]
+    assert sum("naturalness was chosen on the reviews" in warning for warning in warnings) == 1

@@ -43,6 +43,7 @@ FloatArray = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 # What no comparison computes unasked, but a meta-evaluation does, where this version has it.
 _BESIDES = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
+_TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ def run_judge(options: JudgeOptions) -> int:
             evaluations, left_out = _measured(options, texts, golds[0].generators, progress, notes)
         else:
             evaluations, left_out = evaluations_of(kept.comparison, generators=golds[0].generators, scores=kept.scores)
+            evaluations, left_out = _asked(options, kept.comparison.metrics, evaluations, left_out)
+        notes += [_TUNED for evaluation in evaluations if evaluation.name.startswith("naturalness")][:1]
         judging = judge_evaluators(
             golds,
             evaluations,
@@ -121,8 +124,10 @@ def _check(options: JudgeOptions) -> None:
         raise OptionError("nothing says which generator is better: give --ratings FILE or --gold FILE")
     if options.results is None and options.ratings is None and not options.generators:
         raise OptionError("nothing is to be judged: give NAME=GEN texts, --results DIR, or --ratings with texts")
-    if options.results is not None and (options.generators or options.real or options.discriminators):
-        raise OptionError("--results stands instead of texts: leave NAME=GEN, --real and --discriminators out")
+    if options.results is not None and (options.generators or options.real or options.train or options.discriminators):
+        raise OptionError("--results stands instead of texts: leave NAME=GEN, --real, --train and --discriminators out")
+    if options.votes is not None and options.ratings is None:
+        raise OptionError("--votes counts people's votes: give --ratings FILE")
     if options.generators and options.real is None:
         raise OptionError("--real is missing: metrics compare NAME=GEN with real text")
     for name, number, least in (("--resamples", options.resamples, 100), ("--seed", options.seed, 0)):
@@ -132,13 +137,7 @@ def _check(options: JudgeOptions) -> None:
     check_level(options.level)
     check_device(options.device)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
-    parse_metrics(
-        _metrics(options),
-        **metric_settings(
-            effort=options.effort, encoder=options.encoder, has_features=False, folds=5, level=options.level,
-            paper=False,
-        ),
-    )  # fmt: skip
+    _metric_names(options)
     for name in split_names(options.discriminators or ""):
         make_discriminator(name)
     if options.real is not None:
@@ -152,6 +151,26 @@ def _metrics(options: JudgeOptions) -> list[str]:
     if options.metrics is None:
         return default_evaluators(train=options.train is not None)
     return split_names(options.metrics)
+
+
+def _metric_names(options: JudgeOptions) -> list[str]:
+    """Return the full names of the metrics; raise where one cannot be."""
+    settings = metric_settings(
+        effort=options.effort, encoder=options.encoder, has_features=False, folds=5, level=options.level, paper=False
+    )
+    return [metric.name for metric in parse_metrics(_metrics(options), **settings)]
+
+
+def _asked(
+    options: JudgeOptions, known: Sequence[str], evaluations: Sequence[Evaluation], left_out: Mapping[str, str]
+) -> tuple[list[Evaluation], dict[str, str]]:
+    """Return the part of kept results that ``--metrics`` names; all of it by default."""
+    names = list(known) if options.metrics is None else _metric_names(options)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise OptionError(f"{options.results} has no {', '.join(missing)}: it has {', '.join(known)}")
+    found = [evaluation for evaluation in evaluations if evaluation.name in names]
+    return found, {name: reason for name, reason in left_out.items() if name in names}
 
 
 def _texts(options: JudgeOptions, judgements: Judgements | None) -> dict[str, Any]:
@@ -185,12 +204,17 @@ def _golds(
 ) -> list[Evaluation]:
     """Return people's evaluations and the known orders, of the generators that are judged."""
     wanted = [name for name in texts if name not in (FLOOR, TRAIN)]
+    if len(wanted) < 2:
+        raise InputError(f"at least 2 generators are needed to rank them, got {', '.join(wanted) or 'none'}")
     golds = []
     if judgements is not None:
-        notes += judgements.notes
+        if options.votes is not None and judgements.scale == "number":
+            raise OptionError(f"--votes counts votes of real or fake: the ratings of {options.ratings} are numbers")
         is_placed = not options.generators and options.results is None
-        names = {item.id.rpartition(":")[0] for item in judgements.items}
-        if not is_placed and names <= {*wanted, "real", FLOOR}:
+        names = {item.id.rpartition(":")[0] for item in judgements.items} - {"real", "Real", FLOOR}
+        if judgements.generators or is_placed:
+            notes += judgements.notes  # else: that no column names generators; lines do
+        if not is_placed and (names <= {*wanted} or not judgements.generators):
             judgements, is_placed = place_judgements(judgements, {name: _lines(texts[name]) for name in wanted}), True
         golds.append(Evaluation.of_judgements(judgements))
         if judgements.scale == "real-or-fake":
@@ -198,7 +222,12 @@ def _golds(
         if not is_placed:
             golds = [replace(gold, texts=None) for gold in golds]
             notes.append("items are not called NAME:LINE, so nobody knows which text they are: no text level")
-    golds += [read_gold(text) for text in options.gold]
+    for text in options.gold:
+        gold = read_gold(text)
+        n_alike = sum(other.name.rsplit(" #")[0] == gold.name for other in golds)
+        golds.append(replace(gold, name=f"{gold.name} #{n_alike + 1}") if n_alike else gold)
+        if gold.name in _metric_names(options):
+            raise InputError(f"{text} has the name of a metric: call the file something else")
     for gold in golds:
         missing = [name for name in wanted if name not in gold.generators]
         if missing:
@@ -265,7 +294,10 @@ def joined(warnings: Sequence[str], names: Sequence[str]) -> list[str]:
         name = next((name for name in sorted(names, key=len, reverse=True) if name in warning), "")
         before, _, after = warning.partition(name) if name else ("", "", warning)
         groups.setdefault((before, after), []).append(name)
-    return [f"{before}{', '.join(found)}{after}" for (before, after), found in groups.items()]
+    return [
+        f"{before}{'each of ' if len(found) > 1 else ''}{', '.join(found)}{after}"
+        for (before, after), found in groups.items()
+    ]
 
 
 class _Kept:

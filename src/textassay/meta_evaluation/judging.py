@@ -338,8 +338,9 @@ def _warnings(golds: Sequence[Evaluation], evaluations: Sequence[Evaluation], sc
     if n < _FEW:
         told.append(
             f"with {n} generators no p-value of a rank correlation can be below 2/{math.factorial(n)}"
-            f" = {2 / math.factorial(n):.2g}, and none of a difference between two evaluators below {2 / 2**n:.2g}: "
-            "judge more generators before you trust a metric"
+            f" = {2 / math.factorial(n):.2g}, and none of a difference between two evaluators below {2 / 2**n:.2g}; "
+            "that of an evaluator without a wrong pair is too narrow, since it cannot err on these: judge more "
+            "generators before you trust a metric"
         )
     told.append(
         "generators that are one model at several settings are not independent: intervals and p-values then claim too "

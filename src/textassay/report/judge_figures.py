@@ -19,7 +19,6 @@ __all__ = ["draw_judging"]
 
 _ROW = 0.25
 _COLOURS = (INK, REAL, GENERATED, MUTED)
-_STAR = 0.05
 
 
 def draw_judging(judging: Judging) -> tuple[Drawing, ...]:
@@ -31,7 +30,7 @@ def draw_judging(judging: Judging) -> tuple[Drawing, ...]:
 
 @mpl.rc_context(SETTINGS)
 def _taus(judging: Judging) -> Drawing | None:
-    """Return Kendall's tau of every evaluator with every gold as bars with intervals; stars where p is small."""
+    """Return Kendall's tau of every evaluator with every gold as bars with intervals; stars where Holm's p is small."""
     golds = [gold.name for gold in judging.golds]
     names = list(judging.verdicts[0].order)
     if not names:
@@ -51,7 +50,7 @@ def _taus(judging: Judging) -> Drawing | None:
             y, colour = row - 0.4 + thick * (place + 0.5), _COLOURS[place % len(_COLOURS)]
             axes.barh(y, found.value, thick * 0.85, color=colour, alpha=0.35, linewidth=0)
             axes.plot([found.low, found.high], [y, y], "-", color=colour, linewidth=1.1)
-            if found.p <= _STAR:
+            if found.p_adjusted < 1 - judging.level:
                 outside = max(found.value, found.high) if found.value > 0 else min(found.value, found.low)
                 axes.text(outside, y, " * ", color=colour, va="center", fontsize=8,
                           ha="left" if found.value > 0 else "right")  # fmt: skip
@@ -60,7 +59,9 @@ def _taus(judging: Judging) -> Drawing | None:
     axes.set_xlim(-1.12, 1.12)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xticks([-1, -0.5, 0, 0.5, 1])
-    axes.set_xlabel(f"Kendall's tau; * p at most {_STAR:g}; lines: {level(judging.level)} intervals", color=MUTED)
+    axes.set_xlabel(
+        f"Kendall's tau; * Holm's p below {1 - judging.level:.2g}; lines: {level(judging.level)} intervals", color=MUTED
+    )
     legend(figure, {gold: Line2D([], [], color=_COLOURS[n % len(_COLOURS)], linewidth=5, alpha=0.35)
                     for n, gold in enumerate(golds)}, left=left)  # fmt: skip
     return Drawing("taus", "", "judge-taus.svg", to_svg(figure), f"Kendall's tau with {golds[0]}: {'; '.join(told)}.")

@@ -8,6 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from textassay.meta_evaluation.correlations import Agreement
+from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.judging import Judging, Verdict
 from textassay.report.drawing import Drawing
 from textassay.report.judge_figures import draw_judging
@@ -98,4 +99,10 @@ def _agreements(judging: Judging, verdict: Verdict) -> list[str]:
 def _values(judging: Judging) -> list[str]:
     columns = (*judging.golds, *judging.evaluations)
     header = ("", *judging.generators)
-    return markdown_rows(header, [(e.name, *(number(value, 4) for value in e.values.tolist())) for e in columns])
+    rows = [(_what(e), *(number(value, 4) for value in e.values.tolist())) for e in columns]
+    return markdown_rows(header, rows)
+
+
+def _what(evaluation: Evaluation) -> str:
+    """Return what the values of an evaluator are: its own, or their differences from what real text scores."""
+    return f"{evaluation.name}, less real text" if evaluation.better == "closer" else evaluation.name

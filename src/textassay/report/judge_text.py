@@ -28,20 +28,22 @@ def render_judging(judging: Judging, console: Console) -> None:
     for verdict in judging.verdicts:
         heading(console, f"Agreement with {verdict.gold} over {len(judging.generators)} generators")
         _agreements(judging, verdict, console)
+    wide = console.width >= _WIDE
     _note(
         console,
-        f"tau: Kendall's tau-b with its {level(judging.level)} interval over other generators and texts, or over "
-        "other texts of these generators alone; p: of luck, Holm's over all metrics; rho, r: Spearman, Pearson; "
-        "wrong: pairs ordered the other way, in brackets of those that the gold tells apart; soft: soft pairwise "
-        "accuracy.",
+        f"tau: Kendall's tau-b with its {level(judging.level)} interval over other generators and texts"
+        + (", or over other texts of these generators alone" if wide else "")
+        + "; p: of luck, Holm's over all metrics; rho, r: Spearman, Pearson; wrong: pairs ordered the other way, in "
+        "brackets of those that the gold tells apart" + ("; soft: soft pairwise accuracy." if wide else "."),
     )
     if judging.text_correlations:
         heading(console, f"Single texts: agreement with {judging.golds[0].name}")
         _texts(judging, console)
         _note(
             console,
-            "within: mean over generators of the correlation among a generator's texts, p that it is luck; pooled: "
-            "among all texts. A metric may rank generators well and know nothing of single texts.",
+            "within: mean over generators of the correlation among a generator's texts, with its interval over other "
+            "generators and texts; p: that it is luck on these generators, not corrected; pooled: among all texts. A "
+            "metric may rank generators well and know nothing of single texts.",
         )
     for verdict in judging.verdicts:
         for name in verdict.trusted[:1]:
@@ -63,7 +65,7 @@ def _agreements(judging: Judging, verdict: Verdict, console: Console) -> None:
     wide = console.width >= _WIDE
     columns = ("metric", "tau", "interval", *(("other texts",) if wide else ()), "p", "rho", "r", "wrong")
     columns += ("soft",) if wide else ()
-    table = _table(console, columns, verdict.order)
+    table = _table(console, columns, (*verdict.order, *verdict.undefined))
     scores = {score.evaluator: score for score in judging.pair_scores if score.gold == verdict.gold}
     for name in (*verdict.order, *verdict.undefined):
         tau, rho, r = (judging.agreement(verdict.gold, name, kind) for kind in ("kendall", "spearman", "pearson"))

@@ -29,6 +29,11 @@ def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
     told = []
     if verdict.trusted:
         told.append(f"Trust {tau_told(judging, verdict.gold, verdict.trusted[0])} first, to rank such generators.")
+    elif judging.agreement(verdict.gold, first).value <= 0:
+        told.append(
+            f"No metric is to be trusted on these {n} generators: none agrees with {verdict.gold}, not even "
+            f"{tau_told(judging, verdict.gold, first)}."
+        )
     else:
         told.append(
             f"No metric is to be trusted on these {n} generators: luck may explain even the agreement of "

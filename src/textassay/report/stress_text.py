@@ -24,7 +24,7 @@ LEGEND = (
     ("n/a", "has no value on text damaged like this"),
 )
 _STYLES = {"sees": "green", "misled": "bold red", "faintly misled": "red", "blind": "dim", "unknown": "dim"}
-_COLUMN = 5  # letters of a column and the space behind it
+_BETWEEN = 2  # letters between two columns
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -39,13 +39,14 @@ def render_stress(stress: Stress, console: Console) -> None:
     console.print(Padding(safe(console, told, "dim"), (0, 0, 0, 2), expand=False))
     lettered = list(zip(_LETTERS, stress.damages, strict=False))
     names = {metric: f"{metric} {ARROWS[stress.of(metric, stress.damages[0]).better]}" for metric in stress.metrics}
-    room = max(1, (console.width - 3 - max(map(len, names.values()))) // _COLUMN)
+    column = max((len(verdict_text(curve, short=True)) for curve in stress.curves), default=1)
+    room = max(1, (console.width - 2 - max(map(len, names.values()))) // (column + _BETWEEN))
     for start in range(0, len(lettered), room):
         part = lettered[start : start + room]
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
         table.add_column("metric", no_wrap=True)
         for letter, _ in part:
-            table.add_column(letter, justify="right", no_wrap=True, min_width=_COLUMN - 1)
+            table.add_column(letter, justify="right", no_wrap=True, min_width=column)
         for metric in stress.metrics:
             curves = [stress.of(metric, damage) for _, damage in part]
             cells = [safe(console, verdict_text(curve, short=True), _STYLES.get(curve.verdict, "")) for curve in curves]
