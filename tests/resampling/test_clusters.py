@@ -88,10 +88,33 @@ def test_one_cluster_has_no_interval_and_nothing_is_no_mean() -> None:
         clustered_means(np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 
 
-def test_a_constant_difference_is_certain_and_no_difference_is_none() -> None:
-    found = clustered_means(np.array([1.0, 0, 1, 0]), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
-    assert found.difference(0, 1, level=0.95).p_value == 0.0
-    assert found.difference(0, 0, level=0.95).p_value == 1.0
+def test_where_nothing_varies_a_cluster_counts_as_one_answer() -> None:
+    for n_pages in (2, 5):
+        page = np.repeat(np.arange(n_pages), 20)
+        side = np.tile([0, 1], 10 * n_pages)
+        found = clustered_means(1.0 - side, side, page).difference(0, 1, level=0.95, shares=True)
+        # All real texts judged real, all generated ones fake: of the ways to deal 2 n answers out, 2 are as extreme.
+        assert found.p_value == pytest.approx(2 / math.comb(2 * n_pages, n_pages))
+        quantile = stats.t.ppf(0.975, n_pages - 1)
+        own = quantile**2 / (n_pages + quantile**2)  # how far below 1 Wilson's interval of each share reaches
+        assert found.low == pytest.approx(1 - math.sqrt(2) * own)
+        assert found.high == 1.0
+    alike = clustered_means(np.ones(40), np.tile([0, 1], 20), np.repeat(np.arange(4), 10))
+    none = alike.difference(0, 1, level=0.95, shares=True)
+    assert none.p_value == 1.0
+    assert none.low == -none.high < -0.3  # four pages of each do not prove that there is no difference
+
+
+def test_clusters_that_vary_less_than_chance_are_no_larger_sample() -> None:
+    # Each page has one right and one wrong: its mean never varies, yet 40 answers say no more than 40 do.
+    values, page = np.tile([1.0, 0.0], 20), np.repeat(np.arange(20), 2)
+    values[:2] = 1.0  # and a little variance
+    interval = clustered_means(values, np.zeros(40, dtype=int), page).share_interval(0, level=0.95, method="w")
+    assert interval is not None
+    ratio = stats.t.ppf(0.975, 19) ** 2 / 40
+    share = values.mean()
+    half = math.sqrt(ratio * share * (1 - share) + ratio**2 / 4) / (1 + ratio)
+    assert interval.high - interval.low == pytest.approx(2 * half)
 
 
 def _true_share(base: float, spread: float) -> float:

@@ -248,8 +248,9 @@ def _verdict(
     real = next((row for row in rows if row.generator == REAL), None)
     generators = [row for row in rows if row is not real]
     places = range(len(generators))
-    pairs = _differences(means, names, list(itertools.combinations(places, 2)), level)
-    from_real = _differences(means, names, [(place, len(generators)) for place in places] if real else [], level)
+    pairs = _differences(means, names, list(itertools.combinations(places, 2)), level, is_vote=is_vote)
+    beside_real = [(place, len(generators)) for place in places] if real else []
+    from_real = _differences(means, names, beside_real, level, is_vote=is_vote)
     return Verdict(
         name=name,
         rule=rule,
@@ -275,9 +276,9 @@ def _share(means: ClusteredMeans, group: int, level: float, how: str, *, is_vote
 
 
 def _differences(
-    means: ClusteredMeans, names: list[str], pairs: list[tuple[int, int]], level: float
+    means: ClusteredMeans, names: list[str], pairs: list[tuple[int, int]], level: float, *, is_vote: bool
 ) -> tuple[GeneratorDifference, ...]:
-    found = [means.difference(first, second, level=level) for first, second in pairs]
+    found = [means.difference(first, second, level=level, shares=is_vote) for first, second in pairs]
     adjusted = holm(np.array([one.p_value for one in found])) if found else np.zeros(0)
     return tuple(
         GeneratorDifference(names[first], names[second], one.value, one.low, one.high, one.p_value, p_adjusted)

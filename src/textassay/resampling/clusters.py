@@ -8,7 +8,8 @@ off, but none is taken to be smaller than with either kind alone.
 Sources: Cameron, Gelbach, Miller, "Robust Inference With Multiway Clustering", Journal of Business and Economic
 Statistics 29, 2011 (two kinds of clusters, fewest clusters for the degrees of freedom); Dean, Pagano, "Evaluating
 Confidence Interval Methods for Binomial Proportions in Clustered Surveys", Journal of Survey Statistics and Methodology
-3, 2015 (Wilson's interval with the effective sample size, Student's quantile).
+3, 2015 (Wilson's interval with the effective sample size, Student's quantile); Newcombe, "Interval estimation for the
+difference between independent proportions", Statistics in Medicine 17, 1998 (from the intervals of both shares).
 """
 
 import math
@@ -94,10 +95,23 @@ class ClusteredMeans:
         margin = quantile / (1 + ratio) * math.sqrt(spread / effective + ratio / (4 * effective))
         return Interval(max(0.0, middle - margin), min(1.0, middle + margin), level, method)
 
-    def difference(self, first: int, second: int, *, level: float) -> Difference:
+    def difference(self, first: int, second: int, *, level: float, shares: bool = False) -> Difference:
         """Return the mean of one group less that of another, with Student's interval and two-sided p-value.
 
-        The degrees of freedom are those of the group with fewer clusters.
+        Parameters
+        ----------
+        first, second
+            Groups.
+        level
+            Of the interval.
+        shares
+            Whether values are zeros and ones. Where one side is all or nothing, and so has no variance, the interval is
+            then at least as long as the one made of both shares' own intervals.
+
+        Notes
+        -----
+        The degrees of freedom are those of the group with fewer clusters. Where nothing varies, each cluster counts as
+        one answer, and p is that of Fisher's exact test.
         """
         value = float(self.values[first] - self.values[second])
         both = self.covariances[:, [first, first, second], [first, second, second]]
@@ -106,11 +120,20 @@ class ClusteredMeans:
             return Difference(value, math.nan, math.nan, math.nan)
         clusters = int(min(self.n_clusters[first], self.n_clusters[second]))
         error = math.sqrt(max(0.0, variance))
-        if error == 0:
-            return Difference(value, value, value, 1.0 if value == 0 else 0.0)
-        margin = self._quantile(level, clusters) * error
-        p_value = 2 * float(stats.t.sf(abs(value) / error, clusters - 1))
-        return Difference(value, value - margin, value + margin, p_value)
+        below = above = self._quantile(level, clusters) * error
+        if shares and not all(0 < share < 1 for share in self.values[[first, second]].tolist()):
+            one, other = (self.share_interval(group, level=level, method="") for group in (first, second))
+            assert one is not None
+            assert other is not None
+            share, beside = self.values[[first, second]].tolist()
+            below = max(below, math.hypot(share - one.low, other.high - beside))
+            above = max(above, math.hypot(one.high - share, beside - other.low))
+        if error > 0:
+            p_value = 2 * float(stats.t.sf(abs(value) / error, clusters - 1))
+        else:
+            answers = np.diag(self.n_clusters[[first, second]])
+            p_value = float(stats.fisher_exact(answers).pvalue) if value else 1.0
+        return Difference(value, value - below, value + above, p_value)
 
     @staticmethod
     def _quantile(level: float, n_clusters: int) -> float:

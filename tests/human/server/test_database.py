@@ -38,6 +38,15 @@ def test_what_was_answered_is_committed(tmp_path: Path) -> None:
             assert str(number) in names(tmp_path)
 
 
+def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    with open_database(database_url(tmp_path)) as database:
+        settings = {
+            name: database.run_now(lambda connection, what=name: connection.exec_driver_sql(f"PRAGMA {what}").scalar())  # type: ignore[misc]
+            for name in ("synchronous", "journal_mode", "foreign_keys")
+        }
+    assert settings == {"synchronous": 2, "journal_mode": "wal", "foreign_keys": 1}  # 2: FULL, also if power fails
+
+
 def test_one_that_fails_takes_nobody_with_it(tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
