@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from textassay.errors import OptionError
-from textassay.training.recipe import Recipe
+from textassay.training.recipe import DecayRecipe, Recipe
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,24 @@ def test_rates_rise_while_training_warms_up() -> None:
     assert [falling.rate(passed, step) for step, passed in ((1, 0.0), (2, 0.25), (3, 0.5))] == [4, 6, 4]
 
 
+def test_the_inverse_square_root_begins_where_warming_up_ends() -> None:
+    recipe = Recipe(1, learning_rate=8, schedule="inverse-sqrt", warmup_steps=4)
+    assert [recipe.rate(0.5, step) for step in (1, 2, 4, 16, 64)] == [2, 4, 8, 4, 2]
+
+
+def test_weights_decay_apart_from_their_gradients() -> None:
+    torch = pytest.importorskip("torch")
+    weight = torch.ones(3, requires_grad=True)
+    optimizer = DecayRecipe(1, learning_rate=0.1, weight_decay=0.5, beta2=0.98).optimizer([weight], fused=True)
+    assert optimizer.param_groups[0]["betas"] == (0.9, 0.98)
+    weight.grad = torch.zeros(3)
+    optimizer.step()
+    assert weight.tolist() == pytest.approx([0.95] * 3)
+    for settings in ({"beta2": 1.0}, {"weight_decay": -1.0}):
+        with pytest.raises(OptionError, match="must be at least 0"):
+            DecayRecipe(1, **settings)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -36,7 +54,7 @@ def test_rates_rise_while_training_warms_up() -> None:
         ({"patience": 0}, "patience must be at least 1, or none, got 0"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
         ({"learning_rate": float("nan")}, "learning_rate must be above 0, got nan"),
-        ({"schedule": "steep"}, "schedule must be constant, linear or cosine, got steep"),
+        ({"schedule": "steep"}, "schedule must be constant, linear, cosine or inverse-sqrt, got steep"),
         ({"averaging": 1.0}, "averaging must be at least 0 and below 1, got 1.0"),
         ({"max_norm": 0.0}, "max_norm must be above 0, or none, got 0.0"),
         ({"warmup_steps": -1}, "warmup_steps must be at least 0, got -1"),

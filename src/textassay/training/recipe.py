@@ -2,18 +2,27 @@
 
 Sources: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015; Loshchilov, Hutter, "SGDR: Stochastic
 Gradient Descent with Warm Restarts", ICLR 2017 (the cosine, without restarts); Polyak, Juditsky, "Acceleration of
-Stochastic Approximation by Averaging", 1992 (`Recipe.averaging`, with exponential weights).
+Stochastic Approximation by Averaging", 1992 (`Recipe.averaging`, with exponential weights); Vaswani et al., "Attention
+Is All You Need", NeurIPS 2017 (the inverse square root); Loshchilov, Hutter, "Decoupled Weight Decay Regularization",
+ICLR 2019 (`DecayRecipe`).
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textassay.errors import OptionError
 
-__all__ = ["Precision", "Recipe"]
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["DecayRecipe", "Precision", "Recipe"]
 
 Precision = Literal["auto", "float32", "bfloat16"]
+
+_SCHEDULES = ("constant", "linear", "cosine", "inverse-sqrt")
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,8 @@ class Recipe:
     learning_rate
         At its highest, above 0.
     schedule
-        ``constant``; ``linear``: falling to 0 over `max_epochs`; ``cosine``: the same, slowly at both ends.
+        ``constant``; ``linear``: falling to 0 over `max_epochs`; ``cosine``: the same, slowly at both ends;
+        ``inverse-sqrt``: after `warmup_steps`, falling as one over the square root of the step.
     averaging
         Decay, in [0, 1), of the running mean of the weights that is scored and kept instead of the weights; 0 for
         the weights themselves. The mean begins short: after t steps its decay is at most t / (t + 10).
@@ -52,7 +62,7 @@ class Recipe:
     max_epochs: int
     patience: int | None = None
     learning_rate: float = 1e-3
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    schedule: Literal["constant", "linear", "cosine", "inverse-sqrt"] = "constant"
     averaging: float = 0.0
     max_norm: float | None = None
     precision: Precision = "float32"
@@ -63,7 +73,7 @@ class Recipe:
             "max_epochs": ("at least 1", self.max_epochs >= 1),
             "patience": ("at least 1, or none", self.patience is None or self.patience >= 1),
             "learning_rate": ("above 0", 0 < self.learning_rate < math.inf),
-            "schedule": ("constant, linear or cosine", self.schedule in ("constant", "linear", "cosine")),
+            "schedule": ("constant, linear, cosine or inverse-sqrt", self.schedule in _SCHEDULES),
             "averaging": ("at least 0 and below 1", 0 <= self.averaging < 1),
             "max_norm": ("above 0, or none", self.max_norm is None or self.max_norm > 0),
             "precision": ("auto, float32 or bfloat16", self.precision in ("auto", "float32", "bfloat16")),
@@ -75,6 +85,49 @@ class Recipe:
 
     def rate(self, passed: float, step: int) -> float:
         """Return the learning rate of step `step`, from 1, when the part `passed` of all epochs, in [0, 1), is over."""
-        falling = {"constant": 1.0, "linear": 1 - passed, "cosine": (1 + math.cos(math.pi * passed)) / 2}
+        falling = {
+            "constant": 1.0,
+            "linear": 1 - passed,
+            "cosine": (1 + math.cos(math.pi * passed)) / 2,
+            "inverse-sqrt": min(1.0, math.sqrt(max(self.warmup_steps, 1) / step)),
+        }
         warming = min(1.0, step / self.warmup_steps) if self.warmup_steps else 1.0
         return self.learning_rate * falling[self.schedule] * warming
+
+    def optimizer(self, weights: "Iterable[Tensor]", *, fused: bool) -> "torch.optim.Optimizer":
+        """Return Adam for these weights."""
+        import torch
+
+        return torch.optim.Adam(list(weights), lr=self.learning_rate, fused=fused)
+
+
+@dataclass(frozen=True)
+class DecayRecipe(Recipe):
+    """A recipe that also says how long Adam remembers squares, and draws weights towards 0.
+
+    Attributes
+    ----------
+    beta2
+        Decay of the mean of squared gradients, in [0, 1).
+    weight_decay
+        In each step, weights lose this share times the learning rate, at least 0.
+    """
+
+    beta2: float = 0.999
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.beta2 < 1:
+            raise OptionError(f"beta2 must be at least 0 and below 1, got {self.beta2}")
+        if not 0 <= self.weight_decay < math.inf:
+            raise OptionError(f"weight_decay must be at least 0, got {self.weight_decay}")
+
+    def optimizer(self, weights: "Iterable[Tensor]", *, fused: bool) -> "torch.optim.Optimizer":
+        """Return AdamW for these weights."""
+        import torch
+
+        betas = (0.9, self.beta2)
+        return torch.optim.AdamW(
+            list(weights), lr=self.learning_rate, betas=betas, weight_decay=self.weight_decay, fused=fused
+        )

@@ -1,0 +1,102 @@
+"""Parallel text: pairs of a source sentence and its translation, over one vocabulary; pairs held back from training.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 6: pairs are taken out of
+the training text before anything is trained, since prefixes must come from pairs the model never saw.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import as_texts
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.seeding import stream
+
+__all__ = ["ParallelText", "held_back", "learn_joint_form"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Sentence k of `target` translates sentence k of `source`; both are over one vocabulary.
+
+    Raises
+    ------
+    InputError
+        If one side has more sentences than the other.
+    OptionError
+        If the sides have different vocabularies.
+    """
+
+    source: Corpus
+    target: Corpus
+
+    def __post_init__(self) -> None:
+        if len(self.source) != len(self.target):
+            raise InputError(
+                f"line k of one side must translate line k of the other, but the source has {len(self.source)} "
+                f"sentences and the translation {len(self.target)}"
+            )
+        if self.source.vocabulary is not self.target.vocabulary:
+            raise OptionError("source and translation have different vocabularies: make both with one TextForm")
+
+    @classmethod
+    def from_texts(cls, source: Any, target: Any, form: TextForm) -> "ParallelText":
+        """Return pairs of whatever `textassay.corpus.texts.as_texts` takes, in the form of a model."""
+        return cls(form.corpus(source), form.corpus(target))
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of both sides, in order."""
+        both = f"{self.source.fingerprint} {self.target.fingerprint}"
+        return hashlib.blake2b(both.encode(), digest_size=16).hexdigest()
+
+    def take(self, indices: IntArray) -> "ParallelText":
+        """Return the pairs at `indices`, in that order; see `Corpus.take`."""
+        return ParallelText(self.source.take(indices), self.target.take(indices))
+
+
+def learn_joint_form(source: Any, target: Any, *, size: int, lowercase: bool = False) -> TextForm:
+    """Return byte pairs learnt from both sides together: names and numbers then look alike in both.
+
+    Parameters
+    ----------
+    source, target
+        Training sentences of each side.
+    size
+        Tokens in all; see `textassay.corpus.byte_pairs.learn_byte_pairs`.
+    lowercase
+        Whether to lower-case before tokenising.
+    """
+    texts = [*as_texts(source, "source").texts, *as_texts(target, "target").texts]
+    return TextForm.learn(texts, tokenizer=f"bpe-{size}", lowercase=lowercase)
+
+
+def held_back(n_pairs: int, n: int, *, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the numbers of the pairs to train on and of `n` pairs to hold back, each in increasing order.
+
+    No pair is in both. Equal pairs may be: they are legitimate draws, and leaving them out would change what is held.
+
+    Raises
+    ------
+    OptionError
+        If `n` is below 0.
+    TooFewSentencesError
+        If fewer than 2 pairs are left to train on.
+    """
+    if n < 0:
+        raise OptionError(f"pairs to hold back must be at least 0, got {n}")
+    if n_pairs - n < 2:
+        raise TooFewSentencesError(f"of {n_pairs} pairs, {n} cannot be held back: at least 2 must be left to train on")
+    order = stream(seed, "pairs", "held back").permutation(n_pairs)
+    return np.sort(order[n:]), np.sort(order[:n])
