@@ -24,8 +24,10 @@ from textassay.seeding import stream
 
 __all__ = [
     "blocks",
+    "chosen_sentences",
     "corrupted",
     "data_prefixes",
+    "first_tokens_of",
     "model_prefixes",
     "n_long_enough",
     "random_prefixes",
@@ -42,26 +44,30 @@ _FEWEST_GROUPS = 50
 def data_prefixes(
     text: Corpus, length: int, n: int | None = None, *, seed: int, ends: Ends = "excluded"
 ) -> IntArray:  # fmt: skip
-    """Return the first `length` tokens of `n` different sentences, in random order.
+    """Return the first `length` tokens of `n` different sentences, in random order, shape (n, length).
+
+    Settings and errors are those of `chosen_sentences`. Shorter sentences are filled with ``<eos>``.
+    """
+    return first_tokens_of(text, chosen_sentences(text, length, n, seed=seed, ends=ends), length)
+
+
+def chosen_sentences(
+    text: Corpus, length: int, n: int | None = None, *, seed: int, ends: Ends = "excluded"
+) -> IntArray:  # fmt: skip
+    """Return the numbers of `n` different sentences that prefixes can be taken from, in random order, shape (n,).
 
     Parameters
     ----------
     text
         Real text over the vocabulary of the model (`Corpus.with_vocabulary`).
     length
-        At least 0.
+        Tokens of the prefixes, at least 0.
     n
         How many; none for all there are.
     seed
-        Which sentences.
+        Which sentences; the first k do not depend on `n`.
     ends
-        ``excluded``: only sentences with at least `length` tokens; ``absorbing``: all, shorter ones filled with
-        ``<eos>``.
-
-    Returns
-    -------
-    IntArray
-        Shape (n, length).
+        ``excluded``: only sentences with at least `length` tokens; ``absorbing``: any.
 
     Raises
     ------
@@ -73,15 +79,19 @@ def data_prefixes(
         raise OptionError(f"length must be at least 0, got {length}")
     usable = np.flatnonzero(text.lengths >= length) if ends == "excluded" else np.arange(len(text))
     n = len(usable) if n is None else n
-    if n > len(usable) or len(usable) == 0:
+    if n < 1 or n > len(usable):
         raise TooFewSentencesError(
             f"{len(usable)} of {len(text)} sentences have at least {length} tokens, {max(n, 1)} are needed: ask for "
             "fewer or for shorter ones"
         )
-    chosen = stream(seed, "prefixes", "data").permutation(usable)[:n]
-    inside = np.arange(length) < text.lengths[chosen, None]
-    places = text.offsets[chosen, None] + np.arange(length)
-    rows = np.full((n, length), EOS, dtype=np.int64)
+    return np.asarray(stream(seed, "prefixes", "data").permutation(usable)[:n], dtype=np.int64)
+
+
+def first_tokens_of(text: Corpus, sentences: IntArray, length: int) -> IntArray:
+    """Return the first `length` tokens of these sentences, shape (n, length), shorter ones filled with ``<eos>``."""
+    inside = np.arange(length) < text.lengths[sentences, None]
+    places = text.offsets[sentences, None] + np.arange(length)
+    rows = np.full((len(sentences), length), EOS, dtype=np.int64)
     rows[inside] = text.tokens[places[inside]]
     return rows
 

@@ -1,0 +1,378 @@
+"""EB-bleu: how much better a model's sentences go on from real beginnings than from its own.
+
+A continuation is scored without its beginning, by its mean sentence BLEU-3 against the same places of unseen real text.
+``EB-bleu(M, l) = C-bleu(M|D) / C-bleu(M|M)``; above 1, real beginnings help.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equation (2), section 4.1.
+Departs from it: the sentences that prefixes come from are no references, since a continuation would find its own
+sentence among them; of the held-out text, half (at most) gives prefixes and as much gives references.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS, Vocabulary
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.estimate import Interval
+from textassay.execution import parallel_map
+from textassay.generator.base import LanguageModel
+from textassay.generator.continuation import continue_prefixes
+from textassay.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
+from textassay.generator.prefixes import (
+    chosen_sentences,
+    corrupted,
+    first_tokens_of,
+    model_prefixes,
+    n_long_enough,
+    random_prefixes,
+    shuffled,
+)
+from textassay.metric.base import check_level
+from textassay.metric.exposure_bias import run_seed
+from textassay.metric.exposure_runs import parse_kind
+from textassay.metric.sentence_bleu import score_sentences
+from textassay.ngram.matches import match_references
+from textassay.seeding import stream
+
+__all__ = [
+    "ORDER",
+    "BleuRun",
+    "EbBleu",
+    "NotForTranslationError",
+    "check_not_translation",
+    "continuation_scores",
+    "eb_bleu",
+    "eb_bleu_of_runs",
+    "measure_bleu_run",
+]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+ORDER = 3
+
+
+class NotForTranslationError(InputError):
+    """EB-bleu was asked for of a model that translates, or answers a source in another way."""
+
+
+@dataclass(frozen=True)
+class BleuRun:
+    """Mean sentence BLEU of continuations in one run.
+
+    Attributes
+    ----------
+    lengths
+        Tokens of the prefixes, K numbers.
+    scores, errors
+        By kind of prefix (``data`` always among them): mean BLEU, a fraction, and its standard error over sentences
+        with the references as they are, shapes (K,).
+    n_sentences, n_references
+        Continuations of each kind, and references, at the longest prefix that all can have.
+    """
+
+    lengths: tuple[int, ...]
+    scores: dict[str, FloatArray]
+    errors: dict[str, FloatArray]
+    n_sentences: int
+    n_references: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON-ready values; exact."""
+        return {
+            "lengths": list(self.lengths),
+            "scores": {kind: values.tolist() for kind, values in self.scores.items()},
+            "errors": {kind: values.tolist() for kind, values in self.errors.items()},
+            "n_sentences": self.n_sentences,
+            "n_references": self.n_references,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "BleuRun":
+        """Return the run that `to_dict` gave as `data`."""
+        scores, errors = (
+            {kind: np.array(values, dtype=np.float64) for kind, values in data[part].items()}
+            for part in ("scores", "errors")
+        )
+        return cls(tuple(data["lengths"]), scores, errors, data["n_sentences"], data["n_references"])
+
+
+@dataclass(frozen=True)
+class EbBleu:
+    """EB-bleu at each prefix length, over R runs.
+
+    Attributes
+    ----------
+    prefixes
+        What data prefixes are compared with: ``model`` or another kind.
+    lengths
+        K numbers.
+    values, sd
+        Mean of the ratios of the runs, and their standard deviation (NaN for one run), shapes (K,).
+    runs
+        Ratios, shape (R, K).
+    data, data_sd, other, other_sd
+        C-bleu after prefixes of data and of `prefixes`, fractions, shapes (K,).
+    intervals
+        Of the values: Student's t over runs; of one run the delta method over its sentences.
+    sd_sentences
+        Standard deviation of a run's ratio as the spread of its sentences tells it, shape (K,).
+    average, average_interval
+        Mean over the lengths.
+    n_sentences, n_references
+        In each run.
+    """
+
+    prefixes: str
+    lengths: tuple[int, ...]
+    values: FloatArray
+    sd: FloatArray
+    runs: FloatArray
+    data: FloatArray
+    data_sd: FloatArray
+    other: FloatArray
+    other_sd: FloatArray
+    intervals: tuple[Interval | None, ...]
+    sd_sentences: FloatArray
+    average: float
+    average_interval: Interval | None
+    n_sentences: int
+    n_references: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON-ready values; NaN becomes None."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, np.ndarray | tuple | list):
+                return [plain(item) for item in value]
+            if isinstance(value, Interval):
+                return dict(value.__dict__)
+            value = value.item() if isinstance(value, np.generic) else value
+            return None if isinstance(value, float) and not math.isfinite(value) else value
+
+        return {name: plain(value) for name, value in self.__dict__.items()}
+
+
+def eb_bleu(
+    model: LanguageModel,
+    text: Corpus,
+    *,
+    lengths: Sequence[int],
+    sentence_length: int,
+    n: int = 10_000,
+    n_runs: int = 10,
+    prefixes: str = "model",
+    ends: Ends = "excluded",
+    level: float = 0.95,
+    seed: int = 0,
+) -> EbBleu:
+    """Return EB-bleu of a model.
+
+    Parameters
+    ----------
+    model
+        Fitted; one that translates is refused.
+    text
+        Real text that the model never saw, over its vocabulary (`Corpus.with_vocabulary`).
+    lengths
+        Tokens of the prefixes, each at least 0 and at least 3 less than `sentence_length`.
+    sentence_length
+        Tokens at which all sentences are cut. Under ``excluded`` only sentences with so many are used.
+    n
+        Continuations and references, each; at most half of the sentences that are long enough, which is then used:
+        see `n_sentences` of the result.
+    n_runs
+        Runs, each with fresh draws of everything.
+    prefixes
+        What to compare prefixes of data with: ``model``, ``shuffled``, ``random`` or ``corrupted:RATE``.
+    ends
+        As for `continue_prefixes`, for all sides.
+    level
+        Of the intervals.
+    seed
+        Decides sentences and draws.
+
+    Raises
+    ------
+    NotForTranslationError
+        If the model answers a source.
+    TooFewSentencesError
+        If fewer than two sentences are long enough.
+    OptionError, InputError
+        If a setting is out of range, or the model cannot read sentences so long.
+    """
+    if n_runs < 1:
+        raise OptionError(f"n_runs must be at least 1, got {n_runs}")
+    settings: dict[str, Any] = {"lengths": lengths, "sentence_length": sentence_length, "n": n, "ends": ends}
+    runs = [
+        measure_bleu_run(model, text, kinds=[prefixes], seed=run_seed(seed, run), **settings) for run in range(n_runs)
+    ]
+    return eb_bleu_of_runs(runs, prefixes=prefixes, level=level)
+
+
+def measure_bleu_run(
+    model: LanguageModel,
+    text: Corpus,
+    *,
+    kinds: Sequence[str],
+    lengths: Sequence[int],
+    sentence_length: int,
+    n: int,
+    ends: Ends = "excluded",
+    seed: int = 0,
+    score: Callable[[IntArray, IntArray, Vocabulary], FloatArray] | None = None,
+) -> BleuRun:
+    """Return C-bleu after prefixes of data and of `kinds` in one run; see `eb_bleu`.
+
+    `score` gives one score to each continuation, from rows of ids of continuations and references; none for BLEU-3.
+    """
+    check_not_translation(model)
+    check_ends(ends)
+    parsed = {kind: parse_kind(kind) for kind in kinds}
+    if not lengths or min(lengths) < 0 or n < 1:
+        raise OptionError(f"prefixes must have at least 0 tokens, and n be at least 1, got {list(lengths)} and {n}")
+    if sentence_length - max(lengths) < ORDER:
+        raise OptionError(
+            f"a continuation needs at least {ORDER} tokens to be scored: a prefix of {max(lengths)} of "
+            f"{sentence_length} tokens leaves {sentence_length - max(lengths)}"
+        )
+    vocabulary = model_vocabulary(model)
+    if text.vocabulary is not vocabulary and text.vocabulary.tokens != vocabulary.tokens:
+        raise OptionError(f"{model.name} and the real text have different vocabularies: use text.with_vocabulary")
+    n_usable = n_long_enough(text, sentence_length if ends == "excluded" else max(lengths) + 1)
+    n = min(n, n_usable // 2)
+    if n < 1:
+        raise TooFewSentencesError(
+            f"{n_usable} of {len(text)} sentences are long enough for continuations of {sentence_length} tokens, at "
+            "least 2 are needed, for a prefix and for a reference: ask for shorter sentences"
+        )
+
+    def of(purpose: str) -> int:
+        return int(stream(seed, "EB-bleu", purpose).integers(2**62))
+
+    usable = text if ends == "excluded" else text.take(np.flatnonzero(text.lengths > max(lengths)))
+    chosen = chosen_sentences(usable, sentence_length, 2 * n, seed=of("data"), ends=ends)
+    data, references = (first_tokens_of(usable, part, sentence_length) for part in (chosen[:n], chosen[n:]))
+    own = model_prefixes(model, sentence_length, n, seed=of("model"), ends=ends)
+    found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in ("data", *kinds)}
+    tasks: list[tuple[str, IntArray, IntArray]] = []
+    for length in lengths:
+        for kind in found:
+            name, rate = parsed.get(kind, ("data", 0.0))
+            if name == "model":
+                rows = own
+            else:
+                begin = data[:, :length]
+                if name == "shuffled":
+                    begin = shuffled(begin, seed=of(f"shuffled {length}"))
+                elif name == "random":
+                    begin = random_prefixes(len(vocabulary), length, n, seed=of(f"random {length}"))
+                elif name == "corrupted":
+                    begin = corrupted(own[:, :length], rate, len(vocabulary), seed=of(f"corrupted {length}"))
+                rows = continue_prefixes(
+                    model, begin, sentence_length - length, seed=of(f"continued {name} {length}"), ends=ends
+                )
+            going = (rows[:, : length + 1] != EOS).all(axis=1)
+            if not going.any():
+                raise TooFewSentencesError(f"{model.name}: no sentence goes on after {length} tokens")
+            tasks.append((kind, rows[going, length:], references[:, length:]))
+    measure = score or continuation_scores
+    for (kind, _, _), scores in zip(
+        tasks, parallel_map(lambda task: measure(task[1], task[2], vocabulary), tasks), strict=True
+    ):
+        error = float(scores.std(ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.nan
+        found[kind].append((math.fsum(scores) / max(len(scores), 1), error))
+    return BleuRun(
+        tuple(lengths),
+        {kind: np.array([value for value, _ in values]) for kind, values in found.items()},
+        {kind: np.array([error for _, error in values]) for kind, values in found.items()},
+        n,
+        n,
+    )
+
+
+def eb_bleu_of_runs(runs: Sequence[BleuRun], *, prefixes: str = "model", level: float = 0.95) -> EbBleu:
+    """Return EB-bleu from its runs, at least one."""
+    check_level(level)
+    if not runs:
+        raise InputError("EB-bleu needs at least one run")
+    data, other = (np.stack([run.scores[kind] for run in runs]) for kind in ("data", prefixes))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(other > 0, data / other, np.nan)
+        relative = [
+            np.stack([run.errors[kind] / run.scores[kind] for run in runs]) for kind in ("data", prefixes)
+        ]  # fmt: skip
+        errors = np.abs(ratios) * np.sqrt(relative[0] ** 2 + relative[1] ** 2)  # (runs, lengths)
+    average = ratios.mean(axis=1)
+    together = np.sqrt((errors**2).sum(axis=1)) / len(ratios[0])
+    return EbBleu(
+        prefixes=prefixes,
+        lengths=runs[0].lengths,
+        values=ratios.mean(axis=0),
+        sd=_sd(ratios),
+        runs=ratios,
+        data=data.mean(axis=0),
+        data_sd=_sd(data),
+        other=other.mean(axis=0),
+        other_sd=_sd(other),
+        intervals=tuple(_interval(ratios[:, k], errors[0, k], level) for k in range(ratios.shape[1])),
+        sd_sentences=np.sqrt((errors**2).mean(axis=0)),
+        average=float(average.mean()),
+        average_interval=_interval(average, float(together[0]), level),
+        n_sentences=min(run.n_sentences for run in runs),
+        n_references=min(run.n_references for run in runs),
+    )
+
+
+def continuation_scores(continuations: IntArray, references: IntArray, vocabulary: Vocabulary) -> FloatArray:
+    """Return BLEU-3 of each continuation, shape (N,), in [0, 1], each against all references.
+
+    Parameters
+    ----------
+    continuations, references
+        Ids, shapes (N, m) and (M, m); what follows an ``<eos>`` is not scored.
+    vocabulary
+        Theirs.
+
+    Notes
+    -----
+    Smoothing by method 1 (epsilon 0.1), closest reference length; see `textassay.metric.bleu.bleu`.
+    """
+    generated, real = (as_corpus(rows, vocabulary) for rows in (continuations, references))
+    groups = np.zeros(len(real), dtype=np.int64)
+    matches = match_references(generated, real, max_order=ORDER, groups=groups)
+    return np.ascontiguousarray(score_sentences(generated, matches, real.lengths, groups).values[:, ORDER - 1])
+
+
+def check_not_translation(model: object) -> None:
+    """Raise `NotForTranslationError` if the model needs a source: its class says ``needs_source = True``."""
+    if getattr(model, "needs_source", False):
+        raise NotForTranslationError(
+            f"EB-bleu is not for {getattr(model, 'name', 'this model')}, which answers a source: the beginning of the "
+            "reference gives away its rest, while another right answer of the model is held against it; EB-bleu "
+            "would be large for the wrong reason. Use EB-C"
+        )
+
+
+def _sd(table: FloatArray) -> FloatArray:
+    return table.std(axis=0, ddof=1) if len(table) > 1 else np.full(table.shape[1], np.nan)
+
+
+def _interval(values: FloatArray, error: float, level: float) -> Interval | None:
+    if not np.isfinite(values).all():
+        return None
+    middle = float(values.mean())
+    if len(values) > 1:
+        half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * float(values.std(ddof=1)) / math.sqrt(len(values))
+        return Interval(middle - half, middle + half, level, f"t: over {len(values)} runs")
+    if not math.isfinite(error):
+        return None
+    half = float(stats.norm.ppf((1 + level) / 2)) * float(error)
+    return Interval(middle - half, middle + half, level, "normal: delta method over the sentences of one run")
