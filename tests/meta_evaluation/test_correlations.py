@@ -104,6 +104,22 @@ def test_percentiles_leave_out_what_is_undefined() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_other_generators_are_drawn_for_both_sides_at_once(kind: CorrelationKind) -> None:
+    """BOOT-BOTH without texts: the interval is that of a plain bootstrap of generators."""
+    rng = np.random.default_rng(4)
+    names = tuple(f"g{place}" for place in range(9))
+    gold, metric = (Evaluation(name, "higher", names, rng.normal(size=9)) for name in ("gold", "metric"))
+    one = agreements(gold, [metric], (kind,), n_resamples=200, seed=3)[0]
+    values = []
+    for picks in draw_generators(9, n_resamples=200, seed=3):
+        x, y = gold.values[picks], metric.values[picks]
+        values.append(correlation(x, y, kind).value if np.ptp(x) and np.ptp(y) else np.nan)
+    assert (one.low, one.high) == pytest.approx(tuple(np.nanquantile(values, [0.025, 0.975])))
+    assert one.low < one.value < one.high
+    assert (one.low_texts, one.high_texts) == pytest.approx((one.value, one.value))
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_intervals_over_texts_hold_what_new_texts_give(kind: CorrelationKind) -> None:
     """BOOT-INPUTS: 95 % of the intervals hold the correlation of these generators' true values."""
     n_worlds, hits = 120, 0

@@ -46,6 +46,31 @@ def test_verdicts() -> None:
     assert not any("2/12" in warning for warning in judging.warnings)
 
 
+def test_verdicts_are_at_the_level_of_all_comparisons_together() -> None:
+    n_differ = {"best": 0, "luck": 0}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        gold = Evaluation("gold", "higher", NAMES, np.arange(12.0))
+        made = [
+            Evaluation(f"m{k}", "higher", NAMES, np.arange(12.0) + spread * rng.normal(size=12))
+            for k, spread in enumerate((1, 5, 8, 10, 12))
+        ]
+        judging = judge_evaluators([gold], made, n_resamples=100, text_level=False)
+        (verdict,) = judging.verdicts
+        taus = {name: judging.agreement("gold", name) for name in verdict.order}
+        first = verdict.order[0]
+        p = {
+            d.second if d.first == first else d.first: d.p
+            for d in judging.differences
+            if d.kind == "kendall" and first in (d.first, d.second)
+        }
+        assert verdict.may_be_best == tuple(n for n in verdict.order if n == first or 4 * p[n] >= 0.05)  # of 4 others
+        assert verdict.not_luck == tuple(n for n in verdict.order if taus[n].p_adjusted < 0.05 and taus[n].value > 0)
+        n_differ["best"] += any(0.0125 <= value < 0.05 for value in p.values())
+        n_differ["luck"] += any(one.p < 0.05 <= one.p_adjusted for one in taus.values())
+    assert min(n_differ.values()) > 0  # else the test would not tell
+
+
 def test_few_generators_are_warned_of() -> None:
     judging = made_up_judging(n_generators=5, n_resamples=100)
     assert any("2/120 = 0.017" in warning for warning in judging.warnings)

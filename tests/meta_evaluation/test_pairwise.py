@@ -70,6 +70,23 @@ def test_p_values_are_those_of_a_permutation_test(aligned: bool) -> None:
     assert p[0, 0] == 0.5
 
 
+def test_unequal_numbers_of_texts_are_dealt_out_as_they_are() -> None:
+    rng = np.random.default_rng(3)
+    texts = {"a": 0.4 + rng.normal(size=40), "b": rng.normal(size=10)}
+    found = Evaluation("m", "higher", ("a", "b"), np.array([x.mean() for x in texts.values()]), texts)
+    peer = stats.permutation_test(
+        tuple(texts.values()), lambda x, y: x.mean() - y.mean(), n_resamples=4000, alternative="greater",
+        permutation_type="independent", vectorized=False, rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert pair_p_values([found], n_resamples=4000)[0, 0, 1] == pytest.approx(peer.pvalue, abs=0.03)
+
+
+def test_a_draw_that_equals_what_was_seen_counts_half() -> None:
+    texts = {"a": np.ones(6), "b": np.ones(6)}  # whatever is dealt out, the difference is 0
+    found = Evaluation("m", "higher", ("a", "b"), np.ones(2), texts)
+    assert pair_p_values([found], n_resamples=99)[0, 0, 1] == 0.5
+
+
 def test_p_values_of_equal_generators_are_uniform() -> None:
     p = [pair_p_values([_of_texts("m", [0.0, 0.0], seed=s)], n_resamples=200, seed=s)[0, 0, 1] for s in range(300)]
     assert stats.kstest(p, "uniform").pvalue > 0.01
