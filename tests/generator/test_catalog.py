@@ -45,7 +45,9 @@ def test_settings_change_the_preset_and_its_recipe() -> None:
 def test_unknown_names() -> None:
     with pytest.raises(OptionError, match="unknown generator 'gtp2': did you mean gpt2"):
         make_generator("gtp2")
-    with pytest.raises(OptionError, match=r"unknown preset of lstm 'huge': Valid: exposure-32, exposure-512, exposure-600, paper"):
+    with pytest.raises(
+        OptionError, match=r"unknown preset of lstm 'huge': Valid: exposure-32, exposure-512, .*, paper"
+    ):
         make_generator("lstm", preset="huge")
     with pytest.raises(OptionError, match="unknown setting of ngram 'width'"):
         make_generator("ngram", width=3)

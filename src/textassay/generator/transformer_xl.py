@@ -8,7 +8,7 @@ numbers of weights as in its authors' script for WikiText-103. Emptying the memo
 "Quantifying Exposure Bias for Neural Language Generation", appendix D: without it, text with little before is rare in
 training, and the model bad at the beginnings that samples grow from.
 Departs from it: a token hears no other that is farther away than any was in training; nothing of the text is left over
-where its length is no multiple of the batch.
+where its length is no multiple of the batch; weights begin larger in narrower networks, so that sums are as large.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ __all__ = ["TransformerXlModel"]
 
 FloatArray = npt.NDArray[np.float64]
 
-_SPREAD = 0.02  # standard deviation of weights as they begin (the authors' script), as are those of the scales of norms
+_SPREAD, _AT_WIDTH = 0.02, 410  # standard deviation of weights as they begin, in the authors' script at its width
 _EPSILON = 1e-5  # added to variances in layer norm
 _SLOWEST = 10_000.0  # positions are sines and cosines of wave lengths from 2 pi to so many times as much
 _FIRST_CACHE = 16  # places that are remembered to begin with; doubled when they are full
@@ -172,10 +172,13 @@ class TransformerXlModel(NetworkLanguageModel):
         import torch
 
         weights = {}
+        spread = _SPREAD * (_AT_WIDTH / self.width) ** 0.5
         for name, shape in shapes.items():
             weights[name] = torch.zeros(shape)
-            if not name.endswith("bias"):
-                weights[name].normal_(1.0 if name.endswith("scale") else 0.0, _SPREAD, generator=rng)
+            if name.endswith("scale"):
+                weights[name].normal_(1.0, _SPREAD, generator=rng)
+            elif not name.endswith("bias"):
+                weights[name].normal_(0.0, spread, generator=rng)
         return weights
 
     def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor | None]":
