@@ -33,7 +33,8 @@ class Toy:
                 if position > 0:
                     beginnings[place] = (*beginnings[place], token)
         rows = [[next_log_probs(s, each) for each in begun] for s, begun in zip(self.seeds, self.begun, strict=True)]
-        return torch.from_numpy(np.array(rows))
+        found: Tensor = torch.from_numpy(np.array(rows))
+        return found
 
     def keep(self, sources: "Tensor", places: "Tensor") -> None:
         kept = sources.tolist()

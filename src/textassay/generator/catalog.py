@@ -21,6 +21,8 @@ from textassay.generator.ngram import NgramModel
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.random_lstm import RandomLstm
 from textassay.generator.transformer_xl import TransformerXlModel
+from textassay.generator.translation import TranslationModel
+from textassay.generator.translation_presets import TRANSLATION_PRESETS
 from textassay.training.recipe import Recipe
 
 __all__ = ["PRESETS", "ParameterCounts", "Shaped", "make_generator", "parameter_counts"]
@@ -33,6 +35,7 @@ _KINDS: Mapping[str, type] = MappingProxyType(
         "position-unigram": PositionUnigram,
         "random-lstm": RandomLstm,
         "transformer-xl": TransformerXlModel,
+        "translation": TranslationModel,
     }
 )
 
@@ -151,9 +154,10 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     Parameters
     ----------
     name
-        One of `PRESETS`, or ``random-lstm``, which learns nothing and has no presets.
+        One of `PRESETS`; ``random-lstm``, which learns nothing and has no presets; or ``translation``, which learns
+        from pairs.
     preset
-        Its name among `PRESETS`; none for ``small``.
+        Its name among `PRESETS` or `TRANSLATION_PRESETS`; none for ``small``.
     seed
         Decides everything random in its training; n-gram and position-unigram models have nothing random.
     settings
@@ -168,14 +172,14 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     """
     if name not in _KINDS:
         raise unknown_name("generator", name, _KINDS)
-    presets = PRESETS.get(name, {"small": {}})
+    presets = {**PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
     preset = "small" if preset is None else preset
     if preset not in presets:
         raise unknown_name(f"preset of {name}", preset, presets)
     chosen = dict(presets[preset])
     kind = _KINDS[name]
     allowed = {argument for argument in kind.__init__.__annotations__ if argument not in ("return", "seed")}  # type: ignore[misc]
-    of_recipe = {field.name for field in fields(Recipe)} if "recipe" in chosen else set()
+    of_recipe = {field.name for field in fields(chosen["recipe"])} if "recipe" in chosen else set()
     for setting in settings:
         if setting not in allowed | of_recipe:
             raise unknown_name(f"setting of {name}", setting, allowed | of_recipe)
@@ -183,7 +187,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     if of_recipe:
         changes = {setting: value for setting, value in settings.items() if setting in of_recipe}
         chosen |= {"recipe": replace(chosen["recipe"], **changes)}
-    if issubclass(kind, NetworkLanguageModel):
+    if issubclass(kind, (NetworkLanguageModel, TranslationModel)):
         chosen |= {"seed": seed}
     generator: LanguageModel = kind(**chosen)
     return generator
