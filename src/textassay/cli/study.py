@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ from rich.console import Console
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress
+from textassay.cli.study_judges import ABOUT as ABOUT_JUDGES
+from textassay.cli.study_judges import JUDGES, make_judges_study
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, OptionError, unknown_name
@@ -25,16 +27,20 @@ from textassay.report.reproduction_files import write_reproduction
 from textassay.report.reproduction_text import render_reproduction
 from textassay.seeding import stream
 from textassay.study.dd_study import STUDIES, DdStudy
+from textassay.study.judges_study import JudgesStudy
 from textassay.study.scales import SCALES, scale_of
 from textassay.study.study_text import split_text
 from textassay.training.backend import require_neural
 
 __all__ = ["StudyOptions", "list_studies", "run_study"]
 
+Progress = Callable[[str, int, int], None]
+
 _POSITIVES = ("everything", "fraction")
 _ABOUT: Mapping[str, str] = {
     "dd-real": "generators trained on 20 to 100 % of a text; does a metric put them in that order?",
     "dd-synthetic": "the same on text that a GPT-2 wrote; does a metric follow the exact discrepancy?",
+    JUDGES: ABOUT_JUDGES,
 }
 
 
@@ -43,6 +49,7 @@ class StudyOptions:
     """What the command line asked for; the fields are the options of ``textassay study``."""
 
     name: str
+    judgements: Path | None = None
     real: str | None = None
     valid: str | None = None
     test: str | None = None
@@ -75,9 +82,9 @@ def list_studies(*, as_json: bool) -> int:
 
 def run_study(options: StudyOptions) -> int:
     """Compute what is missing of a study, print and write what it found, and return 0."""
-    if options.name not in STUDIES:
-        raise unknown_name("study", options.name, [*STUDIES, "list"])
-    scale = scale_of(options.scale)
+    if options.name not in _ABOUT:
+        raise unknown_name("study", options.name, [*_ABOUT, "list"])
+    scale_of(options.scale)
     if options.positives not in _POSITIVES:
         raise unknown_name("value of --positives", options.positives, _POSITIVES)
     for name, number, least in (("--seed", options.seed, 0), ("--seeds", options.seeds or 1, 1)):
@@ -89,29 +96,13 @@ def run_study(options: StudyOptions) -> int:
     check_device(options.device)
     if options.out is None:
         raise OptionError("name a folder: --out DIR; what is computed is kept there")
-    require_neural(f"the study {options.name}")
-    check_writable(options.out)
-    texts = _read(options)
-    synthetic = STUDIES[options.name] == "synthetic"
-    text = split_text(
-        *texts, scale, tokenizer=options.tokenizer, lowercase=options.lowercase, needs_unseen=not synthetic
-    )
     with (
         _stopping_at_once(),
         show_progress(quiet=options.quiet) as progress,
         workers(n_workers),
         device(options.device),
     ):
-        study = DdStudy(
-            options.name,
-            text,
-            scale,
-            options.out,
-            seed=options.seed,
-            initialisations=options.seeds,
-            positives=cast(Literal["everything", "fraction"], options.positives),
-            progress=progress,
-        )
+        study = _make_study(options, options.out, progress)
         n_computed = study.compute(options.only)
         found = None if options.only else study.result()
     if not options.quiet:
@@ -128,6 +119,46 @@ def run_study(options: StudyOptions) -> int:
     if not options.quiet:
         print_line(f"wrote {', '.join(map(str, written))}")
     return 0
+
+
+def _make_study(options: StudyOptions, out: Path, progress: Progress | None) -> DdStudy | JudgesStudy:
+    """Return the study that was asked for, its texts read."""
+    if options.name == JUDGES:
+        _refuse({"--real": options.real, "--valid": options.valid, "--test": options.test}, "dd-real and dd-synthetic")
+        check_writable(out)
+        return make_judges_study(
+            options.judgements,
+            out,
+            scale=options.scale,
+            partitions=options.seeds,
+            seed=options.seed,
+            progress=progress,
+        )
+    _refuse({"--judgements": options.judgements}, JUDGES)
+    require_neural(f"the study {options.name}")
+    check_writable(out)
+    scale = scale_of(options.scale)
+    texts = _read(options)
+    synthetic = STUDIES[options.name] == "synthetic"
+    text = split_text(
+        *texts, scale, tokenizer=options.tokenizer, lowercase=options.lowercase, needs_unseen=not synthetic
+    )
+    return DdStudy(
+        options.name,
+        text,
+        scale,
+        out,
+        seed=options.seed,
+        initialisations=options.seeds,
+        positives=cast(Literal["everything", "fraction"], options.positives),
+        progress=progress,
+    )
+
+
+def _refuse(given: Mapping[str, object], owner: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise OptionError(f"{name} is an option of {owner}: leave it out")
 
 
 def _print(options: StudyOptions, told: Mapping[str, Any]) -> None:

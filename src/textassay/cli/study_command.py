@@ -12,7 +12,13 @@ __all__ = ["study_command"]
 
 def study_command(
     *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="dd-real or dd-synthetic; list tells what they are.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="dd-real, dd-synthetic or judges; list tells what they are.")
+    ],
+    judgements: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of the study judges: people's judgements, with the texts."),
+    ] = None,
     real: Annotated[
         str | None,
         typer.Option(
@@ -29,7 +35,10 @@ def study_command(
         typer.Option(metavar="DIR", help="Where it computes and reports; again, it goes on where it stopped."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(metavar="K", help="Train each generator K times; as the scale says by default.")
+        int | None,
+        typer.Option(
+            metavar="K", help="Train each generator K times, deal judged texts K times; by default as the scale says."
+        ),
     ] = None,
     positives: Annotated[
         str,
@@ -58,6 +67,7 @@ def study_command(
         raise typer.Exit(list_studies(as_json=json))
     options = StudyOptions(
         name=name,
+        judgements=judgements,
         real=real,
         valid=valid,
         test=test,

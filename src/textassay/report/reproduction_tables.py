@@ -52,10 +52,7 @@ def draw_table_figure(drawn: TableFigure, tables: Sequence[ReproducedTable]) -> 
         else:
             axes = add_axes(figure, **margins, beside=first if drawn.shared else None)
         starred = {row for table, row, name in drawn.starred if (table, name) == (panel.table, panel.column)}
-        for line, row in enumerate(rows):
-            axes.axhline(line, color=RULE, linewidth=0.5, zorder=0)
-            if row in column:
-                _draw(axes, line, column[row], starred=row in starred)
+        _draw(axes, [column.get(row) for row in rows], [row in starred for row in rows])
         _finish(axes, len(rows), list(column.values()))
         axes.annotate(printable(panel.title), (0, 1), (0, 5), "axes fraction", "offset points", color=INK,
                       fontweight="bold")  # fmt: skip
@@ -69,23 +66,29 @@ def draw_table_figure(drawn: TableFigure, tables: Sequence[ReproducedTable]) -> 
         )
     if any(cell.published is not None for cell in cells):
         entries["published"] = _key(color=REAL, marker="D", mfc="none", ms=5.5, mew=1.1, linestyle="none")
-    legend(figure, entries, columns=2, left=min(left, 1.2))
+    legend(figure, entries, columns=2, left=left)
     return Drawing(
         "table", "", f"{drawn.name}.svg", to_svg(figure), f"{drawn.title}. {'. '.join(told)}."
     )  # fmt: skip
 
 
-def _draw(axes: Axes, line: int, cell: Cell, *, starred: bool) -> None:
-    if cell.published is not None:
-        axes.plot([cell.published], [line], "D", mfc="none", mec=REAL, ms=5.5, mew=1.1, clip_on=False)
-    if cell.ours is None:
-        return
-    if cell.low is not None and cell.high is not None:
-        axes.plot([cell.low, cell.high], [line, line], "-", color=INK, linewidth=1.3, clip_on=False)
-    axes.plot([cell.ours], [line], "o", color=INK, ms=3.8, mew=0, clip_on=False)
-    if starred:
-        outer = max(x for x in (cell.ours, cell.high, cell.published) if x is not None)
-        axes.annotate("*", (outer, line), (4, -4), textcoords="offset points", color=INK)
+def _draw(axes: Axes, cells: Sequence[Cell | None], starred: Sequence[bool]) -> None:
+    """Draw a panel: few elements for many cells, so that files stay small."""
+    known = [(line, cell) for line, cell in enumerate(cells) if cell is not None]
+    printed = [(cell.published, line) for line, cell in known if cell.published is not None]
+    if printed:
+        axes.plot(*zip(*printed, strict=True), "D", mfc="none", mec=REAL, ms=5.5, mew=1.1, clip_on=False)
+    spans = [(line, c.low, c.high) for line, c in known if c.low is not None and c.high is not None]
+    if spans:
+        axes.hlines(*zip(*spans, strict=True), color=INK, linewidth=1.3, clip_on=False)
+    ours = [(cell.ours, line) for line, cell in known if cell.ours is not None]
+    if ours:
+        axes.plot(*zip(*ours, strict=True), "o", color=INK, ms=3.8, mew=0, clip_on=False)
+    for line, cell in known:
+        if starred[line] and cell.ours is not None:
+            known_ends = [x for x in (cell.ours, cell.low, cell.high, cell.published) if x is not None]
+            outer, aside, align = (max(known_ends), 4, "left") if cell.ours > 0 else (min(known_ends), -4, "right")
+            axes.annotate("*", (outer, line), (aside, -4), textcoords="offset points", ha=align, color=INK)
 
 
 def _finish(axes: Axes, n_rows: int, cells: Sequence[Cell]) -> None:
@@ -100,7 +103,10 @@ def _finish(axes: Axes, n_rows: int, cells: Sequence[Cell]) -> None:
         axes.axvline(0, color=MUTED, linewidth=0.8, zorder=0)
     axes.set_ylim(n_rows - 0.4, -0.6)
     tick_places(axes, x=4)
-    axes.set_yticks([])
+    axes.set_yticks(range(n_rows), [])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=True, axis="y", color=RULE, linewidth=0.5)
+    axes.set_axisbelow(True)
 
 
 def _told(row: str, cell: Cell) -> str:

@@ -82,9 +82,7 @@ class DrawnValues:
 
     def of(self, evaluator: str, generator: str) -> FloatArray:
         """Return one generator's values, shape (1 + B,); raises KeyError where there are none."""
-        if generator not in self.generators:
-            raise KeyError(generator)
-        return self.values[evaluator][:, self.generators.index(generator)]
+        return self.values[evaluator][:, self._place(generator)]
 
     def goodness(self, evaluator: str) -> FloatArray:
         """Return values turned so that higher is better."""
@@ -93,16 +91,19 @@ class DrawnValues:
     def rank(self, evaluator: str, generator: str) -> FloatArray:
         """Return how many generators are better than one, shape (1 + B,)."""
         goodness = self.goodness(evaluator)
-        if generator not in self.generators:
-            raise KeyError(generator)
-        own = goodness[:, [self.generators.index(generator)]]
+        own = goodness[:, [self._place(generator)]]
         return np.asarray((goodness > own).sum(axis=1), dtype=np.float64)
 
     def is_best(self, evaluator: str, generator: str) -> BoolArray:
         """Return whether all other generators are worse than one, shape (1 + B,)."""
         goodness = self.goodness(evaluator)
-        own = goodness[:, [self.generators.index(generator)]]
+        own = goodness[:, [self._place(generator)]]
         return np.asarray((goodness >= own).sum(axis=1) == 1)
+
+    def _place(self, generator: str) -> int:
+        if generator not in self.generators:
+            raise KeyError(generator)
+        return self.generators.index(generator)
 
 
 def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:

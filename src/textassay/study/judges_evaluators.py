@@ -59,7 +59,7 @@ METRICS: Mapping[str, str] = {
     "BLEU": "bleu-nearest(order=4)",
     "ROUGE": "rouge(kind=l)",
     "METEOR": "meteor",
-    "CIDEr": "cider",
+    "CIDEr": "cider-d",  # the Gaussian penalty of lengths, sigma 6, is that of CIDEr-D
     "BLEU, all references": "bleu(order=4)",
     SELF_BLEU: "self-bleu(order=4)",
     DIVERSITY: "distinct-n(order=3)",
@@ -218,6 +218,8 @@ def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[s
             part = corpus.take(np.flatnonzero(chosen[generator]))
             found = measured.estimate(measured.statistics(state, part, seed=seed))
             terms = None if found.evidence is None else found.evidence.generated_terms
+            if terms is not None and not np.isfinite(terms).all():
+                terms = None  # a BLEU of 0: no derivative
             interval = found.interval
             rows[generator] = {
                 "value": found.value,
