@@ -44,6 +44,33 @@ def test_values_are_scipys(kind: CorrelationKind) -> None:
         assert pooled.p == pytest.approx(stats.kendalltau(*together, method="asymptotic").pvalue, rel=1e-6)
 
 
+def test_ties_on_both_sides_count_in_the_variance() -> None:
+    rng = np.random.default_rng(0)
+    sides = [{"a": rng.integers(0, 3, 25).astype(float), "b": rng.integers(0, 3, 20).astype(float)} for _ in range(2)]
+    gold, other = (
+        Evaluation(name, "higher", ("a", "b"), np.zeros(2), texts)
+        for name, texts in zip(("gold", "m"), sides, strict=True)
+    )
+    pooled = text_correlation(gold, other, "kendall", "no grouping", n_resamples=0)
+    assert pooled is not None
+    peer = stats.kendalltau(*(np.concatenate(list(texts.values())) for texts in sides), method="asymptotic")
+    assert pooled.p == pytest.approx(peer.pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_generators_change_what_is_pooled(kind: CorrelationKind) -> None:
+    """Equal texts within a generator: only the draw of generators can move the correlation of all texts."""
+    rng = np.random.default_rng(1)
+    names = tuple(f"g{i}" for i in range(8))
+    gold, other = (
+        Evaluation(name, "higher", names, means, {g: np.full(5, mean) for g, mean in zip(names, means, strict=True)})
+        for name, means in (("gold", np.arange(8.0)), ("m", np.arange(8.0) + 2 * rng.normal(size=8)))
+    )
+    found = text_correlation(gold, other, kind, "no grouping", n_resamples=100)
+    assert found is not None
+    assert found.high - found.low > 0.1
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_p_values_within_generators_are_uniform_where_texts_say_nothing(kind: CorrelationKind) -> None:
     p = []

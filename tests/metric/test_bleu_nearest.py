@@ -156,6 +156,21 @@ def test_the_jackknife_is_that_of_computing_anew_without_each_group(name: str, i
         np.testing.assert_allclose(statistics.rows.sum(axis=0) + statistics.changes[group], expected, atol=1e-9)
 
 
+def test_the_jackknife_where_there_are_fewer_references_than_asked_for() -> None:
+    real = corpora_from_texts({"real": sentences(7, 2)})["real"]
+    metric = parse_metric("cider-d")  # a mean over references: one that is not there must not count
+    statistics = metric.statistics(metric.prepare(real), real, seed=3)
+    groups = assign_groups(len(real), stream(3, "groups", "real"))
+    everyone = nearest_references(real, real, k=6, exclude_self=True)
+    weights = metric._shared(real, real, everyone)  # type: ignore[attr-defined]
+    for group in range(int(groups.max()) + 1):
+        left = np.flatnonzero(groups != group)
+        rows = metric._rows_of(real, real, everyone, weights)  # type: ignore[attr-defined]
+        columns = np.where(groups[everyone] == group, -1, np.arange(6))[left]
+        changed = statistics.rows.sum(axis=0) + statistics.changes[group]
+        np.testing.assert_allclose(changed, rows(left, columns).sum(axis=0), atol=1e-9)
+
+
 def test_terms_are_the_derivatives_of_the_value() -> None:
     generated, real = _pair(
         [text[: 4 + 3 * (number % 9)] for number, text in enumerate(sentences(80, 1))], sentences(200, 2)
