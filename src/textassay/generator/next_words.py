@@ -53,19 +53,29 @@ def next_rows(
     model
         Any.
     prefixes
-        Ids of its vocabulary, without ends, shape (N, l).
+        Ids of its vocabulary, shape (N, l). After an end comes nothing but ends.
     ends
         ``excluded``: as `without_ends`; else as the model has them.
     temperature
         In the range of the model.
     """
+    ended = (prefixes == EOS).any(axis=1)
+    if ended.any():
+        scores, of_others = next_rows(model, prefixes[~ended], ends=ends, temperature=temperature)
+        nothing_else = np.full((1, scores.shape[1]), -np.inf)
+        nothing_else[0, EOS] = 0.0
+        which = np.full(len(prefixes), len(scores), dtype=np.int64)
+        which[~ended] = of_others
+        return np.concatenate((scores, nothing_else)), which
+    vocabulary = model_vocabulary(model)
+    if len(prefixes) == 0:
+        return np.empty((0, len(vocabulary))), np.empty(0, dtype=np.int64)
     reach = min(getattr(model, "reach", prefixes.shape[1]), prefixes.shape[1])
     kept = prefixes[:, prefixes.shape[1] - reach :]
     if reach == 0:
         first, which = np.zeros(1, dtype=np.int64), np.zeros(len(prefixes), dtype=np.int64)
     else:
         _, first, which = np.unique(kept, axis=0, return_index=True, return_inverse=True)
-    vocabulary = model_vocabulary(model)
     corpus = as_corpus(prefixes[first], vocabulary, getattr(model, "tokenizer", "whitespace"))
     rows = model.next_log_probs(corpus, temperature=temperature)
     return without_ends(rows) if ends == "excluded" else rows, which.reshape(-1)

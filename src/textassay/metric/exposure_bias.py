@@ -290,10 +290,8 @@ def _curve(
     with np.errstate(invalid="ignore"):
         spread = table.std(axis=0, ddof=1) if len(table) > 1 else np.full(len(values), np.nan)
         resampled = np.sqrt(np.mean([part.resampled.var(axis=0, ddof=1) for part in parts], axis=0))
-    intervals = [
-        _interval(table[:, place], [part.errors[place] for part in parts], level, lowest)
-        for place in range(len(values))
-    ]
+    errors = np.stack([part.errors for part in parts])
+    intervals = [_interval(table[:, place], errors[:, place], level, lowest) for place in range(len(values))]
     return {
         "distance": distance,
         "prefixes": runs[0].prefixes,
@@ -304,12 +302,12 @@ def _curve(
         "sd_runs": spread,
         "sd_resampled": resampled,
         "average": float(averages.mean()),
-        "average_interval": _interval(averages, [part.average_error for part in parts], level, lowest),
+        "average_interval": _interval(averages, np.array([part.average_error for part in parts]), level, lowest),
         "n_sequences": tuple(run.n_sequences for run in runs),
     }
 
 
-def _interval(values: FloatArray, errors: Sequence[float], level: float, lowest: float) -> Interval | None:
+def _interval(values: FloatArray, errors: FloatArray, level: float, lowest: float) -> Interval | None:
     """Return Student's interval over runs, or, of one run, the normal one with its standard error."""
     if not np.isfinite(values).all():
         return None

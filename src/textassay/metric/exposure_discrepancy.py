@@ -1,0 +1,193 @@
+"""EB-DD: how much easier a classifier tells continuations of own beginnings from real ones.
+
+Without an oracle, dd is measured of the continuations alone: those after prefixes of data, and those after the model's
+own, each against real continuations. Their difference is 0 without exposure bias. A continuation that does not fit its
+prefix goes unseen there, and real continuations of the model's own prefixes do not exist.
+
+With an oracle they do: it goes on from every prefix of the model, and of the data, and whole sentences are judged, so
+that what does not fit its prefix counts. Since both sides of a pair begin alike, ``dd`` is at most the mean, over the
+prefixes, of the total variation between the two continuations: EB-C's distance for more than one word.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", for dd; He et al.,
+"Quantifying Exposure Bias for Neural Language Generation", 2019, section 3, for the idea. EB-DD itself is ours.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS
+from textassay.errors import OptionError
+from textassay.estimate import Estimate, Interval
+from textassay.generator.base import LanguageModel, drawn_corpus
+from textassay.generator.continuation import continue_prefixes
+from textassay.generator.next_words import Ends, check_ends, model_vocabulary
+from textassay.generator.prefixes import chosen_sentences, first_tokens_of, model_prefixes, n_long_enough
+from textassay.metric.base import Effort
+from textassay.metric.discrepancy import dd
+from textassay.metric.exposure_bleu import check_not_translation
+from textassay.resampling.jackknife import terms_interval
+from textassay.seeding import stream
+
+__all__ = ["EbDd", "eb_dd"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class EbDd:
+    """EB-DD at one prefix length.
+
+    Attributes
+    ----------
+    length
+        Tokens of the prefix.
+    data, model
+        dd after prefixes of data and of the model.
+    difference, interval
+        ``model - data``: above 0, own beginnings make it worse; None where dd has no interval.
+    whole
+        Whether whole sentences were judged, against an oracle's.
+    n_sentences
+        On each side of each dd.
+    """
+
+    length: int
+    data: Estimate
+    model: Estimate
+    difference: float
+    interval: Interval | None
+    whole: bool
+    n_sentences: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON-ready values."""
+        found: Mapping[str, Any] = self.__dict__
+        return {
+            **found,
+            "data": self.data.to_dict(),
+            "model": self.model.to_dict(),
+            "interval": None if self.interval is None else dict(self.interval.__dict__),
+        }
+
+
+def eb_dd(
+    model: LanguageModel,
+    text: Corpus,
+    *,
+    length: int,
+    sentence_length: int,
+    n: int = 10_000,
+    oracle: LanguageModel | None = None,
+    discriminator: str | Any = "auto",
+    effort: Effort = "quick",
+    ends: Ends = "excluded",
+    level: float = 0.95,
+    seed: int = 0,
+) -> EbDd:
+    """Return how much easier continuations are to tell from real ones after the model's own prefixes.
+
+    Parameters
+    ----------
+    model
+        Fitted; one that translates is refused.
+    text
+        Real text that the model never saw, over its vocabulary. With an oracle, only prefixes come from it.
+    length
+        Tokens of the prefixes, at least 0 and below `sentence_length`.
+    sentence_length
+        Tokens at which all sentences are cut.
+    n
+        Sentences a side; at most half of those that are long enough (all of them with an oracle), which is then used.
+    oracle
+        Stands for the data: it goes on from both kinds of prefixes.
+    discriminator, effort
+        As for `textassay.metric.discrepancy.dd`.
+    ends
+        As for `continue_prefixes`.
+    level
+        Of the intervals.
+    seed
+        Decides sentences, draws and folds.
+
+    Returns
+    -------
+    EbDd
+        The two dd and their difference. Without an oracle both are against the same real continuations, with the same
+        folds, and the interval takes that into account.
+
+    Raises
+    ------
+    NotForTranslationError, OptionError, InputError
+        As `eb_bleu` and `dd` raise them.
+    """
+    check_not_translation(model)
+    check_ends(ends)
+    if not 0 <= length < sentence_length:
+        raise OptionError(f"length must be at least 0 and below {sentence_length}, got {length}")
+    vocabulary = model_vocabulary(model)
+    others = {"the real text": text.vocabulary}
+    if oracle is not None:
+        others["the oracle"] = model_vocabulary(oracle)
+    for what, other in others.items():
+        if other is not vocabulary and other.tokens != vocabulary.tokens:
+            raise OptionError(f"{model.name} and {what} have different vocabularies")
+    n_usable = n_long_enough(text, sentence_length) if ends == "excluded" else len(text)
+    n = min(n, n_usable if oracle is not None else n_usable // 2)
+
+    def of(purpose: str) -> int:
+        return int(stream(seed, "EB-DD", purpose).integers(2**62))
+
+    def go_on(writer: LanguageModel, prefixes: IntArray, purpose: str) -> IntArray:
+        return continue_prefixes(writer, prefixes, sentence_length - length, seed=of(purpose), ends=ends)
+
+    n_chosen = n if oracle is not None else 2 * n
+    chosen = chosen_sentences(text, sentence_length, max(n_chosen, 1), seed=of("data"), ends=ends)
+    real = first_tokens_of(text, chosen, sentence_length)
+    of_data, of_model = real[:n, :length], model_prefixes(model, length, n, seed=of("model"), ends=ends)
+    written = go_on(model, of_data, "model after data"), go_on(model, of_model, "model after model")
+    first = 0 if oracle is not None else length
+    if oracle is None:
+        references = (real[n:], real[n:])
+    else:
+        references = go_on(oracle, of_data, "oracle after data"), go_on(oracle, of_model, "oracle after model")
+
+    def corpus(rows: IntArray) -> Corpus:
+        kept = np.cumprod(rows[:, first:] != EOS, axis=1).astype(np.bool_)
+        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept.sum(axis=1))))
+        tokens = rows[:, first:][kept].astype(np.int32)
+        return drawn_corpus(tokens, offsets, vocabulary=vocabulary, tokenizer=text.tokenizer)
+
+    shared = [corpus(references[0])]
+    shared.append(shared[0] if oracle is None else corpus(references[1]))
+    settings: dict[str, Any] = {"discriminator": discriminator, "effort": effort, "level": level, "seed": seed}
+    after_data, after_model = (
+        dd(corpus(rows), reference, **settings) for rows, reference in zip(written, shared, strict=True)
+    )
+    difference = after_model.value - after_data.value
+    return EbDd(
+        length,
+        after_data,
+        after_model,
+        difference,
+        _interval(difference, after_data, after_model, paired=oracle is None, level=level),
+        oracle is not None,
+        n,
+    )
+
+
+def _interval(difference: float, data: Estimate, model: Estimate, *, paired: bool, level: float) -> Interval | None:
+    """Return Student's interval of a difference of two dd; where `paired`, their real sentences are the same."""
+    if data.evidence is None or model.evidence is None:
+        return None
+    real = [model.evidence.real_terms, data.evidence.real_terms]
+    if paired and real[0] is not None and real[1] is not None:
+        real = [real[0] - real[1]]
+    terms = [*real, model.evidence.generated_terms, data.evidence.generated_terms]
+    return terms_interval(
+        difference, terms, level=level, method="t: variance over sentences" + (", real ones paired" if paired else "")
+    )

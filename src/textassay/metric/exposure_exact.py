@@ -1,0 +1,79 @@
+"""CGD without sampling: every prefix a small model can write, with its probability.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equation (3) and example 1.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import OptionError
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
+from textassay.metric.exposure_distance import DISTANCES, next_word_distances
+
+__all__ = ["exact_cgd"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_MOST = 1 << 20  # prefixes of one length
+
+
+def exact_cgd(
+    model: LanguageModel,
+    oracle: LanguageModel,
+    writer: LanguageModel,
+    lengths: Sequence[int],
+    *,
+    ends: Ends = "excluded",
+) -> dict[str, FloatArray]:
+    """Return the expectation of each distance over all prefixes that `writer` can write.
+
+    Parameters
+    ----------
+    model, oracle
+        What is compared, as for `next_word_distances`.
+    writer
+        Where prefixes come from: `oracle` for CGD(M|D), `model` for CGD(M|M). It must have the model's vocabulary.
+    lengths
+        Tokens of the prefixes, each at least 0.
+    ends
+        As for `next_word_distances`.
+
+    Returns
+    -------
+    dict
+        Name of the distance to its expectation at each length, shapes (K,).
+
+    Raises
+    ------
+    OptionError
+        If there are more than about a million prefixes, or lengths or vocabularies are wrong.
+    """
+    check_ends(ends)
+    if not lengths or min(lengths) < 0:
+        raise OptionError(f"lengths must be at least 0, got {list(lengths)}")
+    if model_vocabulary(writer).tokens != model_vocabulary(model).tokens:
+        raise OptionError(f"{model.name} and {writer.name}, which writes the prefixes, have different vocabularies")
+    rows, weights = np.empty((1, 0), dtype=np.int64), np.ones(1)
+    found: dict[str, FloatArray] = {name: np.empty(len(lengths)) for name in DISTANCES}
+    for length in range(max(lengths) + 1):
+        for place in np.flatnonzero(np.asarray(lengths) == length):
+            distances = next_word_distances(model, oracle, rows, [length], ends=ends)
+            for name in found:
+                found[name][place] = weights @ distances[name][:, 0]
+        if length < max(lengths):
+            rows, weights = _longer(writer, rows, weights, ends)
+    return found
+
+
+def _longer(writer: LanguageModel, rows: IntArray, weights: FloatArray, ends: Ends) -> tuple[IntArray, FloatArray]:
+    """Return all prefixes of one more token that have a probability, and those probabilities."""
+    scores, which = next_rows(writer, rows, ends=ends)
+    chances = np.exp(scores)[which]
+    places, words = np.nonzero(chances > 0)
+    if len(places) > _MOST:
+        raise OptionError(f"{writer.name} can write {len(places)} prefixes of {rows.shape[1] + 1} tokens: too many")
+    return np.concatenate((rows[places], words[:, None]), axis=1), weights[places] * chances[places, words]
