@@ -1,6 +1,7 @@
 """BLEU against nearest texts: against caption evaluation and by hand; intervals against computing anew; coverage."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from textassay.metric.bleu_nearest import BleuNearest, bleu_nearest, bleu_train
 from textassay.metric.catalog import parse_metric
 from textassay.metric.nearest_references import nearest_references
 from textassay.metric.self_bleu import self_bleu
-from textassay.resampling.jackknife import assign_groups
+from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -148,12 +149,28 @@ def test_the_jackknife_is_that_of_computing_anew_without_each_group(name: str, i
     groups = assign_groups(len(real), stream(3, "groups", "real"))
     everyone = nearest_references(generated, real, k=len(real), exclude_self=itself)
     weights = metric._shared(generated, real, everyone)  # type: ignore[attr-defined]
+    without = []
     for group in range(int(groups.max()) + 1):
         chosen = np.array([[place for place in row if place >= 0 and groups[place] != group][:10] for row in everyone])
         rows_of = metric._rows_of(generated, real, chosen, weights)  # type: ignore[attr-defined]
         left = np.flatnonzero(groups != group) if itself else np.arange(len(generated))
         expected = rows_of(left, np.tile(np.arange(10), (len(left), 1))).sum(axis=0)
         np.testing.assert_allclose(statistics.rows.sum(axis=0) + statistics.changes[group], expected, atol=1e-9)
+        without.append(metric._value(expected, len(left)))  # type: ignore[attr-defined]
+    estimate = metric.estimate(statistics)
+    assert estimate.evidence is not None
+    terms = estimate.evidence.generated_terms if itself else estimate.evidence.real_terms
+    assert terms == pytest.approx(jackknife_terms(estimate.value, np.array(without), np.bincount(groups)), abs=1e-9)
+    assert itself == (estimate.evidence.real_terms is None)  # both sides' spread, or one where both are the same
+
+
+def test_texts_of_a_group_leave_together() -> None:
+    generated, real = _pair(sentences(20, 1), sentences(130, 2))
+    paired = replace(real, groups=np.arange(130) // 2)
+    metric = parse_metric("rouge")
+    sizes = metric.statistics(metric.prepare(paired), generated, seed=0).group_sizes
+    assert (sizes % 2 == 0).all()
+    assert sizes.sum() == 130
 
 
 def test_the_jackknife_where_there_are_fewer_references_than_asked_for() -> None:
