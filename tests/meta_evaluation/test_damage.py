@@ -186,6 +186,13 @@ def test_slips(texts: dict[str, Corpus]) -> None:
         assert len(texts["clean"].tokens) - len(glued.tokens) == int(strength * full_stop + 0.5)
 
 
+def test_lower_case_of_text_that_ends_in_a_capital_word() -> None:
+    made = [f"we saw {'Rome' if k % 2 else 'rome'} ." for k in range(20)]
+    clean = prepare_corpora(corpora_from_texts({"clean": [text.replace("rome", "it") for text in made]}))["clean"]
+    assert damage(clean, "lowercase", 1).texts == tuple(text.replace("rome", "it").lower() for text in made)
+    assert sum(text.endswith("Rome.") for text in damage(clean, "glue-full-stop", 1).texts) == 10
+
+
 @pytest.mark.parametrize(
     ("name", "source"),
     [(CONTROL, "spare"), ("copy-train", "train"), ("copy-reference", "reference"), ("other-text", "other")],

@@ -279,7 +279,7 @@ def _random_words(corpus: Corpus, _: Corpus, share: float, rng: np.random.Genera
 
 def _lowercase(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generator) -> Corpus:
     chosen = _some(share, _has_capitals(corpus), rng)[_positions(corpus)[0]]
-    return _with_tokens(corpus, np.where(chosen, _lower(corpus.vocabulary)[corpus.tokens], corpus.tokens))
+    return _with_tokens(corpus, np.where(chosen, _lower(corpus)[corpus.tokens], corpus.tokens))
 
 
 def _glue_full_stop(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generator) -> Corpus:
@@ -326,12 +326,15 @@ def _has_capitals(corpus: Corpus) -> BoolArray:
     return found
 
 
-def _lower(vocabulary: Vocabulary) -> npt.NDArray[np.int32]:
-    """Return the id of each token's lower case, shape (V,)."""
-    lower = [token.lower() for token in vocabulary.tokens]
-    if not all(token in vocabulary for token in lower):
+def _lower(corpus: Corpus) -> npt.NDArray[np.int32]:
+    """Return the id of the lower case of each token that the corpus has, shape (V,); others stay."""
+    used = np.unique(corpus.tokens)
+    lower = [token.lower() for token in corpus.vocabulary.decode(used)]
+    if not all(token in corpus.vocabulary for token in lower):
         raise OptionError("lowercase needs a corpus that prepare_corpora returned")
-    return vocabulary.encode(lower)
+    table = np.arange(len(corpus.vocabulary), dtype=np.int32)
+    table[used] = corpus.vocabulary.encode(lower)
+    return table
 
 
 def _ends_in_full_stop(corpus: Corpus) -> BoolArray:
