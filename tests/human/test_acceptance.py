@@ -7,7 +7,7 @@ import pytest
 from textassay.errors import OptionError
 from textassay.human.acceptance import Submission, accept, collect, failed_checks
 from textassay.human.pages import build_study
-from textassay.human.study import Study, StudyItem, StudyPage
+from textassay.human.study import Study, StudyPage
 
 
 def study_of(n_pages: int = 3) -> Study:
@@ -64,17 +64,6 @@ def test_the_cap_of_pages_for_one_worker() -> None:
     assert accept(study, submissions, most_pages=3).refusals[0].reason == "the rater judged 3 pages before"
     with pytest.raises(OptionError, match="at least 1, got 0"):
         accept(study, submissions, most_pages=0)
-
-
-@pytest.mark.feature("EB-26")
-def test_the_two_hundredth_page_of_the_next_word_task_counts_and_no_more() -> None:
-    pages = tuple(
-        StudyPage(str(page), (StudyItem(f"{page}/0", "the", choices=("a", "b"), top=0),)) for page in range(202)
-    )
-    study = Study("next-word", "t", "i", pages, 1, 0)
-    found = accept(study, [Submission(page.id, "ann", {f"{page.id}/0": "0"}) for page in pages])
-    assert len(found.submissions) == 200
-    assert {refusal.rule for refusal in found.refusals} == {"repeated rater"}
 
 
 def test_a_check_without_an_answer_is_failed() -> None:

@@ -88,6 +88,21 @@ def test_one_cluster_has_no_interval_and_nothing_is_no_mean() -> None:
         clustered_means(np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 
 
+def test_the_logarithm_of_a_ratio_varies_as_the_delta_method_has_it() -> None:
+    rng = np.random.default_rng(3)
+    page = np.repeat(np.arange(30), 8)
+    side = np.tile([0, 1], 120)
+    values = rng.random(240) + rng.random(30)[page]
+    found = clustered_means(values, side, page)
+    first, second = found.values
+    slopes = np.array([1 / first, -1 / second])
+    expected = stats.t.ppf(0.975, 29) * math.sqrt(slopes @ found.covariances[0] @ slopes)
+    assert found.log_ratio_margin(0, 1, level=0.95) == pytest.approx(expected)
+    # Two sides that rise and fall together from page to page: their ratio is surer than if they did not.
+    apart = clustered_means(values, side, page + 30 * side)
+    assert found.log_ratio_margin(0, 1, level=0.95) < 0.8 * apart.log_ratio_margin(0, 1, level=0.95)
+
+
 def test_where_nothing_varies_a_cluster_counts_as_one_answer() -> None:
     for n_pages in (2, 5):
         page = np.repeat(np.arange(n_pages), 20)

@@ -5,8 +5,7 @@ counts as that) after prefixes from H; ``EB-C = CGD(M|M) / CGD(M|D)`` is 1 witho
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equations 3 to 5 and section 4.4.
 Departs from it: intervals instead of the spread of five evaluations. They allow for raters who differ and for prefixes
-that are judged several times, by two-way clustering (Cameron, Gelbach, Miller, "Robust Inference With Multiway
-Clustering", JBES 29, 2011).
+that are judged several times (`textassay.resampling.clusters`).
 """
 
 import math
@@ -15,17 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy import stats
 
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval
 from textassay.human.judgements import Judgements
+from textassay.resampling.clusters import clustered_means
 
 __all__ = ["NextWordScore", "score_next_word"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class NextWordScore:
     eb_c
         Their ratio; NaN where nobody ever disagreed after prefixes of data.
     cgd_data_interval, cgd_model_interval, eb_c_interval
-        None where there are fewer than two raters and fewer than two prefixes of a side.
+        None where a side has a single prefix; that of the ratio also where it is 0.
     n_data, n_model
         Judgements of each side.
     n_prefixes, n_raters
@@ -94,8 +89,8 @@ def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordS
 
     Notes
     -----
-    The intervals are t intervals with one degree of freedom less than there are clusters, of the ratio on the log
-    scale. A single rater is no cluster: the intervals are then for that rater.
+    Intervals of fractions are Wilson's with the effective number of judgements, that of the ratio is Student's on the
+    log scale. A single rater is no cluster: the intervals are then for that rater.
     """
     if not 0 < level < 1:
         raise OptionError(f"level must be between 0 and 1, got {level}")
@@ -105,74 +100,31 @@ def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordS
     is_model = ~judgements.is_real[judgements.item]
     if is_model.all() or not is_model.any():
         raise InputError("the next-word task needs judgements of prefixes of both sides, of data and of the model")
-    wrong = 1 - judgements.value
-    values, terms = [], []
-    for side in (~is_model, is_model):
-        values.append(float(wrong[side].mean()))
-        terms.append(
-            np.where(side, (wrong - values[-1]) / side.sum(), 0.0)
-        )  # (J,), the mean's deviation from its truth
-    data, model = values
-    clusters = (judgements.item, judgements.rater)
+    several = all(len(np.unique(judgements.rater[side])) > 1 for side in (is_model, ~is_model))
+    how = "clustered by prefix" + (" and rater" if several else "")
+    means = clustered_means(
+        1 - judgements.value, is_model.astype(np.int64), judgements.item, judgements.rater if several else None
+    )
+    data, model = means.values.tolist()
     ratio, ratio_interval = math.nan, None
     if data == 0:
         warnings.warn("EB-C is undefined: nobody ever disagreed with the model after prefixes of data", stacklevel=2)
     else:
         ratio = model / data
-        spread = _spread(terms[1] / model - terms[0] / data, clusters) if model > 0 else None
-        if spread is not None:
-            half = _quantile(level, clusters) * spread
-            ratio_interval = Interval(ratio * math.exp(-half), ratio * math.exp(half), level, _method(clusters))
+        half = means.log_ratio_margin(1, 0, level=level) if model > 0 else math.nan
+        if math.isfinite(half):
+            ratio_interval = Interval(ratio * math.exp(-half), ratio * math.exp(half), level, f"t: {how}")
+    method = f"wilson with the effective size, t, {how}"
     return NextWordScore(
         model=names[0],
         cgd_data=data,
         cgd_model=model,
         eb_c=ratio,
-        cgd_data_interval=_interval(data, terms[0], ~is_model, clusters, level),
-        cgd_model_interval=_interval(model, terms[1], is_model, clusters, level),
+        cgd_data_interval=means.share_interval(0, level=level, method=method),
+        cgd_model_interval=means.share_interval(1, level=level, method=method),
         eb_c_interval=ratio_interval,
         n_data=int((~is_model).sum()),
         n_model=int(is_model.sum()),
         n_prefixes=len(np.unique(judgements.item)),
         n_raters=len(np.unique(judgements.rater)),
     )
-
-
-def _interval(
-    value: float, terms: FloatArray, side: npt.NDArray[np.bool_], clusters: tuple[IntArray, IntArray], level: float
-) -> Interval | None:
-    own = clusters[0][side], clusters[1][side]
-    spread = _spread(terms[side], own)
-    if spread is None:
-        return None
-    half = _quantile(level, own) * spread
-    return Interval(max(0.0, value - half), min(1.0, value + half), level, _method(own))
-
-
-def _spread(terms: FloatArray, clusters: tuple[IntArray, IntArray]) -> float | None:
-    """Return the standard error of the sum of `terms`, shape (J,), which vary by prefix and by rater."""
-    single = _clustered(terms, np.arange(len(terms)))
-    by_prefix = _clustered(terms, clusters[0])
-    by_rater = _clustered(terms, clusters[1])
-    if by_prefix is None or single is None:
-        return None
-    both = by_prefix if by_rater is None else max(by_prefix + by_rater - single, by_prefix, by_rater)
-    return math.sqrt(both)
-
-
-def _clustered(terms: FloatArray, cluster: IntArray) -> float | None:
-    """Return the variance of the sum of `terms` with independent clusters; none where there is only one."""
-    _, members = np.unique(cluster, return_inverse=True)
-    sums = np.bincount(members.reshape(-1), weights=terms)
-    n = len(sums)
-    return None if n < 2 else float(np.sum(sums**2)) * n / (n - 1)
-
-
-def _quantile(level: float, clusters: tuple[IntArray, IntArray]) -> float:
-    n_prefixes, n_raters = (len(np.unique(cluster)) for cluster in clusters)
-    fewest = n_prefixes if n_raters < 2 else min(n_prefixes, n_raters)
-    return float(stats.t.ppf((1 + level) / 2, fewest - 1))
-
-
-def _method(clusters: tuple[IntArray, IntArray]) -> str:
-    return "t: clustered by prefix" + (" and rater" if len(np.unique(clusters[1])) > 1 else "")

@@ -135,6 +135,17 @@ class ClusteredMeans:
             p_value = float(stats.fisher_exact(answers).pvalue) if value else 1.0
         return Difference(value, value - below, value + above, p_value)
 
+    def log_ratio_margin(self, first: int, second: int, *, level: float) -> float:
+        """Return half of Student's interval of the logarithm of one mean by another, both above 0.
+
+        NaN where one of them has a single cluster. The degrees of freedom are those of `difference`.
+        """
+        weights = np.array([1 / self.values[first], -1 / self.values[second]])
+        both = self.covariances[:, [[first], [second]], [first, second]]  # (K, 2, 2)
+        variance = float((both @ weights @ weights).max())
+        clusters = int(min(self.n_clusters[first], self.n_clusters[second]))
+        return self._quantile(level, clusters) * math.sqrt(max(0.0, variance)) if math.isfinite(variance) else math.nan
+
     @staticmethod
     def _quantile(level: float, n_clusters: int) -> float:
         return float(stats.t.ppf((1 + level) / 2, n_clusters - 1))
