@@ -68,6 +68,8 @@ class TranslationModel:
 
     Attributes
     ----------
+    needs_source
+        What looks at free text alone, such as EB-bleu, refuses this model.
     precision
         ``float32`` or ``bfloat16``: what searching and scoring compute in.
     record, history
@@ -82,6 +84,7 @@ class TranslationModel:
     """
 
     kind: ClassVar[str] = "translation"
+    needs_source: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -309,6 +312,12 @@ class TranslationModel:
         if len(context) != n:
             raise OptionError(f"{self.name}: context must have {n} sentences, got {len(context)}")
         return sample_translations(self, context, Choice(temperature, top_k, top_p), seed=seed, prefix=prefix)
+
+    def translations(self, source: Corpus, *, width: int = 10) -> Corpus:
+        """Return the translations that a beam of this width finds; see `textassay.generator.translation_decoding`."""
+        from textassay.generator.translation_decoding import translate
+
+        return translate(self, source, width=width).corpus
 
     def log_prob(self, corpus: Corpus, *, temperature: float = 1.0, source: Corpus | None = None) -> FloatArray:
         """Return the log-probability of each translation of its source, its end included, shape (N,), in nats."""

@@ -1,0 +1,264 @@
+"""Exposure bias of translation: whether next words are worse after a model's own translation than after a reference.
+
+``CGD(M|D, l, d)`` is the mean distance of the next words of model and data after the first l tokens of a reference,
+given its source; ``CGD(M|M, l, d)`` that after the first l tokens of what beam search finds for the source. Their ratio
+is EB-C: 1 without exposure bias, larger with it. The data's next words are those of an oracle: a second, better model,
+or a channel that is known.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, appendix C, equations (7) and (8).
+Departs from it: a pair counts at a length that both its reference and its translation have, so that both means are over
+the same sources; the end of a sentence is one of the next words; intervals, by the delta method over pairs.
+"""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.parallel import ParallelText
+from textassay.corpus.vocabulary import EOS, SOS, Vocabulary
+from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.estimate import Interval
+from textassay.execution import parallel_map
+from textassay.metric.base import check_level, check_range
+from textassay.metric.exposure_distance import DISTANCES
+from textassay.metric.exposure_kernel import COLUMNS, row_distances
+
+__all__ = ["TranslationCurve", "Translator", "translation_eb_c"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Logits = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+_LOGITS = 1 << 24  # most of a model at once
+_FEWEST = 2  # pairs
+
+
+class Translator(Protocol):
+    """A model that answers a source, such as `textassay.generator.translation.TranslationModel`."""
+
+    @property
+    def name(self) -> str:
+        """Canonical name."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Of source and translation."""
+        ...
+
+    def translations(self, source: Corpus, *, width: int) -> Corpus:
+        """Return its best translation of each source."""
+        ...
+
+    def prefix_logits(self, pairs: ParallelText, positions: IntArray) -> Logits:
+        """Return the logits after the first tokens of each target, (B, n, V), at `positions`, (n,); -inf: never."""
+        ...
+
+
+@dataclass(frozen=True)
+class TranslationCurve:
+    """CGD after references and after the model's own translations, and EB-C, at each of K lengths.
+
+    Attributes
+    ----------
+    distance
+        ``tv``, ``js``, ``greedy`` or ``kl``.
+    lengths
+        Tokens that were read, K numbers.
+    n_pairs
+        How many pairs were long enough on both sides.
+    data, model
+        CGD(M|D) and CGD(M|M), shapes (K,); NaN where fewer than 2 pairs are left.
+    eb_c
+        Their ratio; NaN where CGD(M|D) is 0.
+    data_intervals, model_intervals, eb_c_intervals
+        Of each value; None where there is none. The two sides are paired by source.
+    ties
+        Share of distributions with several likeliest words, both sides together.
+    """
+
+    distance: str
+    lengths: tuple[int, ...]
+    n_pairs: tuple[int, ...]
+    data: FloatArray
+    model: FloatArray
+    eb_c: FloatArray
+    data_intervals: tuple[Interval | None, ...]
+    model_intervals: tuple[Interval | None, ...]
+    eb_c_intervals: tuple[Interval | None, ...]
+    ties: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON-ready values; NaN becomes None."""
+        document: dict[str, Any] = {"distance": self.distance, "ties": self.ties}
+        document |= {"lengths": list(self.lengths), "n_pairs": list(self.n_pairs)}
+        for name in ("data", "model", "eb_c"):
+            values = getattr(self, name).tolist()
+            document[name] = [value if math.isfinite(value) else None for value in values]
+            intervals = getattr(self, f"{name}_intervals")
+            document[f"{name}_intervals"] = [None if found is None else dict(found.__dict__) for found in intervals]
+        return document
+
+
+def translation_eb_c(
+    model: Translator,
+    oracle: Translator,
+    pairs: ParallelText,
+    lengths: Sequence[int],
+    *,
+    distances: Sequence[str] = ("tv", "js", "greedy"),
+    translations: Corpus | None = None,
+    width: int = 10,
+    level: float = 0.95,
+) -> dict[str, TranslationCurve]:
+    """Return the exposure bias of `model` by each of some distances.
+
+    Parameters
+    ----------
+    model
+        Fitted.
+    oracle
+        Stands for the data: of the same vocabulary, nearer to the truth than `model`.
+    pairs
+        Sources and references that neither saw in training, over the model's vocabulary.
+    lengths
+        Tokens to read before the next word is looked at, each at least 0.
+    distances
+        Of `DISTANCES`: see `textassay.metric.exposure_distance.next_word_distances`.
+    translations
+        The model's translations of the sources, where they are there already.
+    width
+        Of the beam, where they are not.
+    level
+        Of the intervals.
+
+    Raises
+    ------
+    OptionError
+        If a setting is out of range or the vocabularies differ.
+    InputError
+        If there are not as many translations as pairs.
+    TooFewSentencesError
+        If fewer than 2 pairs are long enough at some length; the message says how many.
+
+    Warns
+    -----
+    UserWarning
+        If CGD(M|D) is 0 at some length: EB-C is then NaN.
+    """
+    _check(model, oracle, pairs, lengths, distances)
+    check_level(level)
+    found = model.translations(pairs.source, width=width) if translations is None else translations
+    if len(found) != len(pairs):
+        raise InputError(f"each source needs one translation, got {len(pairs)} sources and {len(found)} translations")
+    if found.vocabulary is not pairs.target.vocabulary:
+        found = found.with_vocabulary(pairs.target.vocabulary)
+    shorter = np.minimum(pairs.target.lengths, found.lengths)
+    counts = tuple(int(np.count_nonzero(shorter >= length)) for length in lengths)
+    for length, count in zip(lengths, counts, strict=True):
+        if count < _FEWEST:
+            raise TooFewSentencesError(
+                f"{count} of {len(pairs)} pairs have at least {length} tokens in reference and translation, "
+                f"{_FEWEST} are needed: ask for shorter prefixes"
+            )
+    own = ParallelText(pairs.source, found)
+    data, drawn = (_distances(model, oracle, side, lengths) for side in (pairs, own))
+    usable = shorter[:, None] >= np.array(lengths)
+    ties = float(np.mean([side["ties"][usable].mean() for side in (data, drawn)]))
+    return {name: _curve(name, data[name], drawn[name], usable, lengths, level, ties) for name in distances}
+
+
+def _check(
+    model: Translator, oracle: Translator, pairs: ParallelText, lengths: Sequence[int], distances: Sequence[str]
+) -> None:
+    for name in distances:
+        if name not in DISTANCES:
+            raise unknown_name("distance", name, DISTANCES)
+    if not lengths:
+        raise OptionError("name at least one length")
+    for length in lengths:
+        check_range("lengths", length, 0)
+    for name, vocabulary in (("its oracle", oracle.vocabulary), ("the pairs", pairs.target.vocabulary)):
+        if vocabulary is not model.vocabulary and vocabulary.tokens != model.vocabulary.tokens:
+            raise OptionError(
+                f"{model.name} and {name} have different vocabularies, of {len(model.vocabulary)} and "
+                f"{len(vocabulary)} tokens: train the oracle with 'train translation --like'"
+            )
+
+
+def _distances(
+    model: Translator, oracle: Translator, pairs: ParallelText, lengths: Sequence[int]
+) -> Mapping[str, FloatArray]:
+    """Return the distances after the first tokens of each target, shapes (N, K); those beyond it mean nothing."""
+    positions = np.array(lengths, dtype=np.int64)
+    together = max(1, _LOGITS // (len(positions) * len(model.vocabulary)))
+    order = np.argsort(pairs.target.lengths, kind="stable")
+    table = np.empty((len(pairs), len(positions), len(COLUMNS)))
+
+    def measure(rows: IntArray) -> None:
+        block = pairs.take(rows)
+        sides = [_with_end_first(side.prefix_logits(block, positions)) for side in (model, oracle)]
+        if sides[0].dtype != sides[1].dtype:
+            sides = [side.astype(np.float64) for side in sides]
+        table[rows] = row_distances(sides[0], sides[1], first=SOS).reshape(len(rows), len(positions), -1)
+
+    parallel_map(measure, [order[start : start + together] for start in range(0, len(order), together)])
+    return {name: table[:, :, column] for column, name in enumerate(COLUMNS)}
+
+
+def _with_end_first(logits: Logits) -> Logits:
+    """Return rows of logits, (B K, V), with the end in the place of the mark of the beginning: all words together."""
+    rows: Logits = logits.reshape(-1, logits.shape[-1]).copy()
+    rows[:, SOS] = rows[:, EOS]
+    return rows
+
+
+def _curve(
+    distance: str,
+    data: FloatArray,
+    model: FloatArray,
+    usable: npt.NDArray[np.bool_],
+    lengths: Sequence[int],
+    level: float,
+    ties: float,
+) -> TranslationCurve:
+    columns = [(data[kept, k], model[kept, k]) for k, kept in enumerate(usable.T)]
+    cgd = np.array([[side.mean() for side in column] for column in columns])
+    same = [str(length) for length, value in zip(lengths, cgd[:, 0].tolist(), strict=True) if value == 0]
+    if same:
+        warnings.warn(
+            f"EB-C ({distance}) is undefined after {', '.join(same)} tokens: after references, model and oracle agree",
+            stacklevel=4,
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(cgd[:, 0] == 0, np.nan, cgd[:, 1] / cgd[:, 0])
+        terms = [(m - r * d) / d.mean() for (d, m), r in zip(columns, ratio, strict=True)]
+    sides = [[_interval(column[side], cgd[k, side], level) for k, column in enumerate(columns)] for side in (0, 1)]
+    return TranslationCurve(
+        distance,
+        tuple(lengths),
+        tuple(int(count) for count in usable.sum(0)),
+        cgd[:, 0],
+        cgd[:, 1],
+        ratio,
+        tuple(sides[0]),
+        tuple(sides[1]),
+        tuple(_interval(term, value, level) for term, value in zip(terms, ratio.tolist(), strict=True)),
+        ties,
+    )
+
+
+def _interval(terms: FloatArray, value: float, level: float) -> Interval | None:
+    """Return the interval of a value whose sampling error is that of the mean of `terms`."""
+    if not (math.isfinite(value) and np.isfinite(terms).all()):
+        return None
+    error = float(terms.std(ddof=1)) / math.sqrt(len(terms))
+    half = float(stats.t.ppf((1 + level) / 2, len(terms) - 1)) * error
+    return Interval(value - half, value + half, level, "t: delta method over pairs")
