@@ -13,14 +13,14 @@ from made_up import sentences
 Run = Callable[..., Any]
 Refused = Callable[..., str]
 
-SMALL = ("--real", "real.txt", "--sentences", 70, "--draws", 2, "--strengths", "0.2,0.8")
+SMALL = ("--real", "real.txt", "--sentences", 70, "--draws", 4, "--strengths", "0.2,0.8")
 METRICS = ("--metrics", "bleu(order=2),distinct-n(order=2),length")
 
 
 def test_tables_and_files(folder: Path, run: Run) -> None:
     done = run("stress", *SMALL, *METRICS, "--other", "lstm.txt", "--out", "out")
     assert done.status == 0
-    for told in ("What does each metric make of damage?", "70 sentences a part, 2 random draws", "bleu(order=2) ↑"):
+    for told in ("What does each metric make of damage?", "70 sentences a part, 4 random draws", "bleu(order=2) ↑"):
         assert told in done.stdout
     assert "nothing: Sentences are replaced by other real ones: no damage" in " ".join(done.stdout.split())
     assert "lowercase" in done.stdout.split("Left out")[1]
@@ -51,7 +51,7 @@ def test_the_same_again_gives_the_same_and_json_stands_alone(folder: Path, run: 
     few = ("--damages", "truncate,collapse", "--metrics", "length", "--json", "--quiet", "--out", "out")
     first = run("stress", *SMALL, *few)
     kept = {path: path.stat().st_mtime_ns for path in (folder / "out" / "values").iterdir()}
-    assert len(kept) == 2 * (1 + 2 * 2)
+    assert len(kept) == 4 * (1 + 2 * 2)
     second = run("stress", *SMALL, *few)
     assert (first.stderr, first.stdout) == ("", second.stdout)
     assert {path: path.stat().st_mtime_ns for path in (folder / "out" / "values").iterdir()} == kept

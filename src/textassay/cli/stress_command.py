@@ -45,7 +45,9 @@ def stress_command(
     sentences: Annotated[
         int | None, typer.Option(metavar="N", help="Sentences a part; 2000 by default, or what there is.")
     ] = None,
-    draws: Annotated[int, typer.Option(metavar="N", help="Random draws of the parts, at least 2.")] = 5,
+    draws: Annotated[
+        int, typer.Option(metavar="N", help="Random draws of the parts, 2 or more; few leave ways open.")
+    ] = 5,
     effort: Effort = "quick",
     encoder: Encoder = None,
     tokenizer: Tokenizer = "whitespace",

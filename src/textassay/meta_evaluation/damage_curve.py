@@ -30,6 +30,7 @@ Verdict = Literal["sees", "faint", "blind", "faintly misled", "misled", "either 
 POWER = 0.8
 _LEAST = 1e-6  # of the noise: less is rounding
 _DIRECTED = {"lower": 1, "higher": -1}
+_STEADY = 0.2  # of the chance of an error, for the direction: few sentences, repeated often, happen to be good or bad
 _REVERSAL = 1.0  # standard errors by which a curve must fall back to be called not monotone
 
 
@@ -139,7 +140,7 @@ def judge_curve(
     p = min(1.0, 2 * n_strengths * float(np.minimum(_student(moves), of_noise).min()))
     weights = np.array(strengths) / np.square(strengths).sum()
     slopes = moves @ weights
-    direction = ("up" if slopes.mean() > 0 else "down") if _student(slopes[:, None])[0] < 1 - level else ""
+    direction = ("up" if slopes.mean() > 0 else "down") if _student(slopes[:, None])[0] < _STEADY * (1 - level) else ""
     if better in _DIRECTED:
         changes = moves * _DIRECTED[better]
         way = 1 if _DIRECTED[better] * slopes.mean() >= 0 else -1

@@ -30,7 +30,7 @@ _KINDS = {
     "language model": ("lm-score", "reverse-lm-score"),
 }
 _REST = "other"
-_CAPTION = "Number: the smallest share that is told. Blue: worse with damage; orange: better; white: does not move."
+_CAPTION = "Number: the smallest share that is told. Blue: worse with damage; orange: better; grey: unsure; white: not."
 # Okabe and Ito's hues, darkened until they read as thin lines on white; and what tells kinds apart without colour.
 _LOOKS = dict(
     zip(
@@ -80,8 +80,10 @@ def _draw_map(stress: Stress) -> Drawing:
 
 def _colour(curve: DamageCurve) -> tuple[float, ...]:
     """Return white for what does not move, and more and more of a hue for what does."""
-    if curve.verdict in ("blind", "unknown") or not curve.sensitivity:
-        return to_rgb("#f4f5f6" if curve.verdict == "unknown" else "#ffffff")
+    if curve.verdict in ("unknown", "either way"):
+        return to_rgb("#e9ebee")
+    if curve.verdict == "blind" or not curve.sensitivity:
+        return to_rgb("#ffffff")
     share = min(1.0, math.log1p(abs(curve.sensitivity)) / math.log1p(_MOST))
     hue = np.array(to_rgb(REAL if curve.sensitivity > 0 else GENERATED))
     return tuple((1 - 0.75 * share * (1 - hue)).tolist())

@@ -19,7 +19,7 @@ LEGEND = (
     ("-", "blind: no change to be found"),
     ("WRONG 0.1", "takes damage for quality: from this strength on, damaged text scores better than real text"),
     ("(WRONG)", "moves the wrong way, but too little to be told"),
-    ("?", "moves, but better in some draws and worse in others"),
+    ("?", "moves, but the draws do not agree which way"),
     ("~", "not steadily: falls back as damage grows"),
     ("n/a", "has no value on text damaged like this"),
 )
