@@ -95,6 +95,19 @@ def test_by_hand_copies_share_one_score_and_those_of_real_text_earn_nothing() ->
     assert trained.value == pytest.approx(once.value - single[1] / 12)
 
 
+def test_terms_are_what_the_value_loses_with_each_sentence() -> None:
+    new = sentences(12, 5)
+    texts = [*new, new[0], REAL[0]]  # one that stands twice, and a copy of real text
+    corpora = _made(real=REAL, generated=texts)
+    estimate = naturalness(corpora["generated"], corpora["real"])
+    assert estimate.evidence is not None
+    n, terms = len(texts), estimate.evidence.generated_terms
+    without = [naturalness(corpora["generated"].take(np.delete(np.arange(n), i)), corpora["real"]) for i in range(n)]
+    lost = np.array([n * estimate.value - (n - 1) * left.value for left in without])
+    assert lost[0] == pytest.approx(0)  # its copy keeps the score
+    assert terms == pytest.approx(estimate.value + lost - lost.mean())
+
+
 def test_a_copy_of_text_that_fits_badly_keeps_its_fault() -> None:
     bad = "zut ba zut ba"
     corpora = _made(real=[*REAL, bad], generated=[*sentences(10, 2), bad, bad])

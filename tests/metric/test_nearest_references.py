@@ -1,5 +1,6 @@
 """Nearest references: against brute force, with ties, exclusions, other encoders, threads."""
 
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,18 @@ def test_neither_order_nor_other_text_matters() -> None:
     np.testing.assert_array_equal(plain, among)
     texts = [[references[place] for place in row] for row in plain]
     assert texts == [[references[order[place]] for place in row] for row in shuffled]
+
+
+@pytest.mark.parametrize("encoder", ["tf-idf", _Counts()])
+def test_which_of_equally_near_texts_are_references_does_not_depend_on_their_order(encoder: str | _Counts) -> None:
+    references = [" ".join(words) for words in permutations("wxyz")] + ["w x", "other words"]
+    chosen = []
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(references))
+        shuffled = [references[place] for place in order]
+        found = nearest_references(*_pair(["w x y z"], shuffled), k=5, encoder=encoder)
+        chosen.append([shuffled[place] for place in found[0]])
+    assert chosen[1:] == chosen[:1] * 3
 
 
 def test_threads_do_not_matter() -> None:
