@@ -3,6 +3,7 @@
 The same rows stand in all panels, named once on the left.
 """
 
+import math
 from collections.abc import Sequence
 
 import matplotlib as mpl
@@ -80,7 +81,8 @@ def _draw(axes: Axes, cells: Sequence[Cell | None], starred: Sequence[bool]) -> 
         axes.plot(*zip(*printed, strict=True), "D", mfc="none", mec=REAL, ms=5.5, mew=1.1, clip_on=False)
     spans = [(line, c.low, c.high) for line, c in known if c.low is not None and c.high is not None]
     if spans:
-        axes.hlines(*zip(*spans, strict=True), color=INK, linewidth=1.3, clip_on=False)
+        xs = [x for _, low, high in spans for x in (low, high, math.nan)]
+        axes.plot(xs, [line for line, _, _ in spans for _ in range(3)], "-", color=INK, linewidth=1.3, clip_on=False)
     ours = [(cell.ours, line) for line, cell in known if cell.ours is not None]
     if ours:
         axes.plot(*zip(*ours, strict=True), "o", color=INK, ms=3.8, mew=0, clip_on=False)
@@ -103,10 +105,10 @@ def _finish(axes: Axes, n_rows: int, cells: Sequence[Cell]) -> None:
         axes.axvline(0, color=MUTED, linewidth=0.8, zorder=0)
     axes.set_ylim(n_rows - 0.4, -0.6)
     tick_places(axes, x=4)
-    axes.set_yticks(range(n_rows), [])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=True, axis="y", color=RULE, linewidth=0.5)
-    axes.set_axisbelow(True)
+    axes.set_yticks([])
+    rules = [y for line in range(n_rows) for y in (line, line, math.nan)]
+    axes.plot([0, 1, math.nan] * n_rows, rules, "-", color=RULE, linewidth=0.5, zorder=0,
+              transform=axes.get_yaxis_transform())  # fmt: skip
 
 
 def _told(row: str, cell: Cell) -> str:

@@ -124,7 +124,7 @@ def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[Checked
             checked.append(_checked(rule, values, "not measured", {}))
             continue
         verdict, told = _verdict(parts, level, exact=rule.exact)
-        checked.append(_checked(rule, values, verdict, {**numbers, **told}))
+        checked.append(_checked(rule, values, verdict, {**told, **numbers}))
     return tuple(checked)
 
 
