@@ -33,6 +33,8 @@ __all__ = ["CgdCurve", "EbC", "ExcessError", "cgd_curve", "eb_c", "excess_error"
 
 FloatArray = npt.NDArray[np.float64]
 
+_ROUNDING = 1e-12  # a mean distance of no more than this is none
+
 
 @dataclass(frozen=True)
 class _Curve:
@@ -193,7 +195,7 @@ def eb_c(
     """
     _check([data, other], distance, level)
     means = [run.means[distance] for run in data]
-    if any((values == 0).any() for values in means):
+    if any((values <= _ROUNDING).any() for values in means):
         warnings.warn(
             f"EB-C is undefined where the CGD ({distance}) after prefixes of data is 0: model and data do not differ",
             stacklevel=2,
@@ -230,7 +232,7 @@ def excess_error(data: Sequence[PrefixRun], model: Sequence[PrefixRun], *, level
     lengths = data[0].lengths
     if lengths != tuple(range(len(lengths))):
         raise InputError(f"accumulated error needs every length from 0 on, got {', '.join(map(str, lengths))}")
-    if any(run.means["kl"][0] == 0 for run in data):
+    if any(run.means["kl"][0] <= _ROUNDING for run in data):
         warnings.warn("the accumulated error is undefined: there is none after prefixes of data", stacklevel=2)
     found = _ratios(data, model, "kl", level, lambda values: np.cumsum(values, axis=-1), 1.0)
     return ExcessError(**{**found, "lengths": tuple(length + 1 for length in lengths)})
@@ -260,7 +262,7 @@ def _ratios(
         bottom, top = summed(below.means[distance]), summed(above.means[distance])
         covariances = [summed(summed(run.covariances[distance]).T).T for run in (below, above)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(bottom > 0, top / bottom, np.nan)
+            ratio = np.where(bottom > _ROUNDING, top / bottom, np.nan)
             slopes = -ratio / bottom, 1 / bottom  # of the ratio by its bottom and its top
             if below is above:
                 variance = np.zeros((len(ratio), len(ratio)))

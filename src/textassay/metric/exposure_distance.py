@@ -141,6 +141,7 @@ def tensor_distances(model: "Tensor", oracle: "Tensor") -> FloatArray:
     sums = ((p - q).abs_() / 2, (p * (log_p - middle) + q * (log_q - middle)) / 2, q * (log_q - log_p))
     tv, js, kl = (terms.sum(1, dtype=torch.float64).clamp_min_(0) for terms in sums)
     kl[shut_out] = torch.inf
+    js[tv == 0], kl[tv == 0] = 0, 0
     words = torch.arange(model.shape[1], device=model.device)
     tops = [logits == logits.amax(1, keepdim=True) for logits in (model, oracle)]
     best, other_best = (torch.where(top, words, len(words)).amin(1) for top in tops)

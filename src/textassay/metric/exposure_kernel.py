@@ -104,6 +104,8 @@ def _top(row):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _write(found, tv, js, greedy, kl, tie):  # type: ignore[no-untyped-def]
+    if tv == 0:  # nothing differs: what is left in the logarithms is rounding
+        js, kl = 0.0, 0.0
     found[0], found[1], found[2] = min(tv, 1.0), min(max(js, 0.0), math.log(2.0)), greedy
     found[3], found[4] = max(kl, 0.0), tie
 
