@@ -65,6 +65,13 @@ def test_closer_is_worse_either_way(sign: int) -> None:
     assert curve.sensitivity > 20
 
 
+def test_closer_is_measured_from_the_other_draws_by_hand() -> None:
+    # Undamaged 0, 3, 6: the others' means are 4.5, 3, 1.5, the distances 4.5, 0, 4.5; damaged 3.5, 2, 7.5.
+    values = np.array([[0.0, 8], [3, 5], [6, 9]])
+    curve = judge_curve("m", "closer", "d", (0.5,), values, np.ones(3))
+    assert curve.effects == pytest.approx([(-1 + 2 + 3) / 3])
+
+
 def test_small_but_steady_is_faint_and_constant_is_blind() -> None:
     faint = _judged([0.1, 0.2, 0.4, 0.8])
     assert (faint.verdict, faint.smallest) == ("faint", None)
