@@ -340,18 +340,51 @@ def test_all_processes_take_the_batch_of_the_main_one(folder: Path, run: Run, mo
     assert load_model(folder / "out").document["settings"]["batch_size"] == 4
 
 
-def _started(folder: Path, out: str) -> tuple[list[str], Path]:
+def test_a_transformer_with_memory_is_trained_like_the_others(folder: Path, run: Run, refused: Refused) -> None:
+    xl = ("train", "transformer-xl", "--preset", "tiny", "--real", "train.txt", "--valid", "real.txt", "--workers", 1)
+    done = run(*xl, "--out", "out", "--epochs", 3, "--segment", 12, "--memory", 20, "--emptied", 0.1,
+               "--monitor", "length", "--monitor-sentences", 40)  # fmt: skip
+    assert done.status == 0, done.stderr
+    assert "transformer-xl(width=32, inner=64, layers=2, heads=2, segment=12, memory=20)" in done.stderr
+    document = _document(folder)
+    assert len(document["readings"]) == 3
+    perplexities = [epoch["valid_perplexity"] for epoch in document["epochs"]]
+    assert perplexities[-1] < 0.9 * perplexities[0]
+    assert len(run("sample", "out", "-n", 20).stdout.splitlines()) == 20
+    assert run(*xl, "--out", "auto", "--epochs", 1, "--auto-batch").status == 0
+    assert "emptied must be at least 0 and at most 1, got 2" in refused(*xl, "--out", "no", "--emptied", 2)
+    assert "lstm has no --memory" in refused(*LSTM, "--out", "no", "--memory", 2)
+
+
+def test_a_model_of_samples_takes_the_vocabulary_of_what_drew_them(folder: Path, run: Run, refused: Refused) -> None:
+    assert run("sample", "random-lstm:1", "-n", 60, "--out", "drawn.txt").status == 0
+    words = set((folder / "drawn.txt").read_text().split())
+    like = ("train", "ngram", "--order", 2, "--real", "drawn.txt", "--like", "random-lstm:1")
+    assert run(*like, "--out", "out").status == 0
+    tokens = load_model(folder / "out").form.vocabulary.tokens
+    assert tokens[4:] == tuple(map(str, range(5000)))
+    assert words < set(tokens)
+    assert run("likelihood", "random-lstm:1", "drawn.txt").status == 0
+    message = refused(*like, "--out", "other", "--min-count", 2)
+    assert message == "--like MODEL brings tokenizer and vocabulary: leave options of these out"
+    assert "name the seed of random-lstm as a number" in refused("sample", "random-lstm:x", "-n", 2)
+    assert "unknown model 'random-lstm'" in refused("train", "random-lstm", "--real", "drawn.txt", "--out", "other")
+
+
+def _started(folder: Path, model: str, out: str) -> tuple[list[str], Path]:
     (folder / "text.txt").write_text("\n".join(sentences(3000, 7)), encoding="utf-8")
-    command = [sys.executable, "-m", "textassay", "train", "lstm", "--preset", "tiny", "--real", "text.txt"]
+    command = [sys.executable, "-m", "textassay", "train", model, "--preset", "tiny", "--real", "text.txt"]
     return [*command, "--epochs", "4", "--workers", "1", "--out", out], folder / out
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, how: signal.Signals) -> None:
-    command, whole = _started(tmp_path, "whole")
+@pytest.mark.parametrize(
+    ("model", "how"), [("lstm", signal.SIGKILL), ("lstm", signal.SIGINT), ("transformer-xl", signal.SIGKILL)]
+)
+def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, model: str, how: signal.Signals) -> None:
+    command, whole = _started(tmp_path, model, "whole")
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    command, out = _started(tmp_path, "stopped")
+    command, out = _started(tmp_path, model, "stopped")
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None and not (out / "checkpoint.safetensors").exists():
             time.sleep(0.01)
@@ -363,6 +396,6 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, how: sig
         assert b"run the same command again" in errors
         assert b"Traceback" not in errors
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "going on with lstm(width=32)" in done.stderr
+    assert f"going on with {model}(width=32" in done.stderr
     assert (out / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert not (out / "checkpoint.safetensors").exists()
