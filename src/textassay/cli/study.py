@@ -124,7 +124,16 @@ def run_study(options: StudyOptions) -> int:
 def _make_study(options: StudyOptions, out: Path, progress: Progress | None) -> DdStudy | JudgesStudy:
     """Return the study that was asked for, its texts read."""
     if options.name == JUDGES:
-        _refuse({"--real": options.real, "--valid": options.valid, "--test": options.test}, "dd-real and dd-synthetic")
+        others = {
+            "--real": options.real,
+            "--valid": options.valid,
+            "--test": options.test,
+            "--positives": options.positives if options.positives != _POSITIVES[0] else None,
+            "--tokenizer": options.tokenizer if options.tokenizer != "whitespace" else None,
+            "--lowercase": options.lowercase or None,
+            "--column": options.column,
+        }
+        _refuse(others, "dd-real and dd-synthetic")
         check_writable(out)
         return make_judges_study(
             options.judgements,
