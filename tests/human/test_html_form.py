@@ -82,3 +82,24 @@ def test_the_form_fits_a_phone(browser: Any, tmp_path: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.screenshot(path=tmp_path / "phone.png")
     page.close()
+
+
+def test_a_name_typed_last_takes_the_answers_and_another_name_does_not(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "form.html").write_text(html_form(_study()), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(f"file://{tmp_path}/form.html")
+    for place in range(2):
+        page.locator("fieldset").nth(place).locator("input[value=real]").check()
+    chosen = page.locator("input:checked")
+    page.locator("#rater").press_sequentially("ann")
+    page.locator("#comment").focus()
+    assert chosen.count() == 2
+    page.fill("#rater", "bob")
+    page.locator("#comment").focus()
+    assert chosen.count() == 0
+    page.fill("#rater", "ann")
+    page.locator("#comment").focus()
+    assert chosen.count() == 2
+    page.reload()
+    assert chosen.count() == 0
+    page.close()

@@ -206,5 +206,6 @@ def test_open_items_and_repeated_pages_are_left_out_and_counted(tmp_path: Path) 
     assert judgements.notes == (
         "left out: submissions of a page that their rater had judged before (1)",
         "without an answer: items of submissions that count (1)",
+        "Input.gotcha_locs names no attention check: every text counts",
     )
     assert np.all(judgements.is_real)

@@ -7,9 +7,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from made_up_judgements import from_table, simulate
+from textassay.errors import OutputError
 from textassay.human.analysis import HumanAnalysis, analyse
 from textassay.human.judgements import Comment, Item, Judgements
 from textassay.report.human_figures import draw_accuracy, draw_analysis, draw_generators
@@ -93,3 +95,9 @@ def test_files_can_be_read_again(tmp_path: Path) -> None:
     assert [float(row["share_real"]) for row in rows] == (votes[:, 1] / votes.sum(axis=1)).tolist()
     with (tmp_path / "out" / "raters.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == len(STUDY.raters)
+
+
+def test_a_file_in_place_of_the_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(OutputError, match=r"cannot write \S+analysis\.json: .*choose another --out"):
+        write_analysis(analyse(STUDY), tmp_path / "out")

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.report.number import decimals, interval, level, number, p_value, value_and_half_width
+from textassay.report.number import counted, decimals, interval, level, number, p_value, value_and_half_width
 
 
 def _estimate(value: float, low: float, high: float) -> Estimate:
@@ -59,3 +59,7 @@ def test_p_values_intervals_and_levels() -> None:
     assert interval(Interval(-0.00001, 0.1, 0.95, "t"), 3) == "[0.000, 0.100]"
     assert interval(None, 3) == ""
     assert [level(share) for share in (0.95, 0.999, 0.9)] == ["95 %", "99.9 %", "90 %"]
+
+
+def test_nouns_agree_with_their_number() -> None:
+    assert [counted(n, "page") for n in (0, 1, 1200)] == ["0 pages", "1 page", "1,200 pages"]

@@ -52,8 +52,10 @@ def run_serve(options: ServeOptions) -> int:
         progress = database.run_now(lambda connection: to_progress(connection, pool))
         app = create_app(Service(pool, database, owner_hash))
         address = f"http://{_shown(options.host)}:{listener.getsockname()[1]}"
-        done = f"{progress['n_done']} of {progress['n_places']} judgements of pages done"
-        print(f"{study.title}: {progress['n_pages']} pages, {study.judgements_per_page} judges each; {done}")
+        n_pages, judges = progress["n_pages"], study.judgements_per_page
+        size = f"{n_pages} page{'s' * (n_pages != 1)}, {judges} judge{'s' * (judges != 1)} each"
+        print(f"study         {study.title}")
+        print(f"pages         {size}; {progress['n_done']} of {progress['n_places']} submissions are in")
         print(f"participants  {address}/join")
         print(f"owner         {address}/owner")
         if token:

@@ -15,12 +15,28 @@ from textassay.human.study import NONE_OF_THEM, Study
 __all__ = ["html_form"]
 
 _STYLE = """
-body { max-width: 46rem; margin: 0 auto; padding: 1rem; font: 1rem/1.5 sans-serif; color: #1a1a1a; background: #fff; }
-fieldset { margin: 1.5rem 0; border: 1px solid #767676; border-radius: 4px; }
-blockquote { margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
-label { display: inline-block; padding: .5rem 1.5rem .5rem 0; }
-button, input, select, textarea { font: inherit; }
-textarea { width: 100%; }
+:root { color-scheme: light dark; --paper: #fcfcfa; --ink: #1c2127; --muted: #59636f; --rule: #d9dcd8; --edge: #868f99;
+  --accent: #0b5a8a; --on-accent: #fff; --serif: ui-serif, Charter, Georgia, "Liberation Serif", serif; }
+@media (prefers-color-scheme: dark) { :root { --paper: #14171a; --ink: #e7e9ea; --muted: #a3adb7; --rule: #363d44;
+  --edge: #7a8590; --accent: #7fbdea; --on-accent: #0d1a24; } }
+body { max-width: 46rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; font: 1rem/1.6 system-ui, sans-serif;
+  color: var(--ink); background: var(--paper); }
+h1 { font: 600 2rem/1.2 var(--serif); }
+fieldset { margin: 0 0 1.25rem; padding: 0 1.25rem 1.1rem; border: 1px solid var(--rule); border-radius: 14px; }
+legend { padding: 0 .4rem; color: var(--muted); font-size: .85rem; }
+blockquote { margin: .3rem 0 .8rem; font: 1.13rem/1.62 var(--serif); white-space: pre-wrap; overflow-wrap: anywhere;
+  unicode-bidi: isolate; }
+label { display: inline-block; margin: 0 1.5rem .5rem 0; }
+fieldset label { margin: 0 .5rem .5rem 0; padding: .5rem 1.1rem; border: 1px solid var(--edge); border-radius: 10px;
+  cursor: pointer; overflow-wrap: anywhere; }
+fieldset label:has(:checked) { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+label:has(:focus-visible) { outline: 3px solid var(--accent); outline-offset: 2px; }
+button, input, select, textarea { font: inherit; color: inherit; }
+#rater, select, textarea { padding: .5rem .7rem; border: 1px solid var(--edge); border-radius: 9px;
+  background: var(--paper); }
+textarea { width: 100%; box-sizing: border-box; }
+button { padding: .7rem 1.8rem; border: 0; border-radius: 9px; cursor: pointer; font-weight: 600;
+  background: var(--accent); color: var(--on-accent); }
 """
 
 _SCRIPT = """
@@ -38,9 +54,9 @@ function add(parent, tag, text, attributes) {
 function key() { return "textassay/" + study.id + "/" + rater.value + "/" + pages.value; }
 function given() { return Object.fromEntries(new FormData(form)); }
 function keep() { try { localStorage.setItem(key(), JSON.stringify(given())); } catch (error) { /* no storage */ } }
-function load() {
-  let before = {};
-  try { before = JSON.parse(localStorage.getItem(key())) || {}; } catch (error) { /* no storage */ }
+function load(fallback) {
+  let before = fallback || {};
+  try { before = JSON.parse(localStorage.getItem(key())) || before; } catch (error) { /* no storage */ }
   for (const radio of items.querySelectorAll("input")) radio.checked = before[radio.name] === radio.value;
   form.elements.comment.value = before.comment || "";
 }
@@ -61,10 +77,18 @@ function show() {
 }
 function quoted(text) { return '"' + text.replaceAll('"', '""') + '"'; }
 study.pages.forEach((page) => add(pages, "option", page.id));
+let known = ""; // the name whose answers are shown
+rater.addEventListener("change", () => {
+  const nameless = known ? null : given(); // what was answered before a name was typed belongs to it
+  try { if (!known) localStorage.removeItem("textassay/" + study.id + "//" + pages.value); }
+  catch (error) { /* no storage */ }
+  known = rater.value;
+  load(nameless);
+  keep();
+});
 form.addEventListener("input", (event) => {
   if (event.target === pages) show();
-  else if (event.target === rater) load();
-  else keep();
+  else if (event.target !== rater) keep();
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();

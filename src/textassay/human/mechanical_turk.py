@@ -76,6 +76,8 @@ def read_mechanical_turk(path: Path, *, attention_checks: bool = True) -> Judgem
     ):
         if count:
             notes.append(f"{what} ({count})")
+    if attention_checks and not any(item.check for item in study.items):
+        notes.append("Input.gotcha_locs names no attention check: every text counts")
     return collect(study, kept, notes=notes)
 
 

@@ -166,8 +166,8 @@ def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check
     What only one side has is not: it is no property of the texts, but gives that side away (see `giveaways`).
     """
     paragraphs = [
-        "Some of the texts on this page were written by people, the others by computer programs. Read each one and say "
-        "what you think: real (a person wrote it) or fake (a program wrote it).",
+        "Some of these texts were written by people, the others by computer programs. Read each one and say what you "
+        "think: real (a person wrote it) or fake (a program wrote it).",
         "There is no pattern in the order. Judge each text by itself, and judge all of them. Where you cannot tell, "
         "say what seems more likely.",
     ]
@@ -176,7 +176,7 @@ def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check
             "Words that are rare are shown as underscores (__), in real and in fake texts alike: they tell nothing."
         )
     if not _has_capitals(real) and not _has_capitals(generated):
-        paragraphs.append("All texts were put into small letters, so this tells nothing either.")
+        paragraphs.append("All texts are in small letters: this tells nothing.")
     if has_check:
         paragraphs.append("A text may say itself how it is to be judged. Then do what it says.")
     return "\n\n".join(paragraphs)

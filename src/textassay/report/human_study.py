@@ -1,5 +1,6 @@
 """What a study needs, what it holds and what came back, for people to read on a terminal."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from textassay.human.judgements import Judgements
 from textassay.human.next_word_score import NextWordScore
 from textassay.human.study import Study
 from textassay.report.console import heading, label_grid, safe
-from textassay.report.number import count, decimals, level, number, span
+from textassay.report.number import count, counted, decimals, level, number, span
 
 __all__ = ["render_exposure", "render_import", "render_power", "render_study"]
 
@@ -28,10 +29,12 @@ def render_study(study: Study, path: Path, console: Console) -> None:
     n_pages = len(study.pages)
     n_submissions = n_pages * study.judgements_per_page
     rows = {
-        "pages": f"{count(n_pages)} x {study.judgements_per_page} raters = {count(n_submissions)} submissions",
-        "items": f"{count(n_items)}, and {count(n_checks)} attention checks",
+        "pages": f"{count(n_pages)} x {counted(study.judgements_per_page, 'rater')} = "
+        f"{counted(n_submissions, 'submission')}",
+        "items": f"{count(n_items)}, and {counted(n_checks, 'attention check')}",
         "seed": str(study.seed),
         "file": f"{path} (says who wrote what: keep it from participants)",
+        "next": f"textassay human serve {shlex.quote(str(path.parent))}",
     }
     for label, text in rows.items():
         grid.add_row(label, safe(console, text))
@@ -60,12 +63,13 @@ def render_import(found: Accepted, judgements: Judgements, paths: Sequence[Path]
     heading(console, "Submissions")
     grid = label_grid()
     n_open = sum(found.open_pages.values())
+    still_open = f"{counted(n_open, 'submission')} of {counted(len(found.open_pages), 'page')}"
     rows = {
         "accepted": count(len(found.submissions)),
         "raters": count(len(judgements.raters)),
         "judgements": count(len(judgements)),
         "refused": count(len(found.refusals)),
-        "still open": f"{count(n_open)} on {count(len(found.open_pages))} pages" if n_open else "nothing",
+        "still open": still_open if n_open else "nothing",
         "files": ", ".join(map(str, paths)),
     }
     for label, text in rows.items():

@@ -13,7 +13,7 @@ from textassay.human.disagreement import JudgedText
 from textassay.human.verdicts import GeneratorVerdict, Share, Verdict
 from textassay.report.console import heading, label_grid, safe
 from textassay.report.digest import shorten
-from textassay.report.number import MISSING, count, interval, number, p_value, span
+from textassay.report.number import MISSING, count, counted, interval, number, p_value, span
 from textassay.report.number import level as percent_of
 
 __all__ = ["render_analysis"]
@@ -49,9 +49,9 @@ def _print_sizes(analysis: HumanAnalysis, console: Console) -> None:
     grid = label_grid()
     votes = ", ".join(f"{count(n)} with {votes}" for votes, n in analysis.votes.items())
     rows = {
-        "judgements": f"{count(sizes['n_judgements'])} by {count(sizes['n_raters'])} raters",
+        "judgements": f"{count(sizes['n_judgements'])} by {counted(sizes['n_raters'], 'rater')}",
         "texts": f"{count(sizes['n_real'])} real and {count(sizes['n_generated'])} generated, on "
-        f"{count(sizes['n_pages'])} pages",
+        f"{counted(sizes['n_pages'], 'page')}",
         "votes a text": votes,
         **(
             {"left out": "; ".join(note.removeprefix("left out: ") for note in analysis.notes)}
@@ -75,7 +75,7 @@ def _print_accuracy(analysis: HumanAnalysis, majority: Verdict, console: Console
         cells = [cell for verdict in analysis.verdicts for cell in _percent(verdict.rates[side])]
         table.add_row(safe(console, name), *cells)
     _print(table, console)
-    sizes = f"{count(majority.n_items)} texts, {count(majority.n_ties or 0)} ties"
+    sizes = f"{counted(majority.n_items, 'text')}, {counted(majority.n_ties or 0, 'tie')}"
     _remark(console, f"H1: {analysis.by_judgement.rule}. H2: {majority.rule}: {sizes}.")
     if analysis.variants:
         variants = _table()
@@ -167,7 +167,7 @@ def _print_raters(analysis: HumanAnalysis, console: Console) -> None:
         table.add_row(safe(console, rater.rater), ", ".join(rater.flags), count(rater.n), *cells)
     _print(table, console)
     rest = f"{len(flagged) - _MOST_RATERS} more are in the files of --out. " if len(flagged) > _MOST_RATERS else ""
-    _remark(console, f"{rest}{len(flagged)} of {count(len(analysis.raters))} raters. {_what_was_checked(analysis)}")
+    _remark(console, f"{rest}{len(flagged)} of {counted(len(analysis.raters), 'rater')}. {_what_was_checked(analysis)}")
 
 
 def _what_was_checked(analysis: HumanAnalysis) -> str:
@@ -225,8 +225,8 @@ def _print_reasons(analysis: HumanAnalysis, console: Console) -> None:
     _print(table, console)
     _remark(
         console,
-        f"{count(found.n_comments)} comments, {count(found.n_empty)} more say nothing; one may give several reasons. "
-        "Found by keywords: --reasons FILE takes another list.",
+        f"{counted(found.n_comments, 'comment')}, besides {count(found.n_empty)} that say nothing; one may give "
+        "several reasons. Found by keywords: --reasons FILE takes another list.",
     )
 
 

@@ -12,6 +12,7 @@ from textassay.estimate import Estimate, Interval
 __all__ = [
     "MISSING",
     "count",
+    "counted",
     "decimals",
     "half_width",
     "interval",
@@ -124,6 +125,11 @@ def p_value(p: float | None) -> str:
 def count(n: int) -> str:
     """Return a whole number with thousands marked by commas."""
     return f"{n:,}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun: "1 page", "2 pages"."""
+    return f"{count(n)} {noun}{'s' * (n != 1)}"
 
 
 def level(share: float) -> str:

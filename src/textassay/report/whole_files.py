@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from textassay.errors import OutputError
@@ -36,5 +37,6 @@ def write_whole(folder: Path, contents: Mapping[str, bytes | str]) -> list[Path]
             place = folder / name
             raise OutputError(f"cannot write {place}: {error.strerror or error}; choose another --out") from error
         finally:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):  # of a folder that is none, after the error that says so
+                draft.unlink(missing_ok=True)
     return [folder / name for name in contents]

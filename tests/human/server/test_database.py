@@ -111,6 +111,12 @@ def test_an_address_that_is_none(url: str) -> None:
         open_database(url)
 
 
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:"])
+def test_a_database_that_would_forget_is_refused(url: str) -> None:
+    with pytest.raises(OptionError, match="--database must name a file"):
+        open_database(url)
+
+
 def test_a_driver_that_is_missing_and_no_password_is_said() -> None:
     with pytest.raises((OptionError, InputError)) as caught:
         open_database("postgresql+pg8000://me:secretword@127.0.0.1:9/x")

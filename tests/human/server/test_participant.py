@@ -1,11 +1,12 @@
 """What participants see and may do, without scripts."""
 
+import asyncio
 import re
 
 import pytest
 
 from served_study import Site, hidden
-from textassay.human.server.security import HEADERS, MOST_BYTES
+from textassay.human.server.security import HEADERS, MOST_BYTES, read_form
 
 
 @pytest.mark.feature("JJ-17")
@@ -148,6 +149,25 @@ def test_bodies_have_a_limit(site: Site) -> None:
     assert site.client.post(f"{person.address}/answer", json={"proof": 1}).status_code == 413
     assert person.post("answer", person.fields(comment="ab\0c" + "y" * 5000)).status_code == 200
     assert len(re.search(r"ab(c y*|cy*)</textarea>", person.look())[0]) == len("</textarea>") + 4000  # type: ignore[index]
+
+
+def test_a_form_that_breaks_off_is_no_form(site: Site) -> None:
+    from starlette.requests import Request
+
+    async def leave() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    headers = [(b"content-type", b"application/x-www-form-urlencoded")]
+    request = Request({"type": "http", "method": "POST", "headers": headers}, leave)
+    assert asyncio.run(read_form(request)) is None
+
+
+def test_two_tabs_of_somebody_who_has_not_begun(site: Site) -> None:
+    first, second = (hidden(site.client.get("/join").text, "proof") for _ in range(2))
+    begun = site.client.post("/join", data={"proof": first}, follow_redirects=False)
+    again = site.client.post("/join", data={"proof": second}, follow_redirects=False)
+    assert (begun.status_code, again.status_code) == (303, 303)
+    assert begun.headers["location"] == again.headers["location"]
 
 
 def test_answers_to_a_page_that_went_to_others_are_not_taken(site: Site) -> None:

@@ -59,6 +59,8 @@ def open_database(url: str) -> "Database":
         raise OptionError(f"--database must be like {kinds}: {_first(error)}") from None
     except ModuleNotFoundError as error:
         raise OptionError(f"--database needs the Python package {error.name}: pip install {error.name}") from None
+    if address.get_backend_name() == "sqlite" and address.database in (None, "", ":memory:"):
+        raise OptionError(f"--database must name a file, such as sqlite:///judgements.sqlite: {url} keeps nothing")
     name = address.database if address.get_backend_name() == "sqlite" else address.render_as_string()
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)

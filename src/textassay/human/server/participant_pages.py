@@ -20,6 +20,7 @@ __all__ = ["add_participant_pages"]
 
 _COOKIE, _JOINING = "participant", "joining"
 _MONTH = 30 * 24 * 3600
+_TOKEN = re.compile(r"[\w-]{43}", re.ASCII)
 _ANSWER = re.compile(r"item-(\d{1,4})")
 _Work = Callable[[Any, int, dict[str, str]], Any]
 
@@ -64,7 +65,9 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         token = request.cookies.get(_COOKIE, "")
         if token and await run(lambda connection: pool.participant(connection, hash_token(token))) is not None:
             return RedirectResponse(f"/p/{token}", 303)
-        joining = new_token()
+        joining = request.cookies.get(_JOINING, "")
+        if not _TOKEN.fullmatch(joining):  # else another tab of this browser shows the same page, and either may begin
+            joining = new_token()
         response = _welcome(service, "/join", joining, Moment("new"))
         response.set_cookie(
             _JOINING, joining, path="/join", httponly=True, samesite="strict", secure=is_secure(request)
@@ -75,6 +78,9 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
     async def join(request: Request) -> Response:
         if not service.shared_rate.allows("stranger"):
             return service.too_often()
+        known = request.cookies.get(_COOKIE, "")
+        if known and await run(lambda connection: pool.participant(connection, hash_token(known))) is not None:
+            return RedirectResponse(f"/p/{known}", 303)  # began in another tab
         form, joining = await read_form(request), request.cookies.get(_JOINING, "")
         if form is None or not joining or is_forged(request, form, joining):
             return service.message(

@@ -70,14 +70,19 @@ def is_forged(request: "Request", form: dict[str, str], token: str) -> bool:
 
 
 async def read_form(request: "Request") -> dict[str, str] | None:
-    """Return the fields of a form; none if the body is larger than `MOST_BYTES` or no form."""
+    """Return the fields of a form; none if the body is larger than `MOST_BYTES`, broken off, or no form."""
+    from starlette.requests import ClientDisconnect
+
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return None
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BYTES:
-            return None
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                return None
+    except ClientDisconnect:
+        return None
     try:
         return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=2000))
     except ValueError:
