@@ -173,6 +173,13 @@ def test_votes_are_of_people_who_vote(files: Path, capsys: pytest.CaptureFixture
     assert "give --ratings FILE" in capsys.readouterr().err
 
 
+def test_a_generator_that_shares_nothing_does_not_end_the_run(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "poor.txt").write_text("w1 w1 w1 w1 w1\n" * 40)
+    metrics = ["--metrics", "bleu-nearest(order=4),length"]
+    assert main(_arguments(files, "--gold", "good>fair>poor", *metrics)) == 0
+    assert "without terms of texts: bleu-nearest(order=4)" in " ".join(capsys.readouterr().out.split())
+
+
 def test_one_generator_has_no_rank(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["judge", f"good={files / 'good.txt'}", "--real", str(files / "real.txt"), "--gold", "good>poor"]
     assert main(arguments) == 2

@@ -114,6 +114,7 @@ def test_interval_of_two_samples_is_welchs() -> None:
 def test_no_interval_without_terms() -> None:
     assert terms_interval(math.nan, [np.arange(3.0)], level=0.95, method="t") is None
     assert terms_interval(1.0, [np.arange(3.0), None], level=0.95, method="t") is None
+    assert terms_interval(0.0, [np.full(3, math.nan), np.zeros(2)], level=0.95, method="t") is None
     assert jackknife_terms(1.0, np.array([1.0]), np.array([3])) is None
     assert jackknife_terms(1.0, np.array([1.0, math.nan]), np.array([3, 3])) is None
     constant = terms_interval(1.0, [np.ones(5)], level=0.95, method="t")

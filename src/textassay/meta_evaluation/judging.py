@@ -339,8 +339,8 @@ def _warnings(golds: Sequence[Evaluation], evaluations: Sequence[Evaluation], sc
         told.append(
             f"with {n} generators no p-value of a rank correlation can be below 2/{math.factorial(n)}"
             f" = {2 / math.factorial(n):.2g}, and none of a difference between two evaluators below {2 / 2**n:.2g}; "
-            "that of an evaluator without a wrong pair is too narrow, since it cannot err on these: judge more "
-            "generators before you trust a metric"
+            "the interval of an evaluator without a wrong pair is too narrow, since no draw of these can be wrong: "
+            "judge more generators before you trust a metric"
         )
     told.append(
         "generators that are one model at several settings are not independent: intervals and p-values then claim too "

@@ -194,13 +194,15 @@ def terms_interval(
     Returns
     -------
     Interval or None
-        None where the value is not finite or a sample has no terms.
+        None where the value is not finite, or a sample has no terms or undefined ones.
     """
     terms = [sample for sample in samples if sample is not None]
     if not math.isfinite(value) or not terms or len(terms) < len(samples):
         return None
     variances = np.array([np.var(sample, ddof=1) / len(sample) for sample in terms])
     variance = float(variances.sum())
+    if math.isnan(variance):
+        return None
     margin = 0.0
     if variance > 0:
         freedom = variance**2 / sum(part**2 / (len(sample) - 1) for part, sample in zip(variances, terms, strict=True))
