@@ -411,3 +411,25 @@ def test_nothing_is_printed(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
     draw(model, 3)
     assert capfd.readouterr() == ("", "")
     assert "transformers" in sys.modules
+
+
+def test_sequences_are_read_and_gone_on_from_in_batches(model: PretrainedModel) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        sampled = model.sample(40, seed=2)
+    tokens, lengths = model.continued(np.empty((40, 0), dtype=np.int64), 8, seed=2, ends=True)
+    assert np.array_equal(tokens, sampled.tokens)
+    assert np.array_equal(lengths, sampled.lengths)
+    rows = np.stack([sampled.tokens[:4], sampled.tokens[4:8]]).astype(np.int64)
+    tokens, lengths = model.continued(rows, 3, seed=2)
+    assert lengths.tolist() == [7, 7]
+    assert np.array_equal(tokens.reshape(2, 7)[:, :4], rows)
+    vectors = model.next_vectors(rows)
+    prefixes = Corpus(
+        rows.reshape(-1).astype(np.int32), np.array([0, 4, 8]), model.vocabulary, ("", ""), tokenizer=model.tokenizer
+    )
+    expected = model.next_log_probs(prefixes)
+    found = torch.log_softmax(model.next_logits(vectors[:, 4]).double(), 1).numpy()
+    assert np.abs(np.exp(found) - np.exp(expected)).max() < 1e-6
+    with pytest.raises(InputError, match="reads at most 15 tokens, sequences of 16 were asked for"):
+        model.continued(rows, 12, seed=2)

@@ -63,14 +63,19 @@ class BatchReading(Reader):
         """Canonical name."""
 
     @abstractmethod
-    def working_weights(self) -> tuple[Weights, str]:
-        """Return the weights in the precision that it computes in, and the hash of what was learnt."""
+    def working_weights(self) -> Weights:
+        """Return the weights in the precision that it computes in."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Hash of what was learnt."""
 
     def next_vectors(self, tokens: IntArray) -> "Tensor":
         """Return a vector for what comes after the first 0 to L tokens of each row; see `BatchReader`."""
         import torch
 
-        weights, _ = self.working_weights()
+        weights = self.working_weights()
         self._check_length(weights, tokens.shape[1])
         inputs = np.concatenate((np.full((len(tokens), 1), SOS), tokens), axis=1)
         with torch.no_grad():
@@ -81,7 +86,7 @@ class BatchReading(Reader):
         import torch
 
         with torch.no_grad():
-            return self.logits(self.working_weights()[0], vectors).float()
+            return self.logits(self.working_weights(), vectors).float()
 
     def continued(
         self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
@@ -90,14 +95,14 @@ class BatchReading(Reader):
         check_sample(max(len(prefixes), 1), seed=seed, temperature=temperature, generator=self.name)
         n, length = prefixes.shape
         offsets = np.arange(n + 1, dtype=np.int64) * length
-        weights, digest = self.working_weights()
+        weights = self.working_weights()
         self._check_length(weights, length + n_tokens)
         return draw_sentences(
             self,
             weights,
             Choice(temperature, ends=ends),
             Beginnings(prefixes.reshape(-1).astype(np.int32), offsets, np.arange(n)),
-            key=int(stream(seed, self.name, digest, repr(float(temperature))).integers(2**63)),
+            key=int(stream(seed, self.name, self.digest, repr(float(temperature))).integers(2**63)),
             limit=length + n_tokens,
         )
 

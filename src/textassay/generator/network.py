@@ -237,10 +237,14 @@ class NetworkLanguageModel(BatchReading):
         """Return the batches that `weights` learn from; here each sentence by itself."""
         return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed)
 
-    def working_weights(self) -> tuple[Weights, str]:
-        """Return the weights in `precision`, and the hash of what was learnt."""
-        fitted = self._require()
-        return fitted.at(self.precision), fitted.digest
+    def working_weights(self) -> Weights:
+        """Return the weights in `precision`."""
+        return self._require().at(self.precision)
+
+    @property
+    def digest(self) -> str:
+        """Hash of what was learnt."""
+        return self._require().digest
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the weights."""

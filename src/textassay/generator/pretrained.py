@@ -239,6 +239,47 @@ class PretrainedModel:
             parallel_map(score, self._batches(prefixes.lengths, network))
         return scores
 
+    def next_vectors(self, tokens: IntArray) -> "Tensor":
+        """Return the network's logits after the first 0 to L tokens of each row; see `BatchReader`."""
+        import torch
+
+        self._check_length(tokens.shape[1])
+        inputs = np.concatenate((np.full((len(tokens), 1), SOS), tokens), axis=1)
+        with self._memory_explained(), torch.no_grad():
+            found = self._network().read(inputs, np.ones(inputs.shape, dtype=np.bool_))
+        return found.view(*inputs.shape, -1)
+
+    def next_logits(self, vectors: "Tensor") -> "Tensor":
+        """Return the logits of the next token, (R, V), float32; see `BatchReader`."""
+        import torch
+
+        with torch.no_grad():
+            return self._network().logits({}, vectors, 1.0)
+
+    def continued(
+        self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
+    ) -> tuple[TokenArray, IntArray]:
+        """Return prefixes with what was drawn, and lengths; see `BatchReader`."""
+        check_sample(max(len(prefixes), 1), seed=seed, temperature=temperature, generator=self.name)
+        n, length = prefixes.shape
+        self._check_length(length + n_tokens)
+        offsets = np.arange(n + 1, dtype=np.int64) * length
+        with self._memory_explained():
+            network = self._network()
+            return draw_sentences(
+                cast(Any, network),
+                {"": next(network.module.parameters())},
+                Choice(temperature, ends=ends),
+                Beginnings(prefixes.reshape(-1).astype(np.int32), offsets, np.arange(n)),
+                key=int(stream(seed, "pretrained", self._hash, repr(float(temperature))).integers(2**63)),
+                limit=length + n_tokens,
+                together=self.batch_size,
+            )
+
+    def _check_length(self, length: int) -> None:
+        if self.longest is not None and length > self.longest:
+            raise InputError(f"{self.name} reads at most {self.longest} tokens, sequences of {length} were asked for")
+
     @cached_property
     def _hash(self) -> str:
         return content_hash(self._folder)

@@ -61,7 +61,8 @@ def next_word_distances(
     lengths
         The l, each from 0 to L, at least one.
     batch_size
-        Sequences that are read together, at least 1; changes no number beyond rounding.
+        Sequences that are read together, at least 1, but no more than a model's own `batch_size`; changes no number
+        beyond rounding.
     ends
         ``excluded``: the sentence goes on, the other words share the probability of the end; ``absorbing``: the end is
         a word, and after it all models agree.
@@ -99,6 +100,7 @@ def next_word_distances(
     found = np.empty((len(prefixes), len(lengths), len(COLUMNS)))
     networks = reads_in_batches(model) or reads_in_batches(oracle)
     device = training_device().type if networks else "cpu"
+    batch_size = min(batch_size, *(getattr(side, "batch_size", batch_size) for side in (model, oracle)))
     together = max(1, _NUMBERS.get(device, _ELSEWHERE) // len(vocabulary))
 
     def measure(start: int) -> None:
