@@ -56,6 +56,7 @@ from textassay.cli.sample_command import sample_command
 from textassay.cli.stress_command import stress_command
 from textassay.cli.study_command import study_command
 from textassay.cli.train_command import train_command
+from textassay.cli.translate_command import translate_command
 
 __all__ = ["app", "main"]
 
@@ -308,6 +309,7 @@ app.command(name="stress")(stress_command)
 app.command(name="study")(study_command)
 app.command(name="judge")(judge_command)
 app.command(name="train")(train_command)
+app.command(name="translate")(translate_command)
 app.command(name="sample")(sample_command)
 app.command(name="likelihood")(likelihood_command)
 app.command(name="discrepancy")(discrepancy_command)

@@ -17,6 +17,7 @@ from textassay.cli.models import open_model
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress, tell_step
+from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, finished
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import TextFile, read_texts
 from textassay.corpus.split import nested_fractions, split_last
@@ -28,7 +29,7 @@ from textassay.generator.base import LanguageModel
 from textassay.generator.batch_size import fit_in_memory, fitting_batch_size
 from textassay.generator.catalog import PRESETS, make_generator
 from textassay.generator.network import NetworkLanguageModel
-from textassay.generator.saved import check_saved, save_model
+from textassay.generator.saved import save_model
 from textassay.generator.text_likelihood import text_likelihood
 from textassay.metric.base import check_range
 from textassay.monitoring.loop import loop_monitors
@@ -37,14 +38,8 @@ from textassay.report.training import TrainedText, Training, draw_training, rend
 from textassay.report.whole_files import write_whole
 from textassay.training.processes import is_main
 
-__all__ = ["CHECKPOINT", "HISTORY", "SETTINGS", "TrainOptions", "run_train"]
+__all__ = ["TrainOptions", "run_train"]
 
-SETTINGS = "training.json"  # what the folder was begun with
-HISTORY = "history.json"
-CHECKPOINT = "checkpoint.safetensors"  # there until training is done
-
-_MODEL = "model.json"
-_FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 _NEVER_DRAWN = 2  # <pad> and <sos>
 _CUT = 200  # tokens after which samples are cut where --max-tokens says nothing and no sentence is longer
 _VALIDATE = "validate with text that is not trained on"
@@ -111,7 +106,7 @@ def run_train(options: TrainOptions) -> int:
     ):
         texts = _read(options)
         settings = _settings(options, texts)
-        training = _finished(options.out, settings)
+        training = finished(options.out, settings)
         if training is None:
             training = _train(options, texts, settings)
         elif not options.quiet:
@@ -129,7 +124,7 @@ def run_train(options: TrainOptions) -> int:
 def _check(options: TrainOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     if options.model not in PRESETS:
-        raise unknown_name("model", options.model, PRESETS)
+        raise unknown_name("model", options.model, (*PRESETS, "translation"))
     least = {
         "--seed": (options.seed, 0),
         "--max-tokens": (options.max_tokens, 1),
@@ -247,50 +242,6 @@ def _settings(options: TrainOptions, texts: _Texts) -> dict[str, Any]:
     return found
 
 
-def _finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
-    """Return what was trained in `out` before, None where that is still to do.
-
-    Raises
-    ------
-    InputError
-        If the folder was begun with other settings, or holds a model that came there otherwise.
-    """
-    try:
-        before = json.loads((out / SETTINGS).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if (out / _MODEL).exists():
-            raise InputError(f"{out} holds a model that was not trained there: choose another --out") from None
-        return None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{out / SETTINGS} cannot be read ({error}): choose another --out") from None
-    if not isinstance(before, dict):
-        raise InputError(f"{out / SETTINGS} was not written by 'train': choose another --out")
-    before.pop(_FOUND, None)
-    changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
-    begun = [name for name in (CHECKPOINT, _MODEL) if (out / name).exists()]
-    if changed and begun:
-        told = ", ".join(_change(name, before.get(name), settings.get(name)) for name in changed)
-        raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
-    if not (out / _MODEL).exists():
-        return None
-    try:
-        check_saved(out)
-    except InputError as error:
-        raise InputError(f"{error}; delete {out} to train again, or choose another --out") from None
-    try:
-        return Training.from_json((out / HISTORY).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{out / HISTORY} cannot be read ({error.strerror}): choose another --out") from None
-
-
-def _change(name: str, before: Any, now: Any) -> str:
-    """Return what changed, as a person reads it; hashes say nothing to one."""
-    if name in ("real", "valid", "vocabulary"):
-        return f"another {name}{' text' if name != 'vocabulary' else ''}"
-    told = ["the default" if value is None else value for value in (before, now)]
-    return f"{name.replace('max-epochs', 'epochs')} {told[0]}, now {told[1]}"
-
-
 def _new_model(options: TrainOptions, lengths: Mapping[str, int]) -> LanguageModel:
     """Return a model that has learnt nothing; the name of a setting it does not have is answered as an option's."""
     known = {**options.settings, **lengths}
@@ -322,9 +273,9 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
     found: dict[str, int] = {}
     if options.auto_batch and isinstance(model, NetworkLanguageModel):
         before = json.loads((out / SETTINGS).read_text(encoding="utf-8")) if resumes else {}
-        found[_FOUND] = fitting_batch_size(model, texts.train, found=before.get(_FOUND))
-        _say(options, f"--auto-batch: batches of {found[_FOUND]} sentences")
-        model = _new_model(options, {**_lengths(options, texts.longest), "batch_size": found[_FOUND]})
+        found[FOUND] = fitting_batch_size(model, texts.train, found=before.get(FOUND))
+        _say(options, f"--auto-batch: batches of {found[FOUND]} sentences")
+        model = _new_model(options, {**_lengths(options, texts.longest), "batch_size": found[FOUND]})
     write_whole(out, {SETTINGS: json.dumps({**settings, **found}, indent=1)})
     _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
     monitor = None

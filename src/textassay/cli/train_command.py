@@ -1,16 +1,19 @@
 """How ``textassay train`` is spelt on the command line; light to import, as `textassay.cli.main` is."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from textassay.cli.declarations import Column, Config, Device, Json, Lowercase, Quiet, Seed, Tokenizer, Workers
+from textassay.errors import OptionError
 
 __all__ = ["train_command"]
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
+_OF_PAIRS = "Of translation"
 _TRANSFORMERS = "gpt2, transformer-xl."
 _NETWORKS = "lstm, gpt2, transformer-xl."
 
@@ -18,7 +21,7 @@ _NETWORKS = "lstm, gpt2, transformer-xl."
 def train_command(
     *,
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="lstm, gpt2, transformer-xl, ngram or position-unigram.")
+        str, typer.Argument(metavar="MODEL", help="lstm, gpt2, transformer-xl, ngram, position-unigram or translation.")
     ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the model goes; again, it goes on or is done.")],
@@ -52,7 +55,8 @@ def train_command(
         typer.Option(metavar="N", help="End after N epochs in a row that bring nothing.", rich_help_panel=_OF_TRAINING),
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(metavar="N", help="Sentences in a batch.", rich_help_panel=_OF_TRAINING)
+        int | None,
+        typer.Option(metavar="N", help="Sentences in a batch; of translation tokens.", rich_help_panel=_OF_TRAINING),
     ] = None,
     auto_batch: Annotated[
         bool, typer.Option(help="Halve the batch where memory runs out.", rich_help_panel=_OF_TRAINING)
@@ -92,6 +96,17 @@ def train_command(
         int | None, typer.Option(metavar="K", help="Every K steps, too, not only after each epoch.")
     ] = None,
     monitor_sentences: Annotated[int, typer.Option(metavar="N", help="Sentences drawn each time.")] = 1000,
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Line k is what line k of --real translates.", rich_help_panel=_OF_PAIRS),
+    ] = None,
+    valid_source: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The same for --valid.", rich_help_panel=_OF_PAIRS)
+    ] = None,
+    hold_back: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Keep N pairs out of training; they go to --out.", rich_help_panel=_OF_PAIRS),
+    ] = None,
     column: Column = None,
     workers: Workers = None,
     device: Device = "auto",
@@ -100,8 +115,6 @@ def train_command(
     config: Config = None,
 ) -> None:
     """Train a generator on your own text: a network, or one that counts n-grams."""
-    from textassay.cli.train import TrainOptions, run_train
-
     given = {
         "max_epochs": epochs,
         "patience": patience,
@@ -117,6 +130,56 @@ def train_command(
         "memory": memory,
         "emptied": emptied,
     }
+    if model == "translation":
+        from textassay.cli.train_translation import TrainTranslationOptions, run_train_translation
+
+        _refuse(
+            model,
+            {
+                "--auto-batch": auto_batch,
+                "--tokenizer": tokenizer != "whitespace",
+                "--vocabulary-size": vocabulary_size is not None,
+                "--min-count": min_count != 1,
+                "--max-tokens": max_tokens is not None,
+                "--fraction": fraction != 1,
+                "--order": order is not None,
+                "--segment": segment is not None,
+                "--memory": memory is not None,
+                "--emptied": emptied is not None,
+                "--monitor": monitor is not None,
+                "--monitor-steps": monitor_steps is not None,
+            },
+        )
+        asked = {name: value for name, value in given.items() if value is not None}
+        if layers is not None:
+            asked |= {"encoder_layers": layers, "decoder_layers": asked.pop("layers")}
+        if batch_size is not None:
+            asked["batch_tokens"] = asked.pop("batch_size")
+        if source is None:
+            raise OptionError("translation learns from pairs: name with --source what --real translates")
+        of_pairs = TrainTranslationOptions(
+            source=source,
+            real=real,
+            out=out,
+            valid_source=valid_source,
+            valid=valid,
+            hold_back=0 if hold_back is None else hold_back,
+            preset=preset,
+            settings=asked,
+            byte_pairs=byte_pairs,
+            lowercase=lowercase,
+            like=like,
+            seed=seed,
+            column=column,
+            workers=workers,
+            device=device,
+            json=json,
+            quiet=quiet,
+        )
+        raise typer.Exit(run_train_translation(of_pairs))
+    from textassay.cli.train import TrainOptions, run_train
+
+    _refuse(model, {"--source": source, "--valid-source": valid_source, "--hold-back": hold_back is not None})
     options = TrainOptions(
         model=model,
         real=real,
@@ -144,3 +207,10 @@ def train_command(
         quiet=quiet,
     )
     raise typer.Exit(run_train(options))
+
+
+def _refuse(model: str, given: Mapping[str, object]) -> None:
+    """Raise for the first option that was given and that the model does not have."""
+    for name, value in given.items():
+        if value:
+            raise OptionError(f"{model} has no {name}")

@@ -1,0 +1,62 @@
+"""The folder that ``textassay train --out`` names: what is in it, and whether what was begun there is done."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from textassay.errors import InputError
+from textassay.generator.saved import check_saved
+from textassay.report.training import Training
+
+__all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "SETTINGS", "finished"]
+
+SETTINGS = "training.json"  # what the folder was begun with
+HISTORY = "history.json"
+CHECKPOINT = "checkpoint.safetensors"  # there until training is done
+MODEL = "model.json"
+FOUND = "found-batch-size"  # what --auto-batch found, among the settings
+
+
+def finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
+    """Return what was trained in `out` before, None where that is still to do.
+
+    Raises
+    ------
+    InputError
+        If the folder was begun with other settings, or holds a model that came there otherwise.
+    """
+    try:
+        before = json.loads((out / SETTINGS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if (out / MODEL).exists():
+            raise InputError(f"{out} holds a model that was not trained there: choose another --out") from None
+        return None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{out / SETTINGS} cannot be read ({error}): choose another --out") from None
+    if not isinstance(before, dict):
+        raise InputError(f"{out / SETTINGS} was not written by 'train': choose another --out")
+    before.pop(FOUND, None)
+    changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
+    begun = [name for name in (CHECKPOINT, MODEL) if (out / name).exists()]
+    if changed and begun:
+        told = ", ".join(_change(name, before.get(name), settings.get(name)) for name in changed)
+        raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
+    if not (out / MODEL).exists():
+        return None
+    try:
+        check_saved(out)
+    except InputError as error:
+        raise InputError(f"{error}; delete {out} to train again, or choose another --out") from None
+    try:
+        return Training.from_json((out / HISTORY).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{out / HISTORY} cannot be read ({error.strerror}): choose another --out") from None
+
+
+def _change(name: str, before: Any, now: Any) -> str:
+    """Return what changed, as a person reads it; hashes say nothing to one."""
+    if name in ("source", "real", "valid-source", "valid", "vocabulary"):
+        return f"another {name}{' text' if name != 'vocabulary' else ''}"
+    told = ["the default" if value is None else value for value in (before, now)]
+    return f"{name.replace('max-epochs', 'epochs')} {told[0]}, now {told[1]}"
