@@ -66,7 +66,7 @@ function show() {
   page.items.forEach((item, slot) => {
     const box = add(items, "fieldset", "");
     add(box, "legend", (slot + 1) + " of " + page.items.length);
-    add(box, "blockquote", item.text);
+    add(box, "blockquote", item.text, {dir: "auto"});
     item.options.forEach(([label, word]) => {
       const line = add(box, "label", "");
       add(line, "input", "", {type: "radio", name: item.id, value: label, required: ""});

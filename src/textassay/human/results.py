@@ -64,7 +64,7 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
         if (path / JUDGEMENTS_FILE).is_file():
             return read_results(path / JUDGEMENTS_FILE)
         raise InputError(f"nobody has judged the study in {path} yet: run 'textassay human serve {path}'")
-    with open_database(database or database_url(path)) as opened:
+    with open_database(database or database_url(path), may_be_new=False) as opened:
         opened.run_now(lambda connection: check_same_study(connection, study))
         rows = opened.run_now(read_handed_in)
     times = ((row.submission.rater, row.at - row.taken, len(row.submission.answers)) for row in rows if row.is_accepted)

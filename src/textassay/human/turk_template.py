@@ -87,7 +87,7 @@ def _item(slot: int, study: Study, n_items: int, n_choices: int) -> str:
     )
     return f"""    <fieldset>
       <legend>{slot + 1} of {n_items}</legend>
-      <blockquote>${{review_{slot}_text}}</blockquote>
+      <blockquote dir="auto">${{review_{slot}_text}}</blockquote>
 {radios}
     </fieldset>"""
 

@@ -10,9 +10,11 @@ import pytest
 
 from served_study import OWNER, make_study, serve_study
 from textassay.errors import InputError, OptionError
+from textassay.human.results import read_results
 from textassay.human.server.database import database_url, lock_statement, open_database
 from textassay.human.server.results import check_same_study, claim, read_handed_in, to_progress
 from textassay.human.server.tables import tables
+from textassay.human.study import save_study
 
 sa = pytest.importorskip("sqlalchemy")
 pytest.importorskip("fastapi")
@@ -109,6 +111,13 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_an_address_that_is_none(url: str) -> None:
     with pytest.raises(OptionError, match="--database must be like"):
         open_database(url)
+
+
+def test_no_database_is_made_where_one_is_read(tmp_path: Path) -> None:
+    save_study(make_study(), tmp_path)
+    with pytest.raises(InputError, match=r"there is no database \S*typed-wrong\.sqlite"):
+        read_results(tmp_path, database=f"sqlite:///{tmp_path}/typed-wrong.sqlite")
+    assert not (tmp_path / "typed-wrong.sqlite").exists()
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:"])

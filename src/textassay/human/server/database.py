@@ -34,8 +34,8 @@ def database_url(folder: Path) -> str:
     return f"sqlite:///{(folder / DATABASE_FILE).absolute()}"
 
 
-def open_database(url: str) -> "Database":
-    """Return the database at `url`, with its tables.
+def open_database(url: str, *, may_be_new: bool = True) -> "Database":
+    """Return the database at `url`, with its tables; a file that is not there is made only if it `may_be_new`.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def open_database(url: str) -> "Database":
     OptionError
         If there is no such kind of database, or its driver is not installed.
     InputError
-        If it cannot be opened, is damaged, in use by another program, or something else.
+        If it is not there, cannot be opened, is damaged, in use by another program, or something else.
     """
     try:
         import sqlalchemy as sa
@@ -61,6 +61,8 @@ def open_database(url: str) -> "Database":
         raise OptionError(f"--database needs the Python package {error.name}: pip install {error.name}") from None
     if address.get_backend_name() == "sqlite" and address.database in (None, "", ":memory:"):
         raise OptionError(f"--database must name a file, such as sqlite:///judgements.sqlite: {url} keeps nothing")
+    if not may_be_new and address.get_backend_name() == "sqlite" and not Path(str(address.database)).is_file():
+        raise InputError(f"there is no database {address.database}")
     name = address.database if address.get_backend_name() == "sqlite" else address.render_as_string()
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
