@@ -120,6 +120,8 @@ def test_which_of_equally_near_texts_are_references_does_not_depend_on_their_ord
         found = nearest_references(*_pair(["w x y z"], shuffled), k=5, encoder=encoder)
         chosen.append([shuffled[place] for place in found[0]])
     assert chosen[1:] == chosen[:1] * 3
+    more = nearest_references(*_pair(["w x y z"], references), k=9, encoder=encoder)
+    assert [references[place] for place in more[0]][:5] == chosen[0]  # asking for more only adds
 
 
 def test_threads_do_not_matter() -> None:
