@@ -9,7 +9,6 @@ with its output layer; weights begin as Glorot and Bengio (AISTATS 2010) have it
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from textassay.corpus.vocabulary import PAD, SOS
@@ -254,8 +253,16 @@ class TranslationNetwork:
         import torch
 
         queries = self._parted(_linear(weights, f"{name}.query", vectors))
-        attend = partial(torch.nn.functional.scaled_dot_product_attention, attn_mask=heard, is_causal=is_causal)
-        return _linear(weights, f"{name}.out", attend(queries, keys, values).transpose(1, 2).flatten(2))
+        if torch.is_grad_enabled():  # the fused kernel's way back takes four times as long on short sentences
+            scores = queries @ keys.transpose(2, 3) / math.sqrt(queries.shape[-1])  # (B, heads, L, S)
+            if is_causal:
+                heard = scores.new_ones(scores.shape[2:], dtype=torch.bool).tril()
+            shares = torch.softmax(scores if heard is None else scores.masked_fill(~heard, -math.inf), -1)
+            told = shares.to(values.dtype) @ values
+        else:
+            attend = torch.nn.functional.scaled_dot_product_attention
+            told = attend(queries, keys, values, attn_mask=heard, is_causal=is_causal)
+        return _linear(weights, f"{name}.out", told.transpose(1, 2).flatten(2))
 
     def _thought(self, weights: Weights, block: str, vectors: "Tensor", rng: "torch.Generator | None") -> "Tensor":
         """Return the vectors after the inner layer."""
