@@ -1,0 +1,75 @@
+"""Time and quality of translation: train on pairs, some of them held back, then BLEU of beam search on a test set.
+
+    python benchmarks/translation.py --data DIR --out DIR [--preset small] [--workers 2]
+
+DIR holds ``train``, ``val`` and ``test_2016_flickr``, each with ``.de`` and ``.en`` (Multi30k, lower-cased, tokenised).
+Seconds are of the clock and of all processors; run it on a quiet machine. A run that is interrupted goes on.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from textassay.cli.models import open_model
+from textassay.cli.train_translation import TrainTranslationOptions, run_train_translation
+from textassay.corpus.reader import read_texts
+from textassay.execution import workers
+from textassay.generator.translation import TranslationModel
+from textassay.generator.translation_decoding import translate
+from textassay.metric.translation_bleu import translation_bleu
+
+Outcome = TypeVar("Outcome")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--preset", default="small")
+    parser.add_argument("--hold-back", type=int, default=3000)
+    parser.add_argument("--workers", type=int, default=2)
+    arguments = parser.parse_args()
+
+    def named(part: str) -> tuple[str, str]:
+        return str(arguments.data / f"{part}.de"), str(arguments.data / f"{part}.en")
+
+    (source, real), (valid_source, valid) = named("train"), named("val")
+    options = TrainTranslationOptions(
+        source,
+        real,
+        arguments.out,
+        valid_source=valid_source,
+        valid=valid,
+        hold_back=arguments.hold_back,
+        preset=arguments.preset,
+        workers=arguments.workers,
+    )
+    timed("training", lambda: run_train_translation(options))
+    test, references = (read_texts(name).texts for name in named("test_2016_flickr"))
+    with workers(arguments.workers):
+        opened = open_model(str(arguments.out))
+        assert isinstance(opened.model, TranslationModel)
+        model = opened.model
+        for width in (1, 10):
+            found = timed(
+                f"beam of {width}", lambda width=width: translate(model, opened.form.corpus(test), width=width)
+            )
+            for tokenizer in ("13a", "none"):
+                bleu = translation_bleu(found.corpus.texts, references, tokenizer=tokenizer)
+                assert bleu.interval is not None
+                low, high = 100 * bleu.interval.low, 100 * bleu.interval.high
+                print(f"  BLEU {100 * bleu.value:.2f} ({low:.2f} to {high:.2f}), tok:{tokenizer}, case:lc", flush=True)
+
+
+def timed(what: str, run: Callable[[], Outcome]) -> Outcome:
+    """Return what `run` returns; print the seconds it took."""
+    began, worked = time.monotonic(), time.process_time()
+    outcome = run()
+    print(f"{what}: {time.monotonic() - began:.1f} s, of processors {time.process_time() - worked:.1f} s", flush=True)
+    return outcome
+
+
+if __name__ == "__main__":
+    main()
