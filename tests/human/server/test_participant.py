@@ -152,7 +152,7 @@ def test_bodies_have_a_limit(site: Site) -> None:
 
 
 def test_a_form_that_breaks_off_is_no_form(site: Site) -> None:
-    from starlette.requests import Request
+    from fastapi import Request
 
     async def leave() -> dict[str, str]:
         return {"type": "http.disconnect"}

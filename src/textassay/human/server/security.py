@@ -71,18 +71,15 @@ def is_forged(request: "Request", form: dict[str, str], token: str) -> bool:
 
 async def read_form(request: "Request") -> dict[str, str] | None:
     """Return the fields of a form; none if the body is larger than `MOST_BYTES`, broken off, or no form."""
-    from starlette.requests import ClientDisconnect
-
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return None
-    body = bytearray()
-    try:
-        async for part in request.stream():
-            body += part
-            if len(body) > MOST_BYTES:
-                return None
-    except ClientDisconnect:
-        return None
+    body, is_whole = bytearray(), False
+    while not is_whole:
+        message = await request.receive()
+        body += message.get("body", b"")
+        if message["type"] != "http.request" or len(body) > MOST_BYTES:
+            return None
+        is_whole = not message.get("more_body", False)
     try:
         return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=2000))
     except ValueError:
