@@ -14,6 +14,7 @@ from textassay.generator.catalog import make_generator, parameter_counts
 from textassay.generator.relative_attention import heard
 from textassay.generator.running_text import running
 from textassay.generator.transformer_xl import TransformerXlModel
+from textassay.training.processes import Processes
 from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
@@ -243,3 +244,9 @@ def test_doors() -> None:
     ):
         with pytest.raises(OptionError, match=message):
             made(**settings)
+
+
+def test_a_memory_is_not_shared_among_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textassay.generator.network.launched", lambda: Processes(0, 2))
+    with pytest.raises(OptionError, match=r"trains in one process, got 2: start only one"):
+        made().fit(corpus(texts(5, 9, 0)))
