@@ -7,40 +7,33 @@ Language Generation", 2019, for the settings (`textassay.generator.translation_p
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.parallel import ParallelText
-from textassay.corpus.vocabulary import PAD, Vocabulary
+from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, check_temperature, check_train, not_fitted, sentence_sums, tokens_in
 from textassay.generator.fitted import Fitted
 from textassay.generator.sampling import Choice
-from textassay.generator.scoring import log_probs_of
-from textassay.generator.translation_batches import PairBatch, pair_batch, token_batches
+from textassay.generator.translation_batches import pair_batch, token_batches
 from textassay.generator.translation_network import TranslationNetwork
+from textassay.generator.translation_scoring import pair_loss, pair_scores, prefix_scores
 from textassay.seeding import stream
 from textassay.training import loop
-from textassay.training.backend import require_neural, single_threaded, threads, training_device
+from textassay.training.backend import require_neural, threads, training_device
 from textassay.training.history import Epoch, History, Reading, Step
 from textassay.training.processes import launched
 from textassay.training.recipe import Recipe
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
 
 __all__ = ["TranslationModel"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
-
-_TOGETHER = 128  # pairs scored at once
 
 
 class TranslationModel:
@@ -200,8 +193,8 @@ class TranslationModel:
                 self.history = loop.train(
                     weights,
                     batches=lambda epoch: token_batches(train, self.batch_tokens, order, epoch),
-                    loss=lambda rows, rng: self._loss(weights, pair_batch(train, rows), rng),
-                    score=None if valid is None else lambda: float(self._token_scores(valid).mean()),
+                    loss=lambda rows, rng: pair_loss(self.network, weights, pair_batch(train, rows), rng),
+                    score=None if valid is None else lambda: float(pair_scores(self.network, weights, valid).mean()),
                     recipe=self.recipe,
                     seed=seed("training"),
                     size=lambda rows: int(train.target.lengths[rows].sum()) + len(rows),
@@ -326,7 +319,7 @@ class TranslationModel:
     def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0, source: Corpus | None = None) -> FloatArray:
         """Return the log-probability of each token and each end, shape (T + N,); see `LanguageModel`."""
         check_temperature(temperature, generator=self.name)
-        return self._token_scores(self.pairs(source, corpus), temperature)
+        return pair_scores(self.network, self.require().at(self.precision), self.pairs(source, corpus), temperature)
 
     def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0, source: Corpus | None = None) -> FloatArray:
         """Return the log-probability of each token after each beginning of a translation, (B, V)."""
@@ -349,59 +342,10 @@ class TranslationModel:
             How many tokens of each target are read, shape (B, n) or (n,), at least 0; where a target has fewer, what
             is returned means nothing.
         """
-        import torch
-
-        weights = self.require().at(self.precision)
-        rows = np.arange(len(pairs))
-        places = np.broadcast_to(
-            np.minimum(positions, pairs.target.lengths[:, None]), (len(pairs), positions.shape[-1])
-        )
-        with single_threaded(), torch.no_grad():
-            vectors = self._vectors(weights, pair_batch(pairs, rows), None)
-            wanted = vectors[rows[:, None], torch.from_numpy(places.copy()).to(vectors.device)]
-            logits = self.network.logits(weights, wanted.flatten(0, 1)).cpu().numpy()
-        return np.asarray(logits.reshape(*places.shape, -1), dtype=np.float32)
+        return prefix_scores(self.network, self.require().at(self.precision), pairs, positions)
 
     def _no_source(self) -> OptionError:
         return OptionError(f"{self.name} knows only what follows a source: give the sources, or use 'translate'")
-
-    def _vectors(self, weights: "Mapping[str, Tensor]", batch: PairBatch, rng: "torch.Generator | None") -> "Tensor":
-        """Return the vector after each token of the translations, shape (B, L + 1, width)."""
-        import torch
-
-        device = next(iter(weights.values())).device
-        source, inputs = (torch.from_numpy(table).to(device) for table in (batch.source, batch.inputs))
-        return self.network.decode(weights, source, self.network.encode(weights, source, rng), inputs, rng)
-
-    def _loss(self, weights: "Mapping[str, Tensor]", batch: PairBatch, rng: "torch.Generator") -> "Tensor":
-        import torch
-
-        inside = batch.targets != PAD
-        vectors = self._vectors(weights, batch, rng)[torch.from_numpy(inside).to(rng.device)]
-        return self.network.loss(weights, vectors, torch.from_numpy(batch.targets[inside]).to(rng.device))
-
-    def _token_scores(self, pairs: ParallelText, temperature: float = 1.0) -> FloatArray:
-        """Return the log-probability of each token and end of the translations, shape (T + N,)."""
-        import torch
-
-        weights = self.require().at(self.precision)
-        target = pairs.target
-        order = np.lexsort((pairs.source.lengths, target.lengths))
-        scores = np.empty(len(target.tokens) + len(pairs))
-
-        def score(rows: IntArray) -> None:
-            batch = pair_batch(pairs, rows)
-            inside = batch.targets != PAD
-            with single_threaded(), torch.no_grad():
-                vectors = self._vectors(weights, batch, None)
-                kept = vectors[torch.from_numpy(inside).to(vectors.device)]
-                wanted = torch.from_numpy(batch.targets[inside]).to(vectors.device)
-                found = log_probs_of(self.network.logits(weights, kept) / temperature, wanted).cpu().numpy()
-            places = (target.offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
-            scores[places[inside]] = found
-
-        parallel_map(score, [order[start : start + _TOGETHER] for start in range(0, len(order), _TOGETHER)])
-        return scores
 
 
 def _told(pairs: ParallelText) -> dict[str, Any]:
