@@ -62,8 +62,8 @@ def test_another_reading_of_the_paper_has_the_same_numbers() -> None:
         assert known[name].select(other.GENERATORS).values == pytest.approx(row, abs=1e-9), name
     for table, rows in (("table 5", other.TABLE_5), ("table 7", other.TABLE_7), ("table 8", other.TABLE_8)):
         printed = published_table(table)
-        for name, row in rows.items():
-            assert printed.values[printed.rows.index(name)] == pytest.approx(row), (table, name)
+        for name, printed_row in rows.items():
+            assert printed.values[printed.rows.index(name)] == pytest.approx(printed_row), (table, name)
 
 
 @pytest.mark.feature("JJ-28")

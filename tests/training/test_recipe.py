@@ -42,7 +42,7 @@ def test_weights_decay_apart_from_their_gradients() -> None:
     weight.grad = torch.zeros(3)
     optimizer.step()
     assert weight.tolist() == pytest.approx([0.95] * 3)
-    with pytest.raises(OptionError, match="beta2 must be at least 0 and below 1, got 1.0"):
+    with pytest.raises(OptionError, match=r"beta2 must be at least 0 and below 1, got 1\.0"):
         DecayRecipe(1, beta2=1.0)
     with pytest.raises(OptionError, match="weight_decay must be at least 0, got -1"):
         DecayRecipe(1, weight_decay=-1.0)
