@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,15 @@ def test_a_generator_that_shares_nothing_does_not_end_the_run(files: Path, capsy
     metrics = ["--metrics", "bleu-nearest(order=4),length"]
     assert main(_arguments(files, "--gold", "good>fair>poor", *metrics)) == 0
     assert "without terms of texts: bleu-nearest(order=4)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_names_of_tied_generators_stand_apart(files: Path) -> None:
+    out = files / "out"
+    assert main(_arguments(files, "--gold", "good=fair>poor", "--out", str(out))) == 0
+    drawn = (out / "judge-ranks.svg").read_text()
+    found = [re.search(rf'y="([0-9.]+)"[^<]*>{name}</text>', drawn) for name in ("good", "fair", "poor")]
+    heights = {place[1] for place in found if place}
+    assert len(heights) == 3
 
 
 def test_one_generator_has_no_rank(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,7 +122,7 @@ def draw_ranks_by(judging: Judging) -> Drawing | None:
         colour = REAL if shade < 1 / 3 else MUTED if shade < 2 / 3 else GENERATED
         dashes = ("-", (0, (4, 1.4)), (0, (1.2, 1.2)), (0, (6, 1.4, 1.2, 1.4)))[position % 4]
         axes.plot(range(n), ranks[:, place], linestyle=dashes, color=colour, linewidth=1.3, marker="o", ms=3.6, mew=0)
-        axes.annotate(names[position], (0, ranks[0, place]), (-8, 0), textcoords="offset points", ha="right",
+        axes.annotate(names[position], (0, position + 1), (-8, 0), textcoords="offset points", ha="right",
                       va="center", color=colour)  # fmt: skip
     for place, column in enumerate(columns):
         axes.text(place, 0.35, label(column.name), rotation=45, rotation_mode="anchor", ha="left", va="center",
