@@ -93,7 +93,7 @@ class Whitespace:
 
 
 def nltk_meteor(texts: Sequence[str], references: Sequence[list[str]]) -> Scores:
-    stemmer = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
+    stemmer = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
     scores = [
         meteor_score([other.split() for other in theirs], text.split(), stemmer=stemmer, wordnet=NoSynonyms())
         for text, theirs in zip(texts, references, strict=True)

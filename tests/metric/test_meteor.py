@@ -26,7 +26,7 @@ def _sentences(words: list[str]) -> st.SearchStrategy[list[str]]:
     return st.lists(st.lists(st.sampled_from(words), max_size=9).map(" ".join), min_size=1, max_size=5)
 
 
-PORTER = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
+PORTER = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
 ENDINGS = (
     *("ational", "tional", "enci", "anci", "izer", "abli", "alli", "entli", "eli", "ousli", "ization", "ation", "ator"),
     *("alism", "iveness", "fulness", "ousness", "aliti", "iviti", "biliti", "icate", "ative", "alize", "iciti", "ical"),
@@ -170,6 +170,12 @@ def test_synonyms_show_in_name_and_signature(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_stems_are_those_of_nltk(start: str, ending: str) -> None:
     assert stem(start + ending) == PORTER.stem(start + ending)
+
+
+def test_words_of_one_or_two_letters_have_no_ending() -> None:
+    assert [stem(word) for word in ("is", "As", "us", "by", "a", "ties", "apology")] == [
+        *("is", "as", "us", "by", "a", "ti", "apolog"),
+    ]
 
 
 def test_stems_of_news_words_are_those_of_nltk(data_dir: Path) -> None:

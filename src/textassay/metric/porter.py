@@ -1,7 +1,7 @@
 """Porter's stemmer: words that differ in their ending only have one stem.
 
-Source: Porter, "An algorithm for suffix stripping", Program 14(3), 1980, step by step as the paper has it, without the
-changes its author and others made later.
+Source: Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with what its author's own program has besides:
+words of one or two letters stay as they are, "bli" becomes "ble" and "logi" becomes "log".
 """
 
 __all__ = ["stem"]
@@ -12,7 +12,7 @@ _STEP_2 = {
     "enci": "ence",
     "anci": "ance",
     "izer": "ize",
-    "abli": "able",
+    "bli": "ble",
     "alli": "al",
     "entli": "ent",
     "eli": "e",
@@ -27,6 +27,7 @@ _STEP_2 = {
     "aliti": "al",
     "iviti": "ive",
     "biliti": "ble",
+    "logi": "log",
 }
 _STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
 _STEP_4 = (
@@ -37,7 +38,10 @@ _STEP_4 = (
 
 def stem(word: str) -> str:
     """Return the stem of `word`, which is lower-cased first; what is no letter counts as a consonant."""
-    word = _plural(word.lower())
+    word = word.lower()
+    if len(word) <= 2:
+        return word
+    word = _plural(word)
     word = _past(word)
     if word.endswith("y") and "v" in _kinds(word[:-1]):
         word = word[:-1] + "i"
