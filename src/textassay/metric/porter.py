@@ -1,7 +1,7 @@
 """Porter's stemmer: words that differ in their ending only have one stem.
 
-Source: Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with what its author's own program has besides:
-words of one or two letters stay as they are, "bli" becomes "ble" and "logi" becomes "log".
+Source: Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with what its author's own program has
+besides: words of one or two letters stay as they are, "bli" becomes "ble" and "logi" becomes "log".
 """
 
 __all__ = ["stem"]
