@@ -10,6 +10,9 @@ from threading import Thread
 import pytest
 from hypothesis import settings
 
+# As the command does: two processes of tests with two threads each crawl where waiting threads spin.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
 # Machines that run tests are slow and shared: no deadline. The same examples every time; `--hypothesis-profile=random`
 # looks for new ones.
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=50)
