@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from textassay.cli.main import main as textassay
 from textassay.cli.models import open_model
-from textassay.cli.train_translation import TrainTranslationOptions, run_train_translation
 from textassay.corpus.reader import read_texts
 from textassay.execution import workers
 from textassay.generator.translation import TranslationModel
@@ -36,17 +36,12 @@ def main() -> None:
         return str(arguments.data / f"{part}.de"), str(arguments.data / f"{part}.en")
 
     (source, real), (valid_source, valid) = named("train"), named("val")
-    options = TrainTranslationOptions(
-        source,
-        real,
-        arguments.out,
-        valid_source=valid_source,
-        valid=valid,
-        hold_back=arguments.hold_back,
-        preset=arguments.preset,
-        workers=arguments.workers,
-    )
-    timed("training", lambda: run_train_translation(options))
+    asked = ["train", "translation", "--preset", arguments.preset, "--source", source, "--real", real]
+    asked += ["--valid-source", valid_source, "--valid", valid, "--hold-back", str(arguments.hold_back)]
+    asked += ["--out", str(arguments.out), "--workers", str(arguments.workers)]
+    # the command itself, which also keeps waiting threads from spinning: beside other work they crawl
+    if timed("training", lambda: textassay(asked)) != 0:
+        raise SystemExit(2)
     test, references = (read_texts(name).texts for name in named("test_2016_flickr"))
     with workers(arguments.workers):
         opened = open_model(str(arguments.out))
