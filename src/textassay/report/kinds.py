@@ -11,13 +11,13 @@ __all__ = ["KINDS", "Kind", "family_of", "group_by_kind", "variant_of"]
 
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Told apart by a classifier", ("dd",)),
-    ("Overlap with real text", ("bleu",)),
+    ("Overlap with real text", ("bleu", "bleu-nearest", "rouge", "meteor", "cider", "cider-d")),
     ("Variety", ("self-bleu", "distinct-n", "compression-ratio", "zipf")),
     ("Length and vocabulary", ("length", "vocabulary")),
     ("Likelihood", ("lm-score", "reverse-lm-score", "naturalness")),
     ("Distance of sentence vectors", ("fed", "mmd", "mauve")),
     ("Neighbours of sentence vectors", ("precision", "recall", "density", "coverage")),
-    ("Memorisation", ("memorization",)),
+    ("Memorisation", ("memorization", "bleu-train")),
     ("People's judgement", ("huse",)),
 )
 _OTHER = "Other metrics"

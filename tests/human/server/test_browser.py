@@ -101,6 +101,7 @@ def served(request: pytest.FixtureRequest, tmp_path: Path, browser: Any) -> Iter
 def begin(page: Any) -> None:
     page.get_by_role("button", name="Begin").click()
     page.wait_for_selector("#sheet")
+    page.wait_for_load_state("load")  # its style has come, too
     page.wait_for_load_state()
 
 
@@ -131,6 +132,7 @@ def test_by_keyboard_alone(served: Served) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_selector("#sheet")
+    page.wait_for_load_state("load")  # its style has come, too
     page.wait_for_load_state()
     for key in "rffr":
         page.keyboard.press(key)
@@ -163,6 +165,7 @@ def test_on_a_phone(served: Served) -> None:
     page = served.open(viewport={"width": 375, "height": 667}, has_touch=True, is_mobile=True)
     page.locator("text=Begin").tap()
     page.wait_for_selector("#sheet")
+    page.wait_for_load_state("load")  # its style has come, too
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     for place in range(4):
         choice = page.locator(f"#item-{place} .choice", has_text="Fake")
