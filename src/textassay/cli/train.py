@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -10,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from textassay.cli.messages import print_line
 from textassay.cli.models import open_model
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress, tell_step
-from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, finished
+from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, finished, print_training
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import TextFile, read_texts
 from textassay.corpus.split import nested_fractions, split_last
@@ -34,7 +32,7 @@ from textassay.generator.text_likelihood import text_likelihood
 from textassay.metric.base import check_range
 from textassay.monitoring.loop import loop_monitors
 from textassay.monitoring.monitor import TextMonitor
-from textassay.report.training import TrainedText, Training, draw_training, render_training
+from textassay.report.training import TrainedText, Training, draw_training
 from textassay.report.whole_files import write_whole
 from textassay.training.processes import is_main
 
@@ -113,11 +111,7 @@ def run_train(options: TrainOptions) -> int:
             print_line(f"{options.out} holds this model, trained to the end: nothing was changed")
     if not is_main():
         return 0
-    if options.json:
-        json.dump({"folder": str(options.out), **training.to_dict()}, sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        render_training(training, Console())
+    print_training(training, options.out, as_json=options.json)
     return 0
 
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -10,13 +9,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from rich.console import Console
 
 from textassay.cli.messages import print_line
 from textassay.cli.models import open_model
 from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.progress import show_progress, tell_step
-from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, finished
+from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, finished, print_training
 from textassay.corpus.parallel import ParallelText, held_back, learn_joint_form
 from textassay.corpus.reader import read_texts
 from textassay.corpus.split import split_last
@@ -27,7 +25,7 @@ from textassay.generator.catalog import make_generator
 from textassay.generator.saved import save_model
 from textassay.generator.translation import TranslationModel
 from textassay.metric.base import check_range
-from textassay.report.training import TrainedText, Training, draw_training, render_training
+from textassay.report.training import TrainedText, Training, draw_training
 from textassay.report.whole_files import write_whole
 from textassay.training.processes import is_main
 
@@ -90,11 +88,7 @@ def run_train_translation(options: TrainTranslationOptions) -> int:
             print_line(f"{options.out} holds this model, trained to the end: nothing was changed")
     if not is_main():
         return 0
-    if options.json:
-        json.dump({"folder": str(options.out), **training.to_dict()}, sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        render_training(training, Console())
+    print_training(training, options.out, as_json=options.json)
     return 0
 
 

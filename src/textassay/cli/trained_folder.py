@@ -1,15 +1,18 @@
 """The folder that ``textassay train --out`` names: what is in it, and whether what was begun there is done."""
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from textassay.errors import InputError
 from textassay.generator.saved import check_saved
-from textassay.report.training import Training
+from textassay.report.training import Training, render_training
 
-__all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "SETTINGS", "finished"]
+__all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "SETTINGS", "finished", "print_training"]
 
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
@@ -52,6 +55,15 @@ def finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
         return Training.from_json((out / HISTORY).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{out / HISTORY} cannot be read ({error.strerror}): choose another --out") from None
+
+
+def print_training(training: Training, out: Path, *, as_json: bool) -> None:
+    """Print what came out of a training into `out`: one JSON document, or for people to read."""
+    if as_json:
+        json.dump({"folder": str(out), **training.to_dict()}, sys.stdout, indent=1, allow_nan=False)
+        print()
+    else:
+        render_training(training, Console())
 
 
 def _change(name: str, before: Any, now: Any) -> str:

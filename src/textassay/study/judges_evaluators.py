@@ -218,8 +218,6 @@ def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[s
             part = corpus.take(np.flatnonzero(chosen[generator]))
             found = measured.estimate(measured.statistics(state, part, seed=seed))
             terms = None if found.evidence is None else found.evidence.generated_terms
-            if terms is not None and not np.isfinite(terms).all():
-                terms = None  # a BLEU of 0: no derivative
             interval = found.interval
             rows[generator] = {
                 "value": found.value,
