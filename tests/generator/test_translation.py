@@ -18,6 +18,7 @@ from textassay.generator.translation import TranslationModel
 from textassay.generator.translation_batches import pair_batch, token_batches
 from textassay.generator.translation_decoding import translate
 from textassay.generator.translation_network import TranslationNetwork
+from textassay.metric.translation_bleu import translation_bleu
 
 torch = pytest.importorskip("torch")
 
@@ -59,6 +60,19 @@ def test_it_learns_a_hundred_pairs_by_heart(by_heart: tuple[TranslationModel, Pa
     np.testing.assert_allclose(found.log_probs, model.log_prob(found.corpus, source=pairs.source), atol=1e-3)
     np.testing.assert_allclose(found.scores, found.log_probs / (found.corpus.lengths + 1), rtol=1e-12)
     assert found.n_cut == 0
+
+
+@pytest.mark.feature("EB-28")
+def test_bleu_rises_with_training(by_heart: tuple[TranslationModel, ParallelText]) -> None:
+    taught, pairs = by_heart
+    beginner = made(max_epochs=2, width=64, inner=128, batch_tokens=256, seed=4).fit(pairs)
+    found = [
+        translation_bleu(
+            translate(model, pairs.source, width=1).corpus.texts, pairs.target.texts, tokenizer="none"
+        ).value
+        for model in (beginner, taught)
+    ]
+    assert found[0] < 0.5 * found[1]
 
 
 @pytest.mark.feature("EB-28")
