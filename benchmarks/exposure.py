@@ -16,10 +16,10 @@ import numpy as np
 
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.execution import workers
+from textassay.exposure.bleu import continuation_scores
+from textassay.exposure.distance import next_word_distances
 from textassay.generator.lstm import LstmModel
 from textassay.generator.prefixes import model_prefixes
-from textassay.metric.exposure_bleu import continuation_scores
-from textassay.metric.exposure_distance import next_word_distances
 
 LENGTH = 20
 RECORD: dict[str, Any] = {"history": {"epochs": [], "readings": [], "precision": "float32"}}

@@ -31,6 +31,8 @@ ROOMS = (
     "discriminator",
     "adversarial",
     "metric",
+    "exposure",
+    "approximation",
     "comparison",
     "human",
     "meta_evaluation",

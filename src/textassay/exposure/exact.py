@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import OptionError
+from textassay.exposure.distance import DISTANCES, next_word_distances
 from textassay.generator.base import LanguageModel
 from textassay.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
-from textassay.metric.exposure_distance import DISTANCES, next_word_distances
 
 __all__ = ["exact_cgd"]
 

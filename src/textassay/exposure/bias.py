@@ -22,11 +22,11 @@ from scipy import stats
 
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval
+from textassay.exposure.distance import DISTANCES, Distance
+from textassay.exposure.runs import PrefixRun, measure_run
 from textassay.generator.base import LanguageModel
 from textassay.generator.next_words import Ends
 from textassay.metric.base import check_level
-from textassay.metric.exposure_distance import DISTANCES, Distance
-from textassay.metric.exposure_runs import PrefixRun, measure_run
 from textassay.seeding import stream
 
 __all__ = ["CgdCurve", "EbC", "ExcessError", "cgd_curve", "eb_c", "excess_error", "measure_runs", "run_seed"]

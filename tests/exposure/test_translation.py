@@ -11,9 +11,9 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.parallel import ParallelText
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.exposure.bleu import NotForTranslationError, check_not_translation
+from textassay.exposure.translation import translation_eb_c
 from textassay.generator.catalog import make_generator
-from textassay.metric.exposure_bleu import NotForTranslationError, check_not_translation
-from textassay.metric.exposure_translation import translation_eb_c
 
 FORM = Vocabulary(["A", "B", "s", "t"])
 Table = Mapping[tuple[str, str], tuple[float, float, float]]  # source, what was read -> the end, A, B

@@ -9,11 +9,7 @@ import pytest
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.generator.ngram import NgramModel
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.prefixes import unseen_halves
-from textassay.metric.bleu import bleu
-from textassay.metric.exposure_bleu import (
+from textassay.exposure.bleu import (
     BleuRun,
     NotForTranslationError,
     continuation_scores,
@@ -21,6 +17,10 @@ from textassay.metric.exposure_bleu import (
     eb_bleu_of_runs,
     measure_bleu_run,
 )
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.prefixes import unseen_halves
+from textassay.metric.bleu import bleu
 
 
 def _text(n: int, *, seed: int = 0, length: int = 12) -> Corpus:

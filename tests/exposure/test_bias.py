@@ -14,11 +14,11 @@ from next_word_table import NextWordTable, example_one, random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError
+from textassay.exposure.bias import cgd_curve, eb_c, excess_error, measure_runs
+from textassay.exposure.distance import DISTANCES
+from textassay.exposure.exact import exact_cgd
+from textassay.exposure.runs import PrefixRun, measure_run, summarised
 from textassay.generator.ngram import NgramModel
-from textassay.metric.exposure_bias import cgd_curve, eb_c, excess_error, measure_runs
-from textassay.metric.exposure_distance import DISTANCES
-from textassay.metric.exposure_exact import exact_cgd
-from textassay.metric.exposure_runs import PrefixRun, measure_run, summarised
 
 FloatArray = npt.NDArray[np.float64]
 WORDS = Vocabulary(["x", "y", "z"])

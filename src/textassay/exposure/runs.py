@@ -16,6 +16,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import one_blas_thread
+from textassay.exposure.distance import DISTANCES, next_word_distances
 from textassay.generator.base import LanguageModel
 from textassay.generator.next_words import Ends, model_vocabulary
 from textassay.generator.prefixes import (
@@ -26,7 +27,6 @@ from textassay.generator.prefixes import (
     random_prefixes,
     shuffled,
 )
-from textassay.metric.exposure_distance import DISTANCES, next_word_distances
 from textassay.seeding import stream
 
 __all__ = ["KINDS", "PrefixRun", "measure_run", "parse_kind", "summarised"]

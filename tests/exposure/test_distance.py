@@ -12,15 +12,15 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, UNK, Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.execution import workers
+from textassay.exposure.distance import DISTANCES, next_word_distances, tensor_distances
+from textassay.exposure.exact import exact_cgd
+from textassay.exposure.kernel import COLUMNS, row_distances
 from textassay.generator.base import LanguageModel
 from textassay.generator.lstm import LstmModel
 from textassay.generator.next_words import Ends, as_corpus
 from textassay.generator.ngram import NgramModel
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.prefixes import data_prefixes, random_prefixes
-from textassay.metric.exposure_distance import DISTANCES, next_word_distances, tensor_distances
-from textassay.metric.exposure_exact import exact_cgd
-from textassay.metric.exposure_kernel import COLUMNS, row_distances
 from textassay.training.recipe import Recipe
 
 FloatArray = npt.NDArray[np.float64]

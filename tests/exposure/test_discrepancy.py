@@ -9,9 +9,9 @@ from next_word_table import NextWordTable, random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import OptionError
+from textassay.exposure.discrepancy import eb_dd
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.prefixes import model_prefixes
-from textassay.metric.exposure_discrepancy import eb_dd
 
 WORDS = Vocabulary("abcdef")
 

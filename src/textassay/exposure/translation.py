@@ -26,9 +26,9 @@ from textassay.corpus.vocabulary import EOS, SOS, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.estimate import Interval
 from textassay.execution import parallel_map
+from textassay.exposure.distance import DISTANCES
+from textassay.exposure.kernel import COLUMNS, row_distances
 from textassay.metric.base import check_level, check_range
-from textassay.metric.exposure_distance import DISTANCES
-from textassay.metric.exposure_kernel import COLUMNS, row_distances
 
 __all__ = ["TranslationCurve", "Translator", "translation_eb_c"]
 
@@ -131,7 +131,7 @@ def translation_eb_c(
     lengths
         Tokens to read before the next word is looked at, each at least 0.
     distances
-        Of `DISTANCES`: see `textassay.metric.exposure_distance.next_word_distances`.
+        Of `DISTANCES`: see `textassay.exposure.distance.next_word_distances`.
     translations
         The model's translations of the sources, where they are there already.
     width

@@ -22,6 +22,8 @@ from textassay.corpus.vocabulary import EOS, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Interval
 from textassay.execution import parallel_map
+from textassay.exposure.bias import run_seed
+from textassay.exposure.runs import parse_kind
 from textassay.generator.base import LanguageModel
 from textassay.generator.continuation import continue_prefixes
 from textassay.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
@@ -35,8 +37,6 @@ from textassay.generator.prefixes import (
     shuffled,
 )
 from textassay.metric.base import check_level
-from textassay.metric.exposure_bias import run_seed
-from textassay.metric.exposure_runs import parse_kind
 from textassay.metric.sentence_bleu import score_sentences
 from textassay.ngram.matches import match_references
 from textassay.seeding import stream
