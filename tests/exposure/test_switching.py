@@ -1,0 +1,120 @@
+"""Prefix switching: what each kind of prefix is, which model wrote what follows it, and how it is shown."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from made_up import sentences
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.errors import OptionError, TooFewSentencesError
+from textassay.exposure.switching import SwitchedSample, switch_prefixes
+from textassay.generator.ngram import NgramModel
+from textassay.report.switching import print_switching, switching_html, switching_markdown
+
+KINDS = ("data", "shuffled", "model", "random", "corrupted:0.5")
+
+
+@pytest.fixture(scope="module")
+def unseen() -> Corpus:
+    return Corpus.from_texts(sentences(400, 1))
+
+
+@pytest.fixture(scope="module")
+def model(unseen: Corpus) -> NgramModel:
+    return NgramModel(2).fit(Corpus.from_texts(sentences(400, 2), vocabulary=unseen.vocabulary))
+
+
+@pytest.mark.feature("EB-33")
+def test_each_kind_of_prefix_is_what_it_says(model: NgramModel, unseen: Corpus) -> None:
+    found = switch_prefixes(model, unseen, kinds=KINDS, length=4, n_tokens=5, n=6, seed=3)
+    assert [sample.kind for sample in found] == [kind for kind in KINDS for _ in range(6)]
+    of = {kind: [sample for sample in found if sample.kind == kind] for kind in KINDS}
+    for sample in found:
+        assert len(sample.prefix.split(" ")) == 4
+        assert len(sample.continuation.split()) == 5
+        assert sample.continuation.startswith(" ")
+    for data, mixed in zip(of["data"], of["shuffled"], strict=True):
+        assert any(text.startswith(data.prefix) for text in unseen.texts)
+        assert sorted(data.prefix.split()) == sorted(mixed.prefix.split())
+    assert [one.prefix for one in of["data"]] != [one.prefix for one in of["shuffled"]]
+    changed = [
+        sum(a != b for a, b in zip(own.prefix.split(), damaged.prefix.split(), strict=True))
+        for own, damaged in zip(of["model"], of["corrupted:0.5"], strict=True)
+    ]
+    assert 0 < sum(changed) < 4 * 6
+    again = switch_prefixes(model, unseen, kinds=("model", "data"), length=4, n_tokens=5, n=6, seed=3)
+    assert again == (*of["model"], *of["data"])  # a kind does not depend on the others
+    nothing_corrupted = switch_prefixes(model, unseen, kinds=("corrupted:0",), length=4, n_tokens=5, n=6, seed=3)
+    assert [one.prefix for one in nothing_corrupted] == [one.prefix for one in of["model"]]
+
+
+def test_the_model_goes_on_from_the_prefix() -> None:
+    """A model that repeats the last word for ever tells which words it was given."""
+    text = Corpus.from_texts([" ".join([word] * 8) for word in "abcdefgh" for _ in range(50)])
+    model = NgramModel(2).fit(text)
+    found = switch_prefixes(model, text, kinds=("data", "random"), length=3, n_tokens=4, n=20, seed=0)
+    same = [sample.continuation.split() == [sample.prefix.split()[-1]] * 4 for sample in found]
+    assert np.mean(same) > 0.8
+
+
+@pytest.mark.parametrize("tokenizer", ["chars", "bpe-300", "words"])
+def test_the_parts_joined_are_the_text(tokenizer: str) -> None:
+    texts = [f"{line} ü€{k % 7}" for k, line in enumerate(sentences(200, 1))]
+    form = TextForm.learn(texts, tokenizer=tokenizer)
+    corpus = form.corpus(texts)
+    found = switch_prefixes(NgramModel(3).fit(corpus), corpus, kinds=("data", "model"), length=5, n_tokens=6, n=40)
+    assert all(sample.prefix and sample.continuation for sample in found)
+    for sample in found[:40]:
+        assert any(text.startswith(sample.prefix.rstrip("\N{REPLACEMENT CHARACTER}")) for text in corpus.texts) or (
+            tokenizer == "words"
+        )
+
+
+def test_ends_are_not_shown(model: NgramModel, unseen: Corpus) -> None:
+    found = switch_prefixes(model, unseen, kinds=("model",), length=2, n_tokens=30, n=30, ends="absorbing")
+    lengths = [len(sample.continuation.split()) for sample in found]
+    assert min(lengths) < 30
+    assert not any("<eos>" in sample.continuation for sample in found)
+
+
+def test_mistakes(model: NgramModel, unseen: Corpus) -> None:
+    n_left = int((unseen.lengths >= 9).sum())
+    with pytest.raises(TooFewSentencesError, match=f"^{n_left} of 400 sentences have at least 9 tokens"):
+        switch_prefixes(model, unseen, kinds=("data",), length=9, n=400)
+    with pytest.raises(OptionError, match="must be at least 1, got 0"):
+        switch_prefixes(model, unseen, length=0)
+    with pytest.raises(OptionError, match="unknown kind of prefixes 'date': did you mean data"):
+        switch_prefixes(model, unseen, kinds=("date",), length=2)
+    with pytest.raises(OptionError, match="different vocabularies"):
+        switch_prefixes(model, Corpus.from_texts(["a b c d"]), length=2)
+
+
+SAMPLES = (
+    SwitchedSample("data", "the cat", " sat on <b>"),
+    SwitchedSample("data", "a | b", "\x1b[31m c"),
+    SwitchedSample("model", "a dog", " ran ."),
+    SwitchedSample("model", "x", "yz"),
+)
+
+
+@pytest.mark.feature("EB-33")
+def test_samples_stand_side_by_side_with_their_prefixes_marked() -> None:
+    console = Console(file=io.StringIO(), width=60)
+    print_switching(SAMPLES, console)
+    told = console.file.getvalue()  # type: ignore[attr-defined]
+    first = told.index("sample 1")
+    assert (
+        first < told.index("data   [the cat] sat on <b>") < told.index("model  [a dog] ran .") < told.index("sample 2")
+    )
+    assert "[x]yz" in told
+    assert "\x1b" not in told
+    lines = switching_markdown(SAMPLES)
+    assert lines[2] == r"| 1 | data | \[the cat\] sat on &lt;b&gt; |"
+    assert lines[3].startswith("|  | model |")
+    assert r"\[a \| b\]" in lines[4]
+    page = switching_html(SAMPLES)
+    assert "<th rowspan='2'>1</th><td>data</td><td><b>[the cat]</b> sat on &lt;b&gt;</td>" in page
+    assert "\x1b" not in page
