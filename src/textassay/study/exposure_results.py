@@ -1,0 +1,130 @@
+"""What the stages of the study ``exposure-bias`` measured, for its tables, figures and findings.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from textassay.estimate import Estimate
+from textassay.exposure.bleu import BleuRun
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.runs import PrefixRun
+from textassay.exposure.switching import SwitchedSample
+from textassay.exposure.translation import TranslationCurve
+from textassay.generator.text_likelihood import Quantity
+
+__all__ = [
+    "BLEU_MODELS",
+    "DATA_MODEL",
+    "FRESH_SAMPLES",
+    "RANDOM_ORACLE",
+    "SYNTHETIC_MODELS",
+    "TEST_SET",
+    "TEXTS",
+    "TRANSLATION",
+    "ExposureResults",
+    "ForcedTranslation",
+    "TranslationFound",
+]
+
+TEXTS = ("wikitext2", "emnlp_news", "yelp")
+BLEU_MODELS = ("LSTM", "Transformer-XL", "position unigram")
+SYNTHETIC_MODELS = ("LSTM-512", "LSTM-32")  # trained on samples of the data model
+RANDOM_ORACLE = "LSTM-32 (random oracle)"  # trained on samples of a random LSTM
+DATA_MODEL = "data model"
+TEST_SET, FRESH_SAMPLES = "EMNLP test set", "samples of the data model"
+TRANSLATION = "multi30k"
+
+
+@dataclass(frozen=True)
+class ForcedTranslation:
+    """One translation whose beginning was forced.
+
+    Attributes
+    ----------
+    source, reference
+        The sentence and a right translation of it.
+    mode
+        Of `textassay.generator.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``.
+    prefix, continuation
+        What was forced (empty for ``normal``), and what beam search made after it.
+    """
+
+    source: str
+    reference: str
+    mode: str
+    prefix: str
+    continuation: str
+
+
+@dataclass(frozen=True)
+class TranslationFound:
+    """What was found of translation.
+
+    P_D is a translation model trained on the pairs; the model under test learnt from what P_D draws for their sources,
+    and the reference of a held-back source is another draw of P_D: its next words are known exactly.
+
+    Attributes
+    ----------
+    bleu
+        Of the model trained on pairs, P_D, on the test set.
+    curves
+        Distance to CGD and EB-C of the model under test, on held-back sources.
+    samples
+        Of P_D, for the first sentences of the test set: all modes of one sentence, then of the next.
+    """
+
+    bleu: Estimate
+    curves: Mapping[str, TranslationCurve]
+    samples: tuple[ForcedTranslation, ...]
+
+
+@dataclass(frozen=True)
+class ExposureResults:
+    """All that was measured; what a missing text would have given is left out of the mappings.
+
+    Attributes
+    ----------
+    bleu
+        Text (of `TEXTS`) to model (of `BLEU_MODELS`; the Transformer-XL on ``wikitext2`` alone) to runs, each with the
+        kinds ``data``, ``model``, ``shuffled`` and ``random``.
+    synthetic
+        Model to kind of prefixes (``data``, ``model``, ``corrupted:RATE``, ``shuffled``, ``random``) to runs, as many
+        of each kind, with lengths 0, 1, 2, ... . `SYNTHETIC_MODELS` against the data model, `RANDOM_ORACLE` against
+        the random LSTM. ``corrupted`` of LSTM-512 alone.
+    perplexity
+        Table 7: `DATA_MODEL` and `SYNTHETIC_MODELS` to `TEST_SET` and `FRESH_SAMPLES`.
+    held_out_perplexity
+        Text to model, as in `bleu`, to its perplexity on the text that prefixes and references come from.
+    eb_dd
+        Title to what was found, such as ``LSTM-512 against the data model``.
+    translation
+        None without ``multi30k``.
+    switching
+        Title, such as ``Transformer-XL on wikitext2``, to samples.
+    sizes
+        Text or part to how much there is of what, such as ``train sentences``.
+    seconds
+        Kind of stage to how long its stages took, one after the other.
+    settings
+        All that decides the numbers, JSON-ready.
+    missing
+        Texts that were not there: what needs them is not measured.
+    notes
+        What a reader must know, sentences; warnings of stages among them.
+    """
+
+    bleu: Mapping[str, Mapping[str, tuple[BleuRun, ...]]]
+    synthetic: Mapping[str, Mapping[str, tuple[PrefixRun, ...]]]
+    perplexity: Mapping[str, Mapping[str, Quantity]]
+    held_out_perplexity: Mapping[str, Mapping[str, Quantity]]
+    eb_dd: Mapping[str, EbDd]
+    translation: TranslationFound | None
+    switching: Mapping[str, tuple[SwitchedSample, ...]]
+    sizes: Mapping[str, Mapping[str, int]]
+    seconds: Mapping[str, float]
+    settings: Mapping[str, Any]
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
