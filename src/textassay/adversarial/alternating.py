@@ -1,0 +1,109 @@
+"""Generative adversarial networks as they were first: the losses, and the training that alternates between the sides.
+
+Source: Goodfellow et al., "Generative Adversarial Nets", NeurIPS 2014, algorithm 1: the discriminator ascends
+E log D(x) + E log(1 - D(G(z))), the generator descends E log(1 - D(G(z))). Text cannot pass a gradient to who wrote it:
+a generator's loss here must be differentiable in another way, such as over soft outputs, or all outcomes.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from textassay.adversarial.player import Player, part_of
+from textassay.errors import OptionError
+from textassay.seeding import stream
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["Alternating", "discriminator_loss", "generator_loss"]
+
+
+def discriminator_loss(real: "Tensor", generated: "Tensor") -> "Tensor":
+    """Return -E log D - E log(1 - D) in nats, a scalar, from log-odds of being real, shapes (N,) and (M,)."""
+    from torch.nn.functional import softplus
+
+    return softplus(-real).mean() + softplus(generated).mean()
+
+
+def generator_loss(generated: "Tensor", *, saturating: bool = True) -> "Tensor":
+    """Return E log(1 - D) in nats, or -E log D where not `saturating`, a scalar, from log-odds of being real, (M,)."""
+    from torch.nn.functional import softplus
+
+    return -softplus(generated).mean() if saturating else softplus(-generated).mean()
+
+
+class Alternating:
+    """The training that `textassay.adversarial.rounds.train_in_rounds` takes, for two networks.
+
+    Parameters
+    ----------
+    generator, discriminator
+        What learns.
+    losses
+        From a random generator to the losses of the discriminator and of the generator, each computed anew; see
+        `discriminator_loss` and `generator_loss`.
+    discriminator_steps, generator_steps
+        Of a round, the discriminator's first; at least 0.
+    phases
+        Name of a phase to the two numbers of steps that it has instead.
+    seed
+        Decides what the losses draw from.
+    validate
+        What `validate` returns.
+
+    Raises
+    ------
+    OptionError
+        If a number of steps is below 0.
+    """
+
+    def __init__(
+        self,
+        generator: Player,
+        discriminator: Player,
+        losses: "tuple[Callable[[torch.Generator], Tensor], Callable[[torch.Generator], Tensor]]",
+        *,
+        discriminator_steps: int = 1,
+        generator_steps: int = 1,
+        phases: Mapping[str, tuple[int, int]] | None = None,
+        seed: int = 0,
+        validate: Callable[[], Mapping[str, float]] = dict,
+    ) -> None:
+        for name, value in {"discriminator_steps": discriminator_steps, "generator_steps": generator_steps}.items():
+            if value < 0:
+                raise OptionError(f"{name} must be at least 0, got {value}")
+        self.players = {"discriminator": discriminator, "generator": generator}
+        self._losses = dict(zip(self.players, losses, strict=True))
+        self._steps = (discriminator_steps, generator_steps)
+        self._phases = dict(phases or {})
+        self._seed = seed
+        self._validate = validate
+
+    def state(self) -> "dict[str, Tensor]":
+        """Return both sides."""
+        return {
+            f"{side}/{name}": each for side, player in self.players.items() for name, each in player.tensors().items()
+        }
+
+    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+        """Take both sides back."""
+        for side, player in self.players.items():
+            player.restore(part_of(tensors, side))
+
+    def round(self, phase: str, number: int) -> dict[str, float]:
+        """Let each side take its steps; return the mean loss of each that took any."""
+        import torch
+
+        told = {}
+        for (side, player), n_steps in zip(self.players.items(), self._phases.get(phase, self._steps), strict=True):
+            seed = int(stream(self._seed, "adversarial", phase, number, side).integers(2**63))
+            rng = torch.Generator(player.device).manual_seed(seed)
+            losses = [player.descend(self._losses[side](rng)) for _ in range(n_steps)]
+            if losses:
+                told[f"{side} loss"] = sum(losses) / len(losses)
+        return told
+
+    def validate(self) -> Mapping[str, float]:
+        """Return what was given to validate by."""
+        return self._validate()

@@ -1,0 +1,116 @@
+"""One side of a two-sided training: weights, the optimiser that moves them, and both as tensors for a checkpoint.
+
+Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from textassay.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Player", "part_of"]
+
+
+class Player:
+    """Weights that learn by Adam.
+
+    Parameters
+    ----------
+    weights
+        Name to leaf tensor that requires a gradient, all on one device; changed in place.
+    learning_rate
+        Above 0.
+    betas
+        Decays of Adam's means of gradients and of their squares, each in [0, 1).
+    max_norm
+        Gradients are scaled down to this length, above 0, where they are longer; None leaves them.
+
+    Raises
+    ------
+    OptionError
+        If a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        weights: "Mapping[str, Tensor]",
+        *,
+        learning_rate: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        max_norm: float | None = None,
+    ) -> None:
+        import torch
+
+        if not weights:
+            raise OptionError("there are no weights to train")
+        if not 0 < learning_rate < float("inf"):
+            raise OptionError(f"learning_rate must be above 0, got {learning_rate}")
+        if not all(0 <= beta < 1 for beta in betas):
+            raise OptionError(f"betas must be at least 0 and below 1, got {betas}")
+        if max_norm is not None and not max_norm > 0:
+            raise OptionError(f"max_norm must be above 0, or none, got {max_norm}")
+        self.weights = weights
+        self.max_norm = max_norm
+        self.device = next(iter(weights.values())).device
+        fused = self.device.type in ("cpu", "cuda")
+        self.optimizer = torch.optim.Adam(list(weights.values()), lr=learning_rate, betas=betas, fused=fused)
+
+    def descend(self, loss: "Tensor") -> float:
+        """Take a step down the gradient of `loss`, a scalar, and return its value."""
+        import torch
+
+        gradients = torch.autograd.grad(loss, list(self.weights.values()))
+        for weight, gradient in zip(self.weights.values(), gradients, strict=True):
+            weight.grad = gradient
+        self.step()
+        return float(loss.detach())
+
+    def step(self) -> None:
+        """Take the step that the gradients of the weights, which are then none again, ask for."""
+        import torch
+
+        if self.max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.weights.values(), self.max_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def tensors(self) -> "dict[str, Tensor]":
+        """Return the weights and what Adam remembers, by name; they share memory with what learns on."""
+        found = {f"weights/{name}": weight.detach() for name, weight in self.weights.items()}
+        for name, weight in self.weights.items():
+            found |= {f"adam {key}/{name}": value for key, value in self.optimizer.state[weight].items()}
+        return found
+
+    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+        """Take over what `tensors` returned once, copied.
+
+        Raises
+        ------
+        InputError
+            If the weights have other names or shapes.
+        """
+        import torch
+
+        expected = {f"weights/{name}": weight.shape for name, weight in self.weights.items()}
+        found = {name: tensor.shape for name, tensor in tensors.items() if name.startswith("weights/")}
+        if found != expected:
+            changed = sorted(name for name in {**found, **expected} if found.get(name) != expected.get(name))
+            raise InputError(f"the weights are those of another network: {changed[0]} differs")
+        self.optimizer.state.clear()
+        with torch.no_grad():
+            for key, tensor in tensors.items():
+                part, name = key.split("/", 1)
+                if part == "weights":
+                    self.weights[name].copy_(tensor)
+                else:
+                    on = self.device if tensor.ndim or self.optimizer.defaults["fused"] else torch.device("cpu")
+                    state = self.optimizer.state[self.weights[name]]
+                    state[part.removeprefix("adam ")] = tensor.to(on, copy=True)
+
+
+def part_of(tensors: "Mapping[str, Tensor]", part: str) -> "dict[str, Tensor]":
+    """Return what stands under ``PART/``, without that."""
+    return {name.removeprefix(f"{part}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{part}/")}

@@ -1,0 +1,350 @@
+"""The loop of a training that has two sides: phases of rounds, validation, monitors, checkpoints, collapse.
+
+What a round does is up to the training (`TwoSided`); all that is random in it comes from the seed, the phase and the
+number of the round. So a run that was killed goes on from its checkpoint, which is always one between two rounds, and
+on a CPU with the same number of threads ends with the same bits.
+"""
+
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from textassay.adversarial.history import Round, RoundsHistory
+from textassay.adversarial.player import part_of
+from textassay.errors import InputError, OptionError, OutputError
+from textassay.training.backend import threads
+from textassay.training.checkpoint import load_checkpoint, save_checkpoint
+from textassay.training.history import Reading
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Collapse", "Phase", "TwoSided", "train_in_rounds"]
+
+Tensors = Mapping[str, "Tensor"]
+
+_ADVICE = "lower learning rates, a longer pre-training or fewer rounds may help"
+
+
+class TwoSided(Protocol):
+    """A generator and a discriminator that are trained against each other."""
+
+    def state(self) -> Tensors:
+        """Return all that changes, by name: weights, optimisers' moments, drawn text; memory may be shared."""
+        ...
+
+    def restore(self, tensors: Tensors) -> None:
+        """Take over, copied, what `state` returned once; raises `InputError` where it does not fit."""
+        ...
+
+    def round(self, phase: str, number: int) -> Mapping[str, float]:
+        """Do round `number`, from 1, of `phase`, and return losses, rewards and the like, always the same names."""
+        ...
+
+    def validate(self) -> Mapping[str, float]:
+        """Return what can be said of the present weights, such as nats per token of validation text; may be empty."""
+        ...
+
+
+@dataclass(frozen=True)
+class Phase:
+    """So many rounds of one kind, at least 0; `judged` says whether validation and monitors look at them."""
+
+    name: str
+    n_rounds: int
+    judged: bool = True
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """When a generator writes too much of the same to go on: for `patience` rounds, a value is below `least`.
+
+    Attributes
+    ----------
+    name
+        Of a value that rounds return, such as the share of distinct sentences; rounds without it are not looked at.
+    least
+        What is below has collapsed.
+    patience
+        Rounds in a row, at least 1.
+    """
+
+    name: str = "distinct"
+    least: float = 0.1
+    patience: int = 3
+
+
+def train_in_rounds(
+    training: TwoSided,
+    phases: Sequence[Phase],
+    *,
+    keep: str | None = None,
+    collapse: Collapse | None = None,
+    checkpoint: Path | None = None,
+    checkpoint_seconds: float = 60.0,
+    config: Mapping[str, Any] | None = None,
+    validate_every: int = 1,
+    monitors: Mapping[str, Callable[[int], float | None]] | None = None,
+    monitor_every: int = 10,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> RoundsHistory:
+    """Train through all phases; afterwards the weights are those of the round that is kept.
+
+    Parameters
+    ----------
+    training
+        What is trained, in place.
+    phases
+        In order, with names of their own.
+    keep
+        None keeps the last round; else a name that `validate` returns: of the judged rounds, and what there was before
+        the first of them, the one where it is lowest is kept.
+    collapse
+        Ends the training; so does, always, a value that is not finite. The weights are then those before the first
+        such round, or, with `keep`, of the best before it.
+    checkpoint
+        File to write between rounds and, where it is there already, to go on from; none keeps nothing.
+    checkpoint_seconds
+        A checkpoint is due when the last is so old, at least 0, and where a phase ends. None is written of a collapse.
+    config
+        What else decides the outcome, JSON-ready: a checkpoint made with another one is refused. The number of rounds
+        of the last phase does not count: more of them go on where fewer ended.
+    validate_every
+        Judged rounds from one validation to the next, at least 1; the last of a phase is always looked at.
+    monitors
+        As in `textassay.training.loop.train`; called with the number of the round.
+    monitor_every
+        As `validate_every`.
+    progress
+        Called with a label, the rounds done and all rounds, after each.
+
+    Raises
+    ------
+    InputError
+        If the checkpoint was made with other settings or is damaged, or validation lacks what `keep` names.
+    OptionError
+        If a number is out of range.
+    OutputError
+        If the checkpoint cannot be written.
+    """
+    _check(phases, checkpoint_seconds, validate_every, monitor_every, collapse)
+    if checkpoint is not None and not checkpoint.parent.is_dir():
+        raise OutputError(f"cannot write the checkpoint {checkpoint}: there is no folder {checkpoint.parent}")
+    settings = {
+        "config": dict(config or {}),
+        "keep": keep,
+        "collapse": None if collapse is None else asdict(collapse),
+        "every": [validate_every, monitor_every],
+        "phases": [[phase.name, phase.n_rounds] for phase in phases[:-1]] + [phases[-1].name],
+        "version": version("textassay"),
+    }
+    loop = _Loop(
+        training=training,
+        phases=phases,
+        keep=keep,
+        collapse=collapse,
+        checkpoint=checkpoint,
+        checkpoint_seconds=checkpoint_seconds,
+        settings=json.loads(json.dumps(settings)),  # as it comes back from a checkpoint
+        every=(validate_every, monitor_every),
+        monitors=monitors or {},
+        progress=progress,
+    )
+    with threads():
+        if checkpoint is not None and checkpoint.exists():
+            loop.load(checkpoint)
+        return loop.run()
+
+
+def _check(
+    phases: Sequence[Phase], seconds: float, validate_every: int, monitor_every: int, collapse: Collapse | None
+) -> None:
+    if not phases or len({phase.name for phase in phases}) < len(phases):
+        raise OptionError(f"phases must have names of their own, got {[phase.name for phase in phases]}")
+    least: dict[str, tuple[float, float]] = {f"rounds of {phase.name}": (phase.n_rounds, 0) for phase in phases}
+    least |= {"checkpoint_seconds": (seconds, 0)}
+    least |= {"validate_every": (validate_every, 1), "monitor_every": (monitor_every, 1)}
+    least |= {"patience": (1 if collapse is None else collapse.patience, 1)}
+    for name, (value, lowest) in least.items():
+        if value < lowest:
+            raise OptionError(f"{name} must be at least {lowest}, got {value}")
+
+
+@dataclass(kw_only=True)
+class _Loop:
+    """What `train_in_rounds` was given, and how far it is."""
+
+    training: TwoSided
+    phases: Sequence[Phase]
+    keep: str | None
+    collapse: Collapse | None
+    checkpoint: Path | None
+    checkpoint_seconds: float
+    settings: Mapping[str, Any]
+    every: tuple[int, int]  # rounds between validations, between readings
+    monitors: Mapping[str, Callable[[int], float | None]]
+    progress: Callable[[str, int, int], None] | None
+    rounds: list[Round] = field(default_factory=list)
+    validations: list[Reading] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    best: "dict[str, Tensor]" = field(default_factory=dict)
+    lowest: tuple[float, int] = (math.inf, 0)  # what validation said of `best`, and the number of its round
+    written: float = field(default_factory=lambda: time.monotonic())
+
+    @property
+    def n_done(self) -> int:
+        return len(self.rounds)
+
+    def run(self) -> RoundsHistory:
+        """Do all rounds that are left, and take the weights that are kept."""
+        first, stopped = 0, None
+        for phase in self.phases:
+            stopped = self._run_phase(phase, first)
+            if stopped is not None:
+                break
+            first += phase.n_rounds
+        kept = self.n_done
+        if self.best:
+            self.training.restore(self.best)
+            kept = self.lowest[1]
+        return RoundsHistory(tuple(self.rounds), tuple(self.validations), tuple(self.readings), kept, stopped)
+
+    def _run_phase(self, phase: Phase, first: int) -> str | None:
+        """Do what is left of a phase that `first` rounds come before; return why it stopped, none if it did not."""
+        last = first + phase.n_rounds
+        if self.n_done >= last:
+            return None
+        if phase.judged and self.n_done == first:
+            self._judge(first, (True, True), good=True)
+        good, n_good, n_bad = self._copied(), self.n_done, 0
+        while self.n_done < last:
+            number = self.n_done + 1
+            told = self.training.round(phase.name, number - first)
+            self.rounds.append(Round(number, phase.name, {name: float(value) for name, value in told.items()}))
+            wrong = self._broken()
+            is_broken = wrong is not None
+            if not is_broken:
+                wrong = self._collapsed()
+                if phase.judged:
+                    due = [(number - first) % every == 0 or number == last for every in self.every]
+                    self._judge(number, (due[0], due[1]), good=wrong is None)
+            if wrong is None:
+                good, n_good, n_bad = self._copied(), number, 0
+                if number == last or time.monotonic() - self.written >= self.checkpoint_seconds:
+                    self._write()
+            else:
+                n_bad += 1
+                if is_broken or n_bad >= cast(Collapse, self.collapse).patience:
+                    self._go_back(good, n_good)
+                    return f"{phase.name}, round {number - first}: {wrong}; {_ADVICE}"
+            if self.progress is not None:
+                values = ", ".join(f"{name} {value:.3f}" for name, value in self.rounds[-1].values.items())
+                n_rounds = sum(each.n_rounds for each in self.phases)
+                self.progress(f"{phase.name}, round {number - first}: {values}", number, n_rounds)
+        return None
+
+    def _broken(self) -> str | None:
+        """Return which value or weight is not finite after the last round; none where all are."""
+        import torch
+
+        for name, value in self.rounds[-1].values.items():
+            if not math.isfinite(value):
+                return f"{name} is {value}"
+        sums = [tensor.sum().to("cpu", torch.float64) for tensor in self.training.state().values()]
+        return None if bool(torch.stack(sums).isfinite().all()) else "a weight is not finite"
+
+    def _collapsed(self) -> str | None:
+        """Return how the last round shows that the generator writes too much of the same; none where it does not."""
+        rule = self.collapse
+        value = math.inf if rule is None else self.rounds[-1].values.get(rule.name, math.inf)
+        if rule is None or value >= rule.least:
+            return None
+        return (
+            f"the generator collapses: {rule.name} is {value:.3g}, below {rule.least:g}, {rule.patience} times in a row"
+        )
+
+    def _judge(self, number: int, due: tuple[bool, bool], *, good: bool) -> None:
+        """Let validation and monitors, where they are due, look at the weights after round `number`."""
+        if due[0]:
+            said = {name: _finite_or_none(value) for name, value in self.training.validate().items()}
+            if self.keep is not None and self.keep not in said:
+                raise InputError(f"the best round cannot be kept: validation says {sorted(said)}, not '{self.keep}'")
+            if said:
+                self.validations.append(Reading(number, number, said))
+            value = None if self.keep is None else said[self.keep]
+            if good and value is not None and value < self.lowest[0]:
+                self.best, self.lowest = self._copied(), (value, number)
+        if due[1] and self.monitors:
+            values = {name: _finite_or_none(monitor(number)) for name, monitor in self.monitors.items()}
+            self.readings.append(Reading(number, number, values))
+
+    def _copied(self) -> "dict[str, Tensor]":
+        return {name: tensor.detach().clone() for name, tensor in self.training.state().items()}
+
+    def _go_back(self, good: "Mapping[str, Tensor]", n_good: int) -> None:
+        """Stand again where the first `n_good` rounds were over, and keep that in the checkpoint."""
+        self.training.restore(good)
+        del self.rounds[n_good:]
+        for told in (self.validations, self.readings):
+            told[:] = [reading for reading in told if reading.step <= n_good]
+        self._write()
+
+    def _write(self) -> None:
+        import torch
+
+        if self.checkpoint is None:
+            return
+        tensors = {f"now/{name}": tensor for name, tensor in self.training.state().items()}
+        tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
+        document = {
+            **self.settings,
+            "threads": torch.get_num_threads(),
+            "rounds": [asdict(each) for each in self.rounds],
+            "validations": [asdict(each) for each in self.validations],
+            "readings": [asdict(each) for each in self.readings],
+            "lowest": self.lowest if self.best else None,
+        }
+        save_checkpoint(self.checkpoint, tensors, document)
+        self.written = time.monotonic()
+
+    def load(self, path: Path) -> None:
+        """Go on from the checkpoint at `path`; raise `InputError` where it does not fit, warn of other threads."""
+        import torch
+
+        tensors, document = load_checkpoint(path)
+        changed = [name for name, value in self.settings.items() if document.get(name) != value]
+        if changed:
+            raise InputError(
+                f"the checkpoint {path} was made with another {' and '.join(changed)}: "
+                "delete it to begin anew, or use another folder"
+            )
+        n_rounds = sum(phase.n_rounds for phase in self.phases)
+        if len(document["rounds"]) > n_rounds:
+            raise InputError(
+                f"the checkpoint {path} has {len(document['rounds'])} rounds behind it, more than the {n_rounds} that "
+                "are asked for: ask for more, or delete it to begin anew"
+            )
+        if document["threads"] != torch.get_num_threads():
+            warnings.warn(
+                f"the checkpoint {path} was made with {document['threads']} threads, now there are "
+                f"{torch.get_num_threads()}: the last bits of the weights may differ from those of an unbroken run",
+                stacklevel=3,
+            )
+        parts = {part: part_of(tensors, part) for part in ("now", "best")}
+        self.training.restore(parts["now"])
+        self.best = parts["best"]
+        self.rounds = [Round(**each) for each in document["rounds"]]
+        self.validations = [Reading(**each) for each in document["validations"]]
+        self.readings = [Reading(**each) for each in document["readings"]]
+        if document["lowest"] is not None:
+            self.lowest = (document["lowest"][0], document["lowest"][1])
+
+
+def _finite_or_none(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

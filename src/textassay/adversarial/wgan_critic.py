@@ -1,0 +1,118 @@
+"""The critic of a Wasserstein GAN with gradient penalty: a GRU that scores sequences of distributions.
+
+Sources: Gulrajani et al., "Improved Training of Wasserstein GANs", NeurIPS 2017 (the penalty); Press et al., "Language
+Generation with Recurrent Generative Adversarial Networks without Pre-training", 2017 (the critic).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textassay.generator.gru_cell import gru_inputs, gru_shapes, gru_step
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["WganCritic", "critic_loss", "gradient_norms", "gradient_penalty"]
+
+_WORD_SPREAD = 0.1  # of word vectors and of the output layer as they begin (the public code)
+_GATE_BIAS = 1.0
+
+Weights = Mapping[str, "Tensor"]
+Score = Callable[["Tensor"], "Tensor"]
+
+
+@dataclass(frozen=True)
+class WganCritic:
+    """Its size, and what is computed with weights of that size.
+
+    Attributes
+    ----------
+    width
+        Numbers in a word vector and in the state, at least 1.
+    """
+
+    width: int
+
+    def shapes(self, n_types: int) -> dict[str, tuple[int, ...]]:
+        """Return names and shapes of the weights."""
+        output: dict[str, tuple[int, ...]] = {"output": (self.width,), "output bias": ()}
+        return {"words": (n_types, self.width), **gru_shapes(self.width, self.width), **output}
+
+    def new_weights(self, n_types: int, rng: "torch.Generator") -> "dict[str, Tensor]":
+        """Return the weights as they begin."""
+        import torch
+
+        weights = {}
+        for name, shape in self.shapes(n_types).items():
+            weights[name] = torch.zeros(shape)
+            if name in ("words", "output"):
+                weights[name].uniform_(-_WORD_SPREAD, _WORD_SPREAD, generator=rng)
+            elif len(shape) == 2:
+                spread = math.sqrt(6 / (self.width + self.width))  # Glorot, Bengio, AISTATS 2010
+                weights[name].uniform_(-spread, spread, generator=rng)
+        weights["input bias"][: 2 * self.width] = _GATE_BIAS
+        return weights
+
+    def score(self, weights: Weights, rows: "Tensor") -> "Tensor":
+        """Return how real each row is, any number, shape (R,).
+
+        Parameters
+        ----------
+        weights
+            As `new_weights` gives them.
+        rows
+            A distribution, a one-hot vector or, left of what is shorter, zeros at each place, shape (R, L, V).
+        """
+        given = gru_inputs(weights, rows @ weights["words"])
+        state = given.new_zeros(len(rows), self.width)
+        for part in given.unbind(1):
+            state = gru_step(weights, part, state)
+        return state @ weights["output"] + weights["output bias"]
+
+
+def gradient_norms(score: Score, rows: "Tensor") -> "Tensor":
+    """Return the length of the gradient of `score` at each row (R, ...), shape (R,), to differentiate again.
+
+    `score` gives one number a row, which depends on no other row.
+    """
+    import torch
+
+    at = rows.detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(score(at).sum(), at, create_graph=True)
+    squares = gradient.flatten(1).square().sum(1)
+    return (squares + torch.finfo(squares.dtype).tiny).sqrt()  # at 0 the root has no derivative
+
+
+def gradient_penalty(score: Score, real: "Tensor", generated: "Tensor", shares: "Tensor") -> "Tensor":
+    """Return the mean of (norm of the gradient - 1)^2 between real and generated rows, a scalar.
+
+    Parameters
+    ----------
+    score
+        As in `gradient_norms`.
+    real, generated
+        Shape (R, L, V).
+    shares
+        How far from real to generated each row is taken, in [0, 1], shape (R,).
+    """
+    between = real + shares[:, None, None] * (generated - real)
+    return (gradient_norms(score, between) - 1).square().mean()
+
+
+def critic_loss(
+    score: Score, real: "Tensor", generated: "Tensor", shares: "Tensor", *, penalty: float
+) -> "tuple[Tensor, Tensor, Tensor]":
+    """Return what the critic minimises, and of it how far apart it finds the sides and the gradient penalty.
+
+    The loss is E[score(generated)] - E[score(real)] + `penalty` * gradient penalty; the distance is E[score(real)] -
+    E[score(generated)]. The parameters are those of `gradient_penalty`.
+    """
+    import torch
+
+    real_scores, generated_scores = score(torch.cat((real, generated))).split([len(real), len(generated)])
+    distance = real_scores.mean() - generated_scores.mean()
+    bump = gradient_penalty(score, real, generated, shares)
+    return penalty * bump - distance, distance, bump
