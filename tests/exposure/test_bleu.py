@@ -2,10 +2,12 @@
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
+from made_up import sentences
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError
@@ -153,3 +155,15 @@ def test_bad_settings() -> None:
         eb_bleu(model, text, lengths=[5], sentence_length=10, n_runs=0)
     with pytest.raises(OptionError, match="different vocabularies"):
         eb_bleu(model, Corpus.from_texts(["a b c d e f"] * 9), lengths=[1], sentence_length=6)
+
+
+def test_kinds_measured_one_after_another_are_those_measured_together() -> None:
+    text = Corpus.from_texts(sentences(300, 1))
+    model = NgramModel(2).fit(Corpus.from_texts(sentences(300, 2), vocabulary=text.vocabulary))
+    settings: dict[str, Any] = {"lengths": [1, 2], "sentence_length": 6, "n": 60, "seed": 4}
+    together = measure_bleu_run(model, text, kinds=["model", "shuffled"], **settings)
+    for kind in ("data", "model", "shuffled"):
+        alone = measure_bleu_run(model, text, kinds=[kind], with_data=False, **settings)
+        assert list(alone.scores) == [kind]
+        assert np.array_equal(alone.scores[kind], together.scores[kind])
+        assert np.array_equal(alone.errors[kind], together.errors[kind])

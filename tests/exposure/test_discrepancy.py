@@ -9,7 +9,7 @@ from next_word_table import NextWordTable, random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import OptionError
-from textassay.exposure.discrepancy import eb_dd
+from textassay.exposure.discrepancy import EbDd, eb_dd
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.prefixes import model_prefixes
 
@@ -44,7 +44,8 @@ def test_a_model_that_never_recovers_is_told_by_its_own_beginnings() -> None:
     assert found.interval is not None
     assert found.interval.low > 0
     assert not found.whole
-    json.dumps(found.to_dict(), allow_nan=False)
+    document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert EbDd.from_dict(document).to_dict() == document
 
 
 def test_with_an_oracle_what_does_not_fit_its_prefix_counts() -> None:

@@ -72,8 +72,8 @@ class BleuRun:
     lengths
         Tokens of the prefixes, K numbers.
     scores, errors
-        By kind of prefix (``data`` always among them): mean BLEU, a fraction, and its standard error over sentences
-        with the references as they are, shapes (K,).
+        By kind of prefix, ``data`` among them unless it was left out: mean BLEU, a fraction, and its standard error
+        over sentences with the references as they are, shapes (K,).
     n_sentences, n_references
         Continuations of each kind, and references, at the longest prefix that all can have.
     """
@@ -227,11 +227,14 @@ def measure_bleu_run(
     n: int,
     ends: Ends = "excluded",
     seed: int = 0,
+    with_data: bool = True,
     score: Callable[[IntArray, IntArray, Vocabulary], FloatArray] | None = None,
 ) -> BleuRun:
     """Return C-bleu after prefixes of data and of `kinds` in one run; see `eb_bleu`.
 
-    `score` gives one score to each continuation, from rows of ids of continuations and references; none for BLEU-3.
+    Without `with_data` prefixes of data are left out: no kind depends on the others, so that one can be measured after
+    another. `score` gives one score to each continuation, from rows of ids of continuations and references; none for
+    BLEU-3.
     """
     check_not_translation(model)
     check_ends(ends)
@@ -260,8 +263,10 @@ def measure_bleu_run(
     usable = text if ends == "excluded" else text.take(np.flatnonzero(text.lengths > max(lengths)))
     chosen = chosen_sentences(usable, sentence_length, 2 * n, seed=of("data"), ends=ends)
     data, references = (first_tokens_of(usable, part, sentence_length) for part in (chosen[:n], chosen[n:]))
-    own = model_prefixes(model, sentence_length, n, seed=of("model"), ends=ends)
-    found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in ("data", *kinds)}
+    own = data[:0]
+    if any(name in ("model", "corrupted") for name, _ in parsed.values()):
+        own = model_prefixes(model, sentence_length, n, seed=of("model"), ends=ends)
+    found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in (*(["data"] * with_data), *kinds)}
     tasks: list[tuple[str, IntArray, IntArray]] = []
     for length in lengths:
         for kind in found:

@@ -74,6 +74,13 @@ class EbDd:
             "interval": None if self.interval is None else dict(self.interval.__dict__),
         }
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "EbDd":
+        """Return what `to_dict` gave as `data`, without the evidence of the two dd."""
+        interval = None if data["interval"] is None else Interval(**data["interval"])
+        sides = {side: Estimate.from_dict(data[side]) for side in ("data", "model")}
+        return cls(**{**data, **sides, "interval": interval})
+
 
 def eb_dd(
     model: LanguageModel,
