@@ -69,6 +69,20 @@ class PrefixRun:
     resampled: Mapping[str, FloatArray]
     ties: FloatArray
 
+    def at(self, lengths: Sequence[int]) -> "PrefixRun":
+        """Return the part of these lengths, each one of `lengths`."""
+        places = [self.lengths.index(length) for length in lengths]
+        return PrefixRun(
+            self.prefixes,
+            tuple(lengths),
+            self.n_sequences,
+            self.n_units,
+            {name: values[places] for name, values in self.means.items()},
+            {name: values[np.ix_(places, places)] for name, values in self.covariances.items()},
+            {name: values[:, places] for name, values in self.resampled.items()},
+            self.ties[places],
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; exact."""
         tables = {
