@@ -247,6 +247,6 @@ def test_doors() -> None:
 
 
 def test_a_memory_is_not_shared_among_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textassay.generator.network.launched", lambda: Processes(0, 2))
+    monkeypatch.setattr("textassay.generator.fitted_network.launched", lambda: Processes(0, 2))
     with pytest.raises(OptionError, match=r"trains in one process, got 2: start only one"):
         made().fit(corpus(texts(5, 9, 0)))

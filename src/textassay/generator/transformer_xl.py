@@ -243,7 +243,7 @@ class TransformerXlModel(NetworkLanguageModel):
         """
         import torch
 
-        weights = self._require().at(self.precision)
+        weights = self.working_weights()
         inputs, targets = running(self._tokens(corpus), corpus.offsets)
         device = weights["words"].device
         scores = np.empty(len(inputs))

@@ -14,19 +14,18 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.parallel import ParallelText
-from textassay.corpus.vocabulary import Vocabulary
-from textassay.errors import InputError, OptionError
-from textassay.generator.base import check_sample, check_temperature, check_train, not_fitted, sentence_sums, tokens_in
-from textassay.generator.fitted import Fitted
+from textassay.errors import OptionError
+from textassay.generator.base import check_sample, check_temperature, check_train, sentence_sums, tokens_in
+from textassay.generator.fitted_network import TrainedNetwork
+from textassay.generator.lessons import Lessons
+from textassay.generator.reader import Weights
 from textassay.generator.sampling import Choice
-from textassay.generator.translation_batches import pair_batch, token_batches
+from textassay.generator.translation_batches import heaviest_batch, pair_batch, token_batches
+from textassay.generator.translation_decoding import BEAM, sample_translations, translate
 from textassay.generator.translation_network import TranslationNetwork
 from textassay.generator.translation_scoring import pair_loss, pair_scores, prefix_scores
 from textassay.seeding import stream
-from textassay.training import loop
-from textassay.training.backend import require_neural, threads, training_device
-from textassay.training.history import Epoch, History, Reading, Step
-from textassay.training.processes import launched
+from textassay.training.history import Step
 from textassay.training.recipe import Recipe
 
 __all__ = ["TranslationModel"]
@@ -36,7 +35,7 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 
-class TranslationModel:
+class TranslationModel(TrainedNetwork):
     """An encoder-decoder transformer, trained from scratch. Needs the extra ``neural``.
 
     It is a language model of translations that asks for the source: `context` where it draws, `source` where it scores.
@@ -54,19 +53,13 @@ class TranslationModel:
         all types in the loss.
     batch_tokens
         Tokens of a batch, on its longer side, padding and ends counted, at least 1.
-    recipe
-        How to train.
-    seed
-        With the training text, decides everything random in training.
+    recipe, seed
+        See `textassay.generator.fitted_network.TrainedNetwork`, as for the other attributes.
 
     Attributes
     ----------
     needs_source
         What looks at free text alone, such as EB-bleu, refuses this model.
-    precision
-        ``float32`` or ``bfloat16``: what searching and scoring compute in.
-    record, history
-        As in `textassay.generator.network.NetworkLanguageModel`.
 
     Raises
     ------
@@ -93,18 +86,17 @@ class TranslationModel:
         recipe: Recipe,
         seed: int = 0,
     ) -> None:
-        require_neural("the translation generator")
+        super().__init__(recipe, seed=seed)
         counts = {
-            "inner": (inner, 1),
-            "encoder_layers": (encoder_layers, 1),
-            "decoder_layers": (decoder_layers, 1),
-            "heads": (heads, 1),
-            "batch_tokens": (batch_tokens, 1),
-            "seed": (seed, 0),
+            "inner": inner,
+            "encoder_layers": encoder_layers,
+            "decoder_layers": decoder_layers,
+            "heads": heads,
+            "batch_tokens": batch_tokens,
         }
-        for setting, (value, least) in counts.items():
-            if value < least:
-                raise OptionError(f"{setting} must be at least {least}, got {value}")
+        for setting, value in counts.items():
+            if value < 1:
+                raise OptionError(f"{setting} must be at least 1, got {value}")
         if width < 1 or width % heads != 0:
             raise OptionError(f"width must be a multiple of heads, {heads}, got {width}")
         for setting, share in (("dropout", dropout), ("smoothing", smoothing)):
@@ -112,12 +104,6 @@ class TranslationModel:
                 raise OptionError(f"{setting} must be at least 0 and below 1, got {share}")
         self.network = TranslationNetwork(width, inner, encoder_layers, decoder_layers, heads, dropout, smoothing)
         self.batch_tokens = batch_tokens
-        self.recipe = recipe
-        self.seed = seed
-        self.precision = "float32"
-        self.history = History()
-        self.record: dict[str, Any] = {}
-        self._fitted: Fitted | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -126,26 +112,9 @@ class TranslationModel:
         return {**asdict(self.network), **own}
 
     @property
-    def name(self) -> str:
-        """Canonical name with the settings that matter, such as ``translation(width=256, layers=3+3)``."""
+    def _title(self) -> str:
         layers = f"{self.network.encoder_layers}+{self.network.decoder_layers}"
-        more = "" if self.precision == "float32" else f", precision={self.precision}"
-        return f"{self.kind}(width={self.network.width}, layers={layers}{more})"
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """Of source and translation."""
-        return self.require().vocabulary
-
-    @property
-    def tokenizer(self) -> str:
-        """Name of the tokeniser of the training text."""
-        return self.require().tokenizer
-
-    @property
-    def n_parameters(self) -> int:
-        """Numbers that were learnt."""
-        return sum(weight.numel() for weight in self.require().weights.values())
+        return f"{self.kind}(width={self.network.width}, layers={layers})"
 
     def fit(
         self,
@@ -182,86 +151,32 @@ class TranslationModel:
         def seed(purpose: str) -> int:
             return int(stream(self.seed, self.kind, purpose, train.fingerprint).integers(2**63))
 
-        device = training_device()
         shapes = self.network.shapes(len(train.target.vocabulary))
-        began = self.network.new_weights(shapes, torch.Generator().manual_seed(seed("weights")))
-        weights = {name: weight.to(device).requires_grad_() for name, weight in began.items()}
-        before, order = self._fitted, seed("order")
-        self._fitted = Fitted(weights, train.target.vocabulary, train.target.tokenizer, changing=True)
-        try:
-            with threads():
-                self.history = loop.train(
-                    weights,
-                    batches=lambda epoch: token_batches(train, self.batch_tokens, order, epoch),
-                    loss=lambda rows, rng: pair_loss(self.network, weights, pair_batch(train, rows), rng),
-                    score=None if valid is None else lambda: float(pair_scores(self.network, weights, valid).mean()),
-                    recipe=self.recipe,
-                    seed=seed("training"),
-                    size=lambda rows: int(train.target.lengths[rows].sum()) + len(rows),
-                    checkpoint=checkpoint,
-                    checkpoint_seconds=checkpoint_seconds,
-                    config={
-                        "kind": self.kind,
-                        **self.settings,
-                        "train": train.fingerprint,
-                        "valid": None if valid is None else valid.fingerprint,
-                    },
-                    monitors=monitors,
-                    progress=progress,
-                    processes=launched(),
-                )
-                n_threads = torch.get_num_threads()
-        except BaseException:
-            self._fitted = before
-            raise
-        for weight in weights.values():
-            weight.requires_grad_(False)
-        self._fitted = Fitted(weights, train.target.vocabulary, train.target.tokenizer)
-        self.record = {
-            "train": _told(train),
-            "valid": None if valid is None else _told(valid),
-            "history": asdict(self.history),
-            "threads": n_threads,
-            "device": device.type,
-        }
+        began = torch.Generator().manual_seed(seed("weights"))
+        text = train.target
+        with self.in_training(self.network.new_weights(shapes, began), text.vocabulary, text.tokenizer) as weights:
+            told = self._train(
+                weights,
+                self.lessons(train, weights, seed=seed("order")),
+                None if valid is None else lambda: float(pair_scores(self.network, weights, valid).mean()),
+                texts={"train": train.fingerprint, "valid": None if valid is None else valid.fingerprint},
+                seed=seed("training"),
+                checkpoint=checkpoint,
+                checkpoint_seconds=checkpoint_seconds,
+                monitors=monitors,
+                progress=progress,
+            )
+        self.record = {"train": _told(train), "valid": None if valid is None else _told(valid), **told}
         return self
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the weights."""
-        return {name: weight.cpu().numpy() for name, weight in self.require().weights.items()}
-
-    def restore(
-        self,
-        arrays: Mapping[str, npt.NDArray[Any]],
-        *,
-        vocabulary: Vocabulary,
-        tokenizer: str,
-        record: Mapping[str, Any],
-    ) -> None:
-        """Take over weights that were learnt before; raise `InputError` where they are of another network."""
-        import torch
-
-        expected = self.network.shapes(len(vocabulary))
-        found = {name: tuple(array.shape) for name, array in arrays.items()}
-        for name in sorted(found.keys() | expected.keys()):
-            if found.get(name) != expected.get(name):
-                raise InputError(
-                    f"the weights do not fit the settings and a vocabulary of {len(vocabulary)} tokens: "
-                    f"'{name}' must have shape {expected.get(name)}, got {found.get(name)}"
-                )
-        device = training_device()
-        weights = {name: torch.from_numpy(arrays[name].copy()).to(device) for name in expected}
-        self._fitted = Fitted(weights, vocabulary, tokenizer)
-        self.record = dict(record)
-        told = record["history"]
-        epochs = tuple(Epoch(**epoch) for epoch in told["epochs"])
-        self.history = History(epochs, tuple(Reading(**reading) for reading in told["readings"]), told["precision"])
-
-    def require(self) -> Fitted:
-        """Return what was learnt; raise `InputError` where nothing was."""
-        if self._fitted is None:
-            raise not_fitted(self.name)
-        return self._fitted
+    def lessons(self, train: ParallelText, weights: Weights, *, seed: int) -> Lessons:
+        """Return the batches that `weights` learn from, pairs of like length together."""
+        return Lessons(
+            batches=lambda epoch: token_batches(train, self.batch_tokens, seed, epoch),
+            loss=lambda rows, rng: pair_loss(self.network, weights, pair_batch(train, rows), rng),
+            size=lambda rows: int(train.target.lengths[rows].sum()) + len(rows),
+            heaviest=heaviest_batch(train, self.batch_tokens),
+        )
 
     def pairs(self, source: Corpus | None, target: Corpus) -> ParallelText:
         """Return source and target as pairs of this model's ids.
@@ -295,8 +210,6 @@ class TranslationModel:
         context: Corpus | None = None,
     ) -> Corpus:
         """Return a drawn translation of each of `n` sources, `context`; see `Generator.sample`."""
-        from textassay.generator.translation_decoding import sample_translations
-
         check_sample(
             n, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, generator=self.name
         )
@@ -306,10 +219,8 @@ class TranslationModel:
             raise OptionError(f"{self.name}: context must have {n} sentences, got {len(context)}")
         return sample_translations(self, context, Choice(temperature, top_k, top_p), seed=seed, prefix=prefix)
 
-    def translations(self, source: Corpus, *, width: int = 10) -> Corpus:
+    def translations(self, source: Corpus, *, width: int = BEAM) -> Corpus:
         """Return the translations that a beam of this width finds; see `textassay.generator.translation_decoding`."""
-        from textassay.generator.translation_decoding import translate
-
         return translate(self, source, width=width).corpus
 
     def log_prob(self, corpus: Corpus, *, temperature: float = 1.0, source: Corpus | None = None) -> FloatArray:
@@ -319,7 +230,7 @@ class TranslationModel:
     def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0, source: Corpus | None = None) -> FloatArray:
         """Return the log-probability of each token and each end, shape (T + N,); see `LanguageModel`."""
         check_temperature(temperature, generator=self.name)
-        return pair_scores(self.network, self.require().at(self.precision), self.pairs(source, corpus), temperature)
+        return pair_scores(self.network, self.working_weights(), self.pairs(source, corpus), temperature)
 
     def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0, source: Corpus | None = None) -> FloatArray:
         """Return the log-probability of each token after each beginning of a translation, (B, V)."""
@@ -342,7 +253,10 @@ class TranslationModel:
             How many tokens of each target are read, shape (B, n) or (n,), at least 0; where a target has fewer, what
             is returned means nothing.
         """
-        return prefix_scores(self.network, self.require().at(self.precision), pairs, positions)
+        return prefix_scores(self.network, self.working_weights(), pairs, positions)
+
+    def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
+        return self.network.shapes(n_types)
 
     def _no_source(self) -> OptionError:
         return OptionError(f"{self.name} knows only what follows a source: give the sources, or use 'translate'")

@@ -6,28 +6,28 @@ its translation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus.vocabulary import EOS, PAD, SOS, Vocabulary
 from textassay.errors import InputError
 from textassay.execution import parallel_map
 from textassay.generator.base import drawn_corpus
 from textassay.generator.beam_search import Found, beam_search
+from textassay.generator.reader import Weights
 from textassay.generator.sampling import Choice
-from textassay.generator.translation import TranslationModel
 from textassay.generator.translation_batches import source_table
-from textassay.generator.translation_network import Cache
+from textassay.generator.translation_network import Cache, TranslationNetwork
 from textassay.seeding import stream, uniforms
 from textassay.training.backend import single_threaded
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["BEAM", "Translations", "sample_translations", "translate"]
+__all__ = ["BEAM", "Translations", "Translator", "sample_translations", "translate"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -35,6 +35,40 @@ IntArray = npt.NDArray[np.int64]
 BEAM = 10  # width (He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 5)
 _PLACES = 640  # beginnings of translations that are decoded together
 _TIMES, _MORE = 2, 10  # a translation has at most so many times the tokens of its source, and so many more
+
+
+class Translator(Protocol):
+    """A fitted encoder-decoder, as `textassay.generator.translation.TranslationModel` is one."""
+
+    network: TranslationNetwork
+
+    @property
+    def name(self) -> str:
+        """Canonical name."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Of source and translation."""
+        ...
+
+    @property
+    def tokenizer(self) -> str:
+        """Name of the tokeniser of the training text."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Hash of what was learnt."""
+        ...
+
+    def working_weights(self) -> Weights:
+        """Return the weights in the precision that it computes in."""
+        ...
+
+    def known(self, corpus: Corpus) -> Corpus:
+        """Return `corpus` over the ids of this model; its words that the model lacks become ``<unk>``."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -60,7 +94,7 @@ class Translations:
 
 
 def translate(
-    model: TranslationModel, source: Corpus, *, width: int = BEAM, power: float = 1.0, prefix: Corpus | None = None
+    model: Translator, source: Corpus, *, width: int = BEAM, power: float = 1.0, prefix: Corpus | None = None
 ) -> Translations:
     """Return the best translations that beam search finds.
 
@@ -112,7 +146,7 @@ def translate(
 
 
 def sample_translations(
-    model: TranslationModel, source: Corpus, choice: Choice, *, seed: int, prefix: Corpus | None = None
+    model: Translator, source: Corpus, choice: Choice, *, seed: int, prefix: Corpus | None = None
 ) -> Corpus:
     """Return one drawn translation of each source.
 
@@ -130,7 +164,7 @@ def sample_translations(
     known = model.known(source)
     given = _given(model, prefix, len(known))
     limits = _limits(known, given)
-    key = int(stream(seed, model.name, model.require().digest, repr(choice.temperature)).integers(2**63))
+    key = int(stream(seed, model.name, model.digest, repr(choice.temperature)).integers(2**63))
     order = np.argsort(known.lengths, kind="stable")
 
     def draw(rows: IntArray) -> list[IntArray]:
@@ -159,7 +193,7 @@ def sample_translations(
     return _corpus(model, [drawn[place] for place in np.argsort(order).tolist()])
 
 
-def _given(model: TranslationModel, prefix: Corpus | None, n: int) -> list[IntArray]:
+def _given(model: Translator, prefix: Corpus | None, n: int) -> list[IntArray]:
     if prefix is None:
         return [np.empty(0, dtype=np.int64)] * n
     if len(prefix) != n:
@@ -172,7 +206,7 @@ def _limits(source: Corpus, given: Sequence[IntArray]) -> IntArray:
     return np.maximum(_TIMES * source.lengths + _MORE, [len(tokens) for tokens in given])
 
 
-def _corpus(model: TranslationModel, rows: Sequence[IntArray]) -> Corpus:
+def _corpus(model: Translator, rows: Sequence[IntArray]) -> Corpus:
     offsets = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
     tokens = np.concatenate([*rows, np.empty(0, dtype=np.int64)])
     return drawn_corpus(tokens.astype(np.int32), offsets, vocabulary=model.vocabulary, tokenizer=model.tokenizer)
@@ -181,11 +215,11 @@ def _corpus(model: TranslationModel, rows: Sequence[IntArray]) -> Corpus:
 class _Sources:
     """A block of sources, read once."""
 
-    def __init__(self, model: TranslationModel, source: Corpus, rows: IntArray) -> None:
+    def __init__(self, model: Translator, source: Corpus, rows: IntArray) -> None:
         import torch
 
         self.model = model
-        self.weights = model.require().at(model.precision)
+        self.weights = model.working_weights()
         with torch.no_grad():
             table = torch.from_numpy(source_table(source, rows)).to(next(iter(self.weights.values())).device)
             known = model.network.encode(self.weights, table)
