@@ -14,9 +14,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from textassay.errors import OptionError, unknown_name
 from textassay.generator.base import LanguageModel
+from textassay.generator.fitted_network import TrainedNetwork
 from textassay.generator.gpt2 import Gpt2Model
 from textassay.generator.lstm import LstmModel
-from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.ngram import NgramModel
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.random_lstm import RandomLstm
@@ -187,7 +187,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     if of_recipe:
         changes = {setting: value for setting, value in settings.items() if setting in of_recipe}
         chosen |= {"recipe": replace(chosen["recipe"], **changes)}
-    if issubclass(kind, (NetworkLanguageModel, TranslationModel)):
+    if issubclass(kind, TrainedNetwork):
         chosen |= {"seed": seed}
     generator: LanguageModel = kind(**chosen)
     return generator

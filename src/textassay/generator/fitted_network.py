@@ -114,7 +114,7 @@ class FittedNetwork(ABC):
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the weights."""
-        return {name: weight.cpu().numpy() for name, weight in self.weights.items()}
+        return {name: weight.detach().cpu().numpy() for name, weight in self.weights.items()}
 
     def restore(
         self,
