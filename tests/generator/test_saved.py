@@ -137,7 +137,7 @@ def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
         save_model(model, tmp_path / "file", form=FORM)
     before = (folder / "model.json").read_bytes()
     with pytest.raises(OptionError, match="cannot be saved: only what textassay trains itself can be"):
-        save_model(WordShuffler().fit(FORM.corpus(TEXTS)), folder, form=FORM)  # type: ignore[arg-type]
+        save_model(WordShuffler().fit(FORM.corpus(TEXTS)), folder, form=FORM)
     assert (folder / "model.json").read_bytes() == before
 
 

@@ -112,7 +112,7 @@ def critic_loss(
     """
     import torch
 
-    real_scores, generated_scores = score(torch.cat((real, generated))).split([len(real), len(generated)])
-    distance = real_scores.mean() - generated_scores.mean()
+    scores = score(torch.cat((real, generated)))
+    distance = scores[: len(real)].mean() - scores[len(real) :].mean()
     bump = gradient_penalty(score, real, generated, shares)
     return penalty * bump - distance, distance, bump

@@ -6,9 +6,19 @@ from typing import Any, cast
 
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
-from textassay.generator.base import LanguageModel
+from textassay.generator.base import Generator, LanguageModel
 
-__all__ = ["COMMAND", "PRECISIONS", "PRETRAINED", "RANDOM", "Opened", "open_model", "set_precision"]
+__all__ = [
+    "COMMAND",
+    "PRECISIONS",
+    "PRETRAINED",
+    "RANDOM",
+    "Opened",
+    "OpenedGenerator",
+    "open_generator",
+    "open_model",
+    "set_precision",
+]
 
 PRETRAINED = "pretrained:"
 COMMAND = "command:"
@@ -17,16 +27,42 @@ PRECISIONS = ("float32", "bfloat16")
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A fitted model, the text it knows, and what is known of it (empty where it came from elsewhere)."""
+class OpenedGenerator:
+    """A fitted generator, the text it knows, and what is known of it (empty where it came from elsewhere)."""
 
-    model: LanguageModel
+    model: Generator
     form: TextForm
     document: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Opened(OpenedGenerator):
+    """One that is a language model."""
+
+    model: LanguageModel
+
+
 def open_model(text: str) -> Opened:
-    """Return the model that `text` names: a folder, ``pretrained:NAME_OR_PATH``, or ``random-lstm`` with a seed.
+    """Return the language model that `text` names; see `open_generator`.
+
+    Raises
+    ------
+    InputError, MissingExtraError, OptionError
+        As `open_generator`; also if it has no likelihood.
+    """
+    other = _elsewhere(text)
+    if other is not None:
+        return other
+    from textassay.generator.saved import load_model
+
+    saved = load_model(_folder(text))
+    return Opened(saved.model, saved.form, dict(saved.document))
+
+
+def open_generator(text: str) -> OpenedGenerator:
+    """Return the generator that `text` names: a folder, ``pretrained:NAME_OR_PATH``, or ``random-lstm`` with a seed.
+
+    It need not have a likelihood.
 
     Raises
     ------
@@ -37,6 +73,17 @@ def open_model(text: str) -> Opened:
     OptionError
         If a command is named, which writes text but has no probabilities.
     """
+    other = _elsewhere(text)
+    if other is not None:
+        return other
+    from textassay.generator.saved import load_generator
+
+    saved = load_generator(_folder(text))
+    return OpenedGenerator(saved.model, saved.form, dict(saved.document))
+
+
+def _elsewhere(text: str) -> Opened | None:
+    """Return the model that `text` names, none where it names a folder."""
     if text.startswith(COMMAND):
         raise OptionError(f"'{text}' has no probabilities: only 'sample' takes a command")
     if text.startswith(PRETRAINED):
@@ -49,15 +96,16 @@ def open_model(text: str) -> Opened:
         return Opened(cast(LanguageModel, model), model.form, {})
     if text == RANDOM or text.startswith(f"{RANDOM}:"):
         return _random(text.removeprefix(RANDOM).removeprefix(":"))
+    return None
+
+
+def _folder(text: str) -> Path:
     folder = Path(text)
     if not folder.exists():
         raise InputError(f"no folder {folder}: name what 'textassay train --out' wrote, or {PRETRAINED}NAME")
     if not folder.is_dir():
         raise InputError(f"{folder} is a file: name the folder that 'textassay train --out' wrote")
-    from textassay.generator.saved import load_model
-
-    saved = load_model(folder)
-    return Opened(saved.model, saved.form, dict(saved.document))
+    return folder
 
 
 def _random(seed: str) -> Opened:
@@ -69,7 +117,7 @@ def _random(seed: str) -> Opened:
     return Opened(model, model.form, {})
 
 
-def set_precision(opened: Opened, precision: str) -> None:
+def set_precision(opened: OpenedGenerator, precision: str) -> None:
     """Let the model compute in `precision`, where it can.
 
     Raises

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from textassay.cli.messages import print_line
-from textassay.cli.models import COMMAND, Opened, open_model, set_precision
+from textassay.cli.models import COMMAND, OpenedGenerator, open_generator, set_precision
 from textassay.cli.options import check_writable
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
@@ -102,13 +102,13 @@ def _draw(options: SampleOptions, n: int, prefixes: Sequence[str]) -> Sequence[s
         if prefixes or asked:
             raise OptionError("a command draws as it likes: it takes no --prefix, --temperature, --top-k or --top-p")
         return ExternalCommand(options.model.removeprefix(COMMAND)).sample(n, seed=options.seed).texts
-    opened = open_model(options.model)
+    opened = open_generator(options.model)
     set_precision(opened, options.precision)
     prefix = _encoded(opened, prefixes) if prefixes else None
     return opened.model.sample(n, seed=options.seed, prefix=prefix, **asked).texts
 
 
-def _encoded(opened: Opened, prefixes: Sequence[str]) -> Corpus:
+def _encoded(opened: OpenedGenerator, prefixes: Sequence[str]) -> Corpus:
     """Return the prefixes in the model's tokens; say which of their words it does not know."""
     prefix = opened.form.corpus(prefixes)
     if (prefix.tokens == UNK).any():

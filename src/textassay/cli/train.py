@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from textassay.cli.messages import print_line
-from textassay.cli.models import open_model
+from textassay.cli.models import open_generator
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress, tell_step
@@ -188,7 +188,7 @@ def _read(options: TrainOptions) -> _Texts:
 def _form(options: TrainOptions, texts: list[str]) -> TextForm:
     """Return the form of the model of `--like`, or what is learnt from `texts`."""
     if options.like is not None:
-        form = open_model(options.like).form
+        form = open_generator(options.like).form
         form.to_dict()  # raises where it could not be kept with the model
         return form
     return TextForm.learn(

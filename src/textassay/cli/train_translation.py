@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from textassay.cli.messages import print_line
-from textassay.cli.models import open_model
+from textassay.cli.models import open_generator
 from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.progress import show_progress, tell_step
 from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, finished, print_training
@@ -160,7 +160,7 @@ def _of(sides: Sides, numbers: Sequence[int]) -> Sides:
 
 def _form(options: TrainTranslationOptions, train: Sides) -> TextForm:
     if options.like is not None:
-        form = open_model(options.like).form
+        form = open_generator(options.like).form
         form.to_dict()  # raises where it could not be kept with the model
         return form
     size = BYTE_PAIRS if options.byte_pairs is None else options.byte_pairs

@@ -18,6 +18,7 @@ from textassay.generator.fitted_network import TrainedNetwork
 from textassay.generator.gpt2 import Gpt2Model
 from textassay.generator.lstm import LstmModel
 from textassay.generator.ngram import NgramModel
+from textassay.generator.noise_gru import NoiseGru
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.random_lstm import RandomLstm
 from textassay.generator.transformer_xl import TransformerXlModel
@@ -32,6 +33,7 @@ _KINDS: Mapping[str, type] = MappingProxyType(
         "gpt2": Gpt2Model,
         "lstm": LstmModel,
         "ngram": NgramModel,
+        "noise-gru": NoiseGru,
         "position-unigram": PositionUnigram,
         "random-lstm": RandomLstm,
         "transformer-xl": TransformerXlModel,
@@ -154,8 +156,8 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     Parameters
     ----------
     name
-        One of `PRESETS`; ``random-lstm``, which learns nothing and has no presets; or ``translation``, which learns
-        from pairs.
+        One of `PRESETS`; ``random-lstm``, which learns nothing, or ``noise-gru``, which learns against a critic and has
+        no likelihood: they have no presets here; or ``translation``, which learns from pairs.
     preset
         Its name among `PRESETS` or `TRANSLATION_PRESETS`; none for ``small``.
     seed

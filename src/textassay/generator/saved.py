@@ -19,11 +19,20 @@ import numpy.typing as npt
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError, OutputError
-from textassay.generator.base import LanguageModel
+from textassay.generator.base import Generator, LanguageModel
 from textassay.generator.catalog import make_generator
 from textassay.training.checkpoint import remove_leftovers
 
-__all__ = ["FORMAT", "Saveable", "SavedModel", "check_saved", "load_model", "save_model"]
+__all__ = [
+    "FORMAT",
+    "Saveable",
+    "SavedGenerator",
+    "SavedModel",
+    "check_saved",
+    "load_generator",
+    "load_model",
+    "save_model",
+]
 
 FORMAT = 1  # of the folder; another one is refused
 _DOCUMENT, _NUMBERS = "model.json", "model.safetensors"
@@ -32,8 +41,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 @runtime_checkable
-class Saveable(LanguageModel, Protocol):
-    """A language model that can be saved: one of `textassay.generator.catalog`."""
+class Saveable(Generator, Protocol):
+    """A generator that can be saved: one of `textassay.generator.catalog`."""
 
     kind: str
 
@@ -67,15 +76,22 @@ class Saveable(LanguageModel, Protocol):
 
 
 @dataclass(frozen=True)
-class SavedModel:
-    """A model that was read: fitted, with the form it knows text in, and the document that came with it."""
+class SavedGenerator:
+    """A generator that was read: fitted, with the form it knows text in, and the document that came with it."""
 
-    model: LanguageModel
+    model: Generator
     form: TextForm
     document: Mapping[str, Any]
 
 
-def save_model(model: LanguageModel, folder: Path, *, form: TextForm) -> None:
+@dataclass(frozen=True)
+class SavedModel(SavedGenerator):
+    """One that is a language model."""
+
+    model: LanguageModel
+
+
+def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
     """Write a fitted model into `folder`, over one that is there.
 
     Parameters
@@ -121,7 +137,26 @@ def save_model(model: LanguageModel, folder: Path, *, form: TextForm) -> None:
 
 
 def load_model(folder: Path) -> SavedModel:
-    """Return the model that `save_model` wrote into `folder`.
+    """Return the language model that `save_model` wrote into `folder`.
+
+    Raises
+    ------
+    InputError
+        As `load_generator`, or if it has no likelihood.
+    MissingExtraError
+        As `load_generator`.
+    """
+    saved = load_generator(folder)
+    if not hasattr(saved.model, "log_prob"):
+        raise InputError(
+            f"{folder} holds a generator that cannot say how likely a text is ({saved.model.name}): sample from it, or "
+            "estimate its perplexity from what it draws with 'textassay approximate'"
+        )
+    return SavedModel(cast(LanguageModel, saved.model), saved.form, saved.document)
+
+
+def load_generator(folder: Path) -> SavedGenerator:
+    """Return the generator that `save_model` wrote into `folder`, with a likelihood or without.
 
     Raises
     ------
@@ -147,7 +182,7 @@ def load_model(folder: Path) -> SavedModel:
         )
     except (OptionError, InputError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{folder} holds no model that can be used: {error}") from error
-    return SavedModel(model, form, document)
+    return SavedGenerator(model, form, document)
 
 
 def check_saved(folder: Path) -> None:

@@ -1,0 +1,260 @@
+"""The recurrent Wasserstein GAN: a noise-driven generator and a critic that sees its distributions, not its choices.
+
+Lengths grow from 1 on (curriculum). With teacher helping, a row is some gold tokens and then one distribution of the
+generator, and the critic compares it with gold rows of the same shape. There is no pre-training.
+
+Source: Press, Bar, Bogin, Berant, Wolf, "Language Generation with Recurrent Generative Adversarial Networks without
+Pre-training", 2017; its schedule as in the public code.
+Departs from it: windows of running text begin at any token.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.adversarial.history import RoundsHistory
+from textassay.adversarial.player import Player
+from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
+from textassay.adversarial.wgan_critic import WganCritic, critic_loss
+from textassay.adversarial.wgan_recipe import WganRecipe
+from textassay.adversarial.wgan_rows import TextWindows, helped, left_padded
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS
+from textassay.errors import OptionError
+from textassay.generator.base import check_train, training_record
+from textassay.generator.noise_gru import NoiseGru
+from textassay.seeding import stream
+from textassay.training.backend import single_threaded
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["PHASE", "WganTraining", "train_wgan"]
+
+PHASE = "adversarial"
+
+_WATCHED = 512  # sentences drawn each round, to see whether they are all the same
+_VALID_WINDOWS, _VALID_DRAWS = 64, 100
+_FLOOR = 1e-20  # of a probability, as in the public code of the study
+_SMALL = 1 << 14  # numbers in the states of a batch, up to which one thread is faster than two
+_COLLAPSE = Collapse("distinct", least=0.02, patience=20)
+
+IntArray = npt.NDArray[np.int64]
+Weights = Mapping[str, "Tensor"]
+
+
+class WganTraining:
+    """Both sides while they are trained; a `textassay.adversarial.rounds.TwoSided`.
+
+    Parameters
+    ----------
+    model
+        In training, so that it draws as the training has it then.
+    weights
+        Those of `model`, which learn in place.
+    train, valid
+        At least one sentence each; without `NoiseGru.ends`, one that has as many tokens as the longest windows.
+    recipe
+        How to train.
+    seed
+        With the text, decides everything random.
+    """
+
+    def __init__(
+        self, model: NoiseGru, weights: Weights, train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int
+    ) -> None:
+        import torch
+
+        self.model, self.recipe = model, recipe
+        self._weights = weights
+        self._key = partial(_key, seed, model, train)
+        self._n_types = len(train.vocabulary)
+        self._device = weights["words"].device
+        self._small = recipe.batch_size * max(model.width, recipe.critic_width) <= _SMALL
+        self._critic = WganCritic(recipe.critic_width)
+        began = self._critic.new_weights(self._n_types, torch.Generator().manual_seed(self._key("critic")))
+        judge = {name: weight.to(self._device).requires_grad_() for name, weight in began.items()}
+        betas = (recipe.beta1, recipe.beta2)
+        self._players = {
+            "generator": Player(weights, learning_rate=recipe.learning_rate, betas=betas),
+            "critic": Player(judge, learning_rate=recipe.learning_rate, betas=betas),
+        }
+        self._windows = TextWindows(train, recipe.length, ends=model.ends)
+        self._valid: IntArray | None = None
+        if valid is not None:
+            known = TextWindows(valid.with_vocabulary(train.vocabulary), recipe.length, ends=model.ends)
+            rng = np.random.default_rng(self._key("validation"))
+            self._valid = known.draw(_VALID_WINDOWS, recipe.length, rng)
+
+    def state(self) -> "Mapping[str, Tensor]":
+        """Return weights and Adam's moments of both sides."""
+        sides = self._players.items()
+        return {f"{side}/{name}": tensor for side, player in sides for name, tensor in player.tensors().items()}
+
+    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+        """Take over, copied, what `state` returned once."""
+        for side, player in self._players.items():
+            own = {name.removeprefix(f"{side}/"): each for name, each in tensors.items() if name.startswith(f"{side}/")}
+            player.restore(own)
+
+    def round(self, phase: str, number: int) -> Mapping[str, float]:
+        """Do round `number`; return means over it of losses, distance and penalty, and the share of distinct rows."""
+        with single_threaded() if self._small else nullcontext():
+            return self._round(phase, number)
+
+    def _round(self, phase: str, number: int) -> Mapping[str, float]:
+        import torch
+
+        length = self.recipe.curriculum.length(number)
+        rng = torch.Generator(self._device).manual_seed(self._key(phase, number, "noise"))
+        windows = np.random.default_rng(self._key(phase, number, "windows"))
+        sums = np.zeros(4)
+        for _ in range(self.recipe.iterations):
+            for _ in range(self.recipe.critic_updates):
+                sums[:3] += self._teach_critic(length, rng, windows)
+            for _ in range(self.recipe.generator_updates):
+                sums[3] += self._teach_generator(length, rng, windows)
+        counts = [self.recipe.critic_updates] * 3 + [self.recipe.generator_updates]
+        names = ("critic_loss", "distance", "penalty", "generator_loss")
+        means = dict(zip(names, (sums / self.recipe.iterations / counts).tolist(), strict=True))
+        return {**means, "distinct": self._distinct(length, windows), "length": length}
+
+    def validate(self) -> Mapping[str, float]:
+        """Return nats per token of held-out windows, by the mean of the distributions of some noise vectors."""
+        if self._valid is None:
+            return {}
+        key = self._key("validation draws")
+        total = np.zeros((*self._valid.shape, self._n_types))
+        for draw in range(_VALID_DRAWS):
+            total += self.model.soft_after(self._valid, seed=(key + draw) % 2**63)
+        gold = np.take_along_axis(total / _VALID_DRAWS, self._valid[:, :, None], 2)[:, :, 0]
+        ended = np.cumsum(self._valid == EOS, axis=1) - (self._valid == EOS) > 0
+        return {"approximate_nll_per_token": float(-np.log(np.maximum(gold, _FLOOR))[~ended].mean())}
+
+    def _teach_critic(
+        self, length: int, rng: "torch.Generator", windows: np.random.Generator
+    ) -> npt.NDArray[np.float64]:
+        import torch
+
+        with torch.no_grad():
+            real, generated = self._rows(length, rng, windows)
+        shares = torch.rand(len(real), generator=rng, device=self._device)
+        judge = self._players["critic"].weights
+        found = critic_loss(
+            lambda rows: self._critic.score(judge, rows), real, generated, shares, penalty=self.recipe.penalty
+        )
+        self._players["critic"].descend(found[0])
+        return np.array([float(value.detach()) for value in found])
+
+    def _teach_generator(self, length: int, rng: "torch.Generator", windows: np.random.Generator) -> float:
+        _, generated = self._rows(length, rng, windows)
+        score = self._critic.score(self._players["critic"].weights, generated)
+        return self._players["generator"].descend(-score.mean())
+
+    def _rows(self, length: int, rng: "torch.Generator", windows: np.random.Generator) -> "tuple[Tensor, Tensor]":
+        """Return real and generated rows of one shape, (batch_size, length, V)."""
+        import torch
+
+        size = self.recipe.batch_size
+        tokens = torch.from_numpy(self._windows.draw(size, length, windows)).to(self._device)
+        gold = torch.nn.functional.one_hot(tokens, self._n_types).float()
+        noise = self.model.noise * torch.randn(size, self.model.width, generator=rng, device=self._device)
+        whole = torch.full((size,), length - 1, device=self._device)
+        last = torch.randint(length, (size,), generator=rng, device=self._device) if self.recipe.variable else whole
+        rows = torch.arange(size, device=self._device)
+        real = left_padded(gold, rows, last)
+        if self.recipe.helping:
+            predicted = self.model.network.forced(self._weights, tokens, noise).softmax(2)
+            return real, helped(gold, predicted, rows, last)
+        return real, left_padded(self.model.network.free(self._weights, noise, length), rows, last)
+
+    def _distinct(self, length: int, windows: np.random.Generator) -> float:
+        """Return how many different rows are drawn, divided by how many as many real windows have."""
+        real = self._windows.draw(_WATCHED, length, windows)
+        drawn = self.model.draw_rows(_WATCHED, length, seed=int(windows.integers(2**62)))
+        return len(np.unique(drawn, axis=0)) / len(np.unique(real, axis=0))
+
+
+def _key(seed: int, model: NoiseGru, train: Corpus, *purpose: str | int) -> int:
+    return int(stream(seed, "wgan", model.name, train.fingerprint, *purpose).integers(2**62))
+
+
+def train_wgan(
+    model: NoiseGru,
+    train: Corpus,
+    valid: Corpus | None = None,
+    *,
+    recipe: WganRecipe,
+    seed: int = 0,
+    checkpoint: Path | None = None,
+    checkpoint_seconds: float = 60.0,
+    validate_every: int = 1,
+    monitors: Mapping[str, Callable[[int], float | None]] | None = None,
+    monitor_every: int = 10,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> RoundsHistory:
+    """Train `model` against a critic, in place, through all lengths; the last weights are kept.
+
+    Parameters
+    ----------
+    model
+        What draws; its `length` must be at least that of the recipe.
+    train, valid
+        Text to learn from, and held-out text that is looked at between rounds but chooses nothing; at least one
+        sentence each. `valid` may have another vocabulary.
+    recipe
+        How to train.
+    seed
+        With the text, decides everything random: the same bits on one CPU and number of threads.
+    checkpoint, checkpoint_seconds, validate_every, monitors, monitor_every, progress
+        See `textassay.adversarial.rounds.train_in_rounds`.
+
+    Returns
+    -------
+    RoundsHistory
+        Means over each round: `critic_loss`, `distance` (how far apart the critic finds the sides), `penalty`,
+        `generator_loss`, `distinct` (different rows drawn, over those among as many real ones) and `length`; validation
+        gives `approximate_nll_per_token`, from a few noise vectors: too high, but comparable along one training.
+
+    Raises
+    ------
+    EmptyCorpusError, InputError
+        If a text has no sentence, holds ``<pad>``, ``<eos>`` or ``<sos>``, or has none that is long enough.
+    OptionError
+        If a setting is out of range.
+    """
+    check_train(train, generator=model.name)
+    if valid is not None:
+        check_train(valid, generator=model.name, what="validation")
+    if seed < 0:
+        raise OptionError(f"seed must be at least 0, got {seed}")
+    import torch
+
+    began = model.network.new_weights(
+        len(train.vocabulary), torch.Generator().manual_seed(_key(seed, model, train, "generator"))
+    )
+    told = training_record(train, train.fingerprint)
+    told |= {"valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)}}
+    told |= {"recipe": asdict(recipe), "seed": seed}
+    with model.in_training(began, train.vocabulary, train.tokenizer) as weights:
+        history = train_in_rounds(
+            WganTraining(model, weights, train, valid, recipe, seed=seed),
+            [Phase(PHASE, recipe.curriculum.n_rounds)],
+            collapse=_COLLAPSE,
+            checkpoint=checkpoint,
+            checkpoint_seconds=checkpoint_seconds,
+            config={"kind": model.kind, **model.settings, **told},
+            validate_every=validate_every,
+            monitors=monitors,
+            monitor_every=monitor_every,
+            progress=progress,
+        )
+    model.record = {**told, "history": asdict(history), "device": weights["words"].device.type}
+    return history

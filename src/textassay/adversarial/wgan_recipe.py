@@ -1,0 +1,101 @@
+"""How a recurrent Wasserstein GAN is trained, and the presets.
+
+``paper`` is as Press et al. and their public code have it: 15,000 iterations a length, in rounds of 15. ``tiny`` trains
+within two minutes on two processors.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from textassay.adversarial.wgan_rows import Curriculum
+from textassay.errors import OptionError
+
+__all__ = ["WGAN_PRESETS", "WganRecipe"]
+
+
+@dataclass(frozen=True)
+class WganRecipe:
+    """How to train.
+
+    Attributes
+    ----------
+    length
+        Tokens of the longest windows, the last of the curriculum, at least 1.
+    rounds
+        Rounds of each length, at least 1.
+    iterations
+        Of a round, at least 1; each is `critic_updates`, then `generator_updates`.
+    critic_updates, generator_updates
+        At least 1.
+    batch_size
+        Windows of a side in an update, at least 1.
+    critic_width
+        Numbers in a word vector and in the state of the critic, at least 1.
+    learning_rate
+        Of both sides, above 0.
+    beta1, beta2
+        Decays of Adam's means of gradients and of their squares, in [0, 1).
+    penalty
+        Weight of the gradient penalty, at least 0.
+    helping
+        Teacher helping: the generator reads gold tokens and only the last of a row is its own; else all are.
+    variable
+        Variable length: rows have 1 to as many tokens as the curriculum allows, evenly; else as many as it allows.
+
+    Raises
+    ------
+    OptionError
+        If a setting is out of range.
+    """
+
+    length: int = 32
+    rounds: int = 1000
+    iterations: int = 15
+    critic_updates: int = 10
+    generator_updates: int = 50
+    batch_size: int = 64
+    critic_width: int = 512
+    learning_rate: float = 1e-4
+    beta1: float = 0.5
+    beta2: float = 0.9
+    penalty: float = 10.0
+    helping: bool = True
+    variable: bool = True
+
+    def __post_init__(self) -> None:
+        names = ("length", "rounds", "iterations", "critic_updates", "generator_updates", "batch_size", "critic_width")
+        for name in names:
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} must be at least 1, got {getattr(self, name)}")
+        allowed = {
+            "learning_rate": ("above 0", 0 < self.learning_rate < float("inf")),
+            "beta1": ("at least 0 and below 1", 0 <= self.beta1 < 1),
+            "beta2": ("at least 0 and below 1", 0 <= self.beta2 < 1),
+            "penalty": ("at least 0", 0 <= self.penalty < float("inf")),
+        }
+        for name, (what, holds) in allowed.items():
+            if not holds:
+                raise OptionError(f"{name} must be {what}, got {getattr(self, name)}")
+
+    @property
+    def curriculum(self) -> Curriculum:
+        """Which length each round has."""
+        return Curriculum(self.length, self.rounds)
+
+
+WGAN_PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {"width": 512, "recipe": WganRecipe()},
+    "tiny": {
+        "width": 64,
+        "recipe": WganRecipe(
+            length=7,
+            rounds=10,
+            iterations=5,
+            critic_updates=5,
+            generator_updates=5,
+            critic_width=64,
+            learning_rate=1e-3,
+        ),
+    },
+}

@@ -1,0 +1,130 @@
+"""What the critic of a recurrent Wasserstein GAN sees: lengths, windows of real text, gold beginnings with one step.
+
+Source: Press et al., "Language Generation with Recurrent Generative Adversarial Networks without Pre-training", 2017:
+curriculum, variable length and teacher helping. Rows that are shorter than the present length are padded with zeros on
+the left, so that what is newest always stands last.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS
+from textassay.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Curriculum", "TextWindows", "helped", "left_padded"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Lengths from 1 to `longest`, each for `rounds` rounds; both at least 1."""
+
+    longest: int
+    rounds: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("longest", self.longest), ("rounds", self.rounds)):
+            if value < 1:
+                raise OptionError(f"{name} must be at least 1, got {value}")
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of all lengths."""
+        return self.longest * self.rounds
+
+    def length(self, number: int) -> int:
+        """Return the length in round `number`, from 1."""
+        return min(self.longest, 1 + (number - 1) // self.rounds)
+
+
+class TextWindows:
+    """Windows of a text, of any length.
+
+    Parameters
+    ----------
+    text
+        At least one sentence that is long enough.
+    longest
+        Most tokens of a window, at least 1.
+    ends
+        Whether windows begin where sentences begin, and ``<eos>`` fills what is behind their ends; else a window may
+        begin at any token, as long as it lies inside a sentence.
+
+    Raises
+    ------
+    InputError
+        If no sentence has `longest` tokens, without `ends`.
+    """
+
+    def __init__(self, text: Corpus, longest: int, *, ends: bool) -> None:
+        self._text = text
+        self._ends = ends
+        self._bounds: tuple[int, IntArray] = (0, np.zeros(0, dtype=np.int64))  # of the last length
+        if not ends and int(text.lengths.max(initial=0)) < longest:
+            raise InputError(
+                f"no sentence has {longest} tokens, the longest {int(text.lengths.max(initial=0))}: "
+                "ask for shorter windows"
+            )
+
+    def draw(self, n: int, length: int, rng: np.random.Generator) -> IntArray:
+        """Return `n` windows of `length` tokens, drawn with replacement, shape (n, length)."""
+        lengths, starts = self._text.lengths, self._text.offsets[:-1]
+        if self._ends:
+            rows = rng.integers(len(lengths), size=n)
+            first, inside = starts[rows], np.arange(length) < lengths[rows, None]
+        else:
+            if self._bounds[0] != length:
+                self._bounds = (length, np.cumsum(np.maximum(lengths - length + 1, 0)))
+            bounds = self._bounds[1]
+            chosen = rng.integers(bounds[-1], size=n)
+            rows = np.searchsorted(bounds, chosen, side="right")
+            first = starts[rows] + chosen - np.concatenate(([0], bounds))[rows]
+            inside = np.ones((n, length), dtype=np.bool_)
+        windows = np.full((n, length), EOS, dtype=np.int64)
+        windows[inside] = self._text.tokens[(first[:, None] + np.arange(length))[inside]]
+        return windows
+
+
+def left_padded(rows: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
+    """Return beginnings of rows, moved to the right, zeros before them, shape (R, L, V).
+
+    Parameters
+    ----------
+    rows
+        Distributions or one-hot vectors, shape (B, L, V).
+    which
+        Row that each beginning is of, shape (R,).
+    last
+        Its last place, from 0, shape (R,): it has ``last + 1`` places.
+    """
+    import torch
+
+    length = rows.shape[1]
+    places = torch.arange(length, device=rows.device) - (length - 1 - last[:, None])
+    return rows[which[:, None], places.clamp(min=0)] * (places >= 0)[:, :, None]
+
+
+def helped(gold: "Tensor", predicted: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
+    """Return gold beginnings whose last place is what was predicted there, left-padded, shape (R, L, V).
+
+    Parameters
+    ----------
+    gold
+        One-hot vectors of real text, shape (B, L, V).
+    predicted
+        Distributions at each place after the gold ones before it, shape (B, L, V).
+    which, last
+        As in `left_padded`: the place of `last` is predicted, those before it are gold.
+    """
+    import torch
+
+    beginnings = left_padded(gold, which, last)
+    return torch.cat((beginnings[:, :-1], predicted[which, last][:, None]), 1)

@@ -1,0 +1,57 @@
+"""The gated recurrent unit (GRU) in plain operations of tensors.
+
+The fused kernels of GPUs cannot be differentiated twice, which a gradient penalty needs; these operations can.
+
+Source: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation",
+EMNLP 2014.
+Departs from it: the reset gate works after the product with the state, as in cuDNN, so that a step has one product.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["gru_inputs", "gru_run", "gru_shapes", "gru_step"]
+
+Weights = Mapping[str, "Tensor"]
+
+
+def gru_shapes(n_inputs: int, width: int) -> dict[str, tuple[int, ...]]:
+    """Return names and shapes of the weights; along the first axis come reset gate, keep gate and new state."""
+    return {
+        "input": (3 * width, n_inputs),
+        "input bias": (3 * width,),
+        "state": (3 * width, width),
+        "state bias": (3 * width,),
+    }
+
+
+def gru_inputs(weights: Weights, vectors: "Tensor") -> "Tensor":
+    """Return what the input vectors (..., n_inputs) bring to gates and new state, (..., 3 x width)."""
+    import torch
+
+    return torch.nn.functional.linear(vectors, weights["input"], weights["input bias"])
+
+
+def gru_step(weights: Weights, given: "Tensor", state: "Tensor") -> "Tensor":
+    """Return the next state, (B, width), after `state` and what `gru_inputs` gave for one step, (B, 3 x width)."""
+    import torch
+
+    width = state.shape[1]
+    from_state = torch.nn.functional.linear(state, weights["state"], weights["state bias"])
+    reset, keep = torch.sigmoid(given[:, : 2 * width] + from_state[:, : 2 * width]).chunk(2, 1)
+    new = torch.tanh(given[:, 2 * width :] + reset * from_state[:, 2 * width :])
+    return new + keep * (state - new)
+
+
+def gru_run(weights: Weights, given: "Tensor", state: "Tensor") -> "Tensor":
+    """Return the states after each of L steps, (B, L, width), of `given` (B, L, 3 x width), the first being `state`."""
+    import torch
+
+    states = []
+    for part in given.unbind(1):
+        state = gru_step(weights, part, state)
+        states.append(state)
+    return torch.stack(states, 1)
