@@ -109,9 +109,8 @@ def as_window_stepper(generator: object) -> WindowStepper:
     InputError
         If it has neither `step_after` nor `step`.
     """
-    if hasattr(generator, "step_after"):
-        stepper: WindowStepper = generator
-        return stepper
+    if _steps_after(generator):
+        return generator
     if not _steps(generator):
         name = getattr(generator, "name", type(generator).__name__)
         raise InputError(f"{name} can neither say how likely a token is nor draw one after given text")
@@ -169,6 +168,10 @@ class SoftmaxStepper:
 
 def _steps(generator: object) -> TypeGuard[SteppableGenerator]:
     return callable(getattr(generator, "step", None)) and isinstance(getattr(generator, "vocabulary", None), Vocabulary)
+
+
+def _steps_after(generator: object) -> TypeGuard[WindowStepper]:
+    return callable(getattr(generator, "step_after", None))
 
 
 class _Stepped:

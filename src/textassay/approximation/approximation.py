@@ -1,0 +1,319 @@
+"""A generator without likelihood as a language model: what text costs under its average output after gold history.
+
+Three values stand side by side: the plain one, which is too high on average; one corrected for that bias; and, where
+the generator has a softmax, the exact one.
+
+Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
+Departs from it: intervals, corrections, exact values beside; what the floor of tokens never drawn costs is told.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.approximation.count_cost import check_floor, richardson
+from textassay.approximation.gold_text import GoldText, gold_text
+from textassay.approximation.stopping_rule import ALPHA, RuleCurve, check_samples, rule_curve
+from textassay.approximation.tallies import (
+    Keep,
+    Mode,
+    Progress,
+    Tallies,
+    multinomial_tallies,
+    one_hot_tallies,
+    sizes_below,
+    soft_tallies,
+)
+from textassay.corpus.corpus import Corpus
+from textassay.errors import OptionError, UnavailableError, unknown_name
+from textassay.generator.base import LanguageModel
+from textassay.generator.gold_history import gold_log_probs
+from textassay.generator.steppable import (
+    SoftmaxStepper,
+    WindowStepper,
+    as_window_stepper,
+    emits_distributions,
+    has_softmax,
+)
+from textassay.generator.text_likelihood import Quantity
+from textassay.metric.base import check_level
+
+__all__ = ["FLOOR", "N_SAMPLES", "Approximation", "CurvePoint", "approximate", "choose_mode"]
+
+FloatArray = npt.NDArray[np.float64]
+
+N_SAMPLES = 2000  # the paper's
+FLOOR = 1e-20  # its authors'
+_LOG_2 = math.log(2)
+_TOLD = (
+    *("generator", "mode", "n_samples", "floor", "window", "context", "level", "seed"),
+    *("n_rows", "n_tokens", "n_dropped", "characters_per_token", "unknown_share", "zero_share", "zero_bits"),
+)
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """What a text costs with fewer draws, in bits per token; `richardson` is None where there is no half of them.
+
+    Attributes
+    ----------
+    n_samples
+        Draws: the first so many of all.
+    plain, corrected, jackknife, richardson
+        See `textassay.approximation.count_cost`.
+    zero_share
+        Share of tokens never drawn.
+    """
+
+    n_samples: int
+    plain: float
+    corrected: float
+    jackknife: float
+    richardson: float | None
+    zero_share: float
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What a text costs under a generator, by its average output.
+
+    Attributes
+    ----------
+    generator
+        Its name.
+    mode
+        ``multinomial``, ``onehot``, ``soft`` or ``exact``.
+    n_samples, floor, context, level, seed
+        Settings. Nothing is drawn in mode ``exact``.
+    window
+        Tokens of a window; None where the text was read sentence by sentence.
+    n_rows, n_tokens, n_dropped
+        Windows or sentences; tokens that were scored; tokens that are in no window.
+    characters_per_token
+        Of the text as read.
+    unknown_share
+        Share of scored tokens that the generator does not know.
+    plain, corrected
+        Bits per token, as Algorithm 1 gives them and corrected for their bias; None in mode ``exact``.
+    exact
+        Bits per token by the softmax; None without one.
+    gap
+        `plain` less `exact`, over the same text; None where one is missing.
+    zero_share, zero_bits
+        Share of tokens that were never drawn, and what they cost, in bits per token of all the text.
+    curve
+        The same with fewer draws, up to all of them.
+    rule
+        The stopping rule; None where it was not asked for.
+    """
+
+    generator: str
+    mode: Mode
+    n_samples: int
+    floor: float
+    window: int | None
+    context: int
+    level: float
+    seed: int
+    n_rows: int
+    n_tokens: int
+    n_dropped: int
+    characters_per_token: float
+    unknown_share: float
+    plain: Quantity | None
+    corrected: Quantity | None
+    exact: Quantity | None
+    gap: Quantity | None
+    zero_share: float
+    zero_bits: float
+    curve: tuple[CurvePoint, ...]
+    rule: RuleCurve | None = None
+
+    def per_character(self, bits: Quantity) -> Quantity:
+        """Return bits per token as bits per character (BPC)."""
+        return bits.mapped(lambda value: value / self.characters_per_token)
+
+    @staticmethod
+    def perplexity(bits: Quantity) -> Quantity:
+        """Return bits per token as perplexity; infinite where that is beyond float64."""
+        return bits.mapped(lambda value: 2.0**value if value < 1024 else math.inf)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON-ready values."""
+        told: dict[str, Any] = {name: getattr(self, name) for name in _TOLD}
+        for name in ("plain", "corrected", "exact", "gap"):
+            bits: Quantity | None = getattr(self, name)
+            told[name] = None if bits is None else {"bits_per_token": bits.to_dict()}
+            if bits is not None:
+                told[name]["bits_per_character"] = self.per_character(bits).to_dict()
+            if bits is not None and name != "gap":
+                told[name]["perplexity"] = self.perplexity(bits).to_dict()
+        told["curve"] = [vars(point) for point in self.curve]
+        told["rule"] = None if self.rule is None else self.rule.to_dict()
+        return {**told, "version": version("textassay")}
+
+
+def choose_mode(generator: object, mode: str | None = None) -> Mode:
+    """Return how a generator is averaged: as asked, or ``multinomial`` where it has a softmax, else ``onehot``.
+
+    Raises
+    ------
+    OptionError
+        If there is no such mode.
+    UnavailableError
+        If the generator cannot do it.
+    """
+    if mode is None:
+        return "multinomial" if has_softmax(generator) else "onehot"
+    if mode not in get_args(Mode):
+        raise unknown_name("mode", mode, get_args(Mode))
+    name = getattr(generator, "name", type(generator).__name__)
+    if mode in ("multinomial", "exact") and not has_softmax(generator):
+        raise UnavailableError(f"{name} has no softmax, which mode '{mode}' needs: leave the mode out, or take onehot")
+    if mode == "soft" and not emits_distributions(generator):
+        raise UnavailableError(f"{name} is not driven by noise, which mode 'soft' needs: leave the mode out")
+    found: Mode = mode  # type: ignore[assignment]
+    return found
+
+
+def approximate(
+    generator: object,
+    corpus: Corpus,
+    *,
+    mode: str | None = None,
+    n_samples: int = N_SAMPLES,
+    window: int | None = None,
+    context: int = 0,
+    floor: float = FLOOR,
+    rule: bool = False,
+    level: float = 0.95,
+    keep: Keep | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> Approximation:
+    """Return what a text costs under a generator, by its average output after gold history.
+
+    Parameters
+    ----------
+    generator
+        A fitted `LanguageModel`, or whatever `textassay.generator.steppable` knows.
+    corpus
+        The text, over the generator's vocabulary.
+    mode
+        ``multinomial`` (counts of N draws from a softmax), ``onehot`` (N draws of the generator's own), ``soft`` (the
+        mean of the distributions of N noise vectors), ``exact`` (the softmax, nothing drawn); None as `choose_mode`.
+    n_samples
+        N, at least 20.
+    window, context
+        As `gold_text` takes them.
+    floor
+        What a token that was never drawn has instead of probability 0, above 0 and at most 1/N.
+    rule
+        Whether to follow the stopping rule, too, with draws of its own.
+    level
+        Of the intervals.
+    keep
+        Where parts are kept, for what takes long (``onehot`` and ``soft``).
+    progress
+        Called with what is done, the steps done and their number.
+    seed
+        Of the draws.
+
+    Raises
+    ------
+    OptionError
+        If a setting is out of range, or a generator that draws no ends is asked about whole sentences.
+    UnavailableError
+        If the generator cannot do what `mode` asks.
+    InputError
+        If it can neither say how likely a token is nor draw one after given text, or the text is too short.
+    """
+    check_level(level)
+    chosen = choose_mode(generator, mode)
+    if seed < 0:
+        raise OptionError(f"seed must be at least 0, got {seed}")
+    if chosen != "exact":
+        check_samples(n_samples)
+        check_floor(floor, n_samples)
+    text = gold_text(corpus, window=window, context=context)
+    stepper = _stepper(generator, chosen, text)
+    exact = _exact(generator, text) if has_softmax(generator) else None
+    exact_sums = None if exact is None else _row_sums(exact, text) / -_LOG_2
+    found: Tallies | None = None
+    sizes = sizes_below(n_samples, 2 * ALPHA)
+    if stepper is not None:
+        draw: Callable[..., Tallies] = soft_tallies if chosen == "soft" else one_hot_tallies
+        found = draw(stepper, text, sizes, floor=floor, seed=seed, keep=keep, progress=progress)
+    elif chosen == "multinomial" and exact is not None:
+        found = multinomial_tallies(text, exact, sizes, floor=floor, seed=seed)
+    followed = None
+    if rule and chosen != "exact":
+        drawn_from: Any = generator if stepper is None else stepper
+        followed = rule_curve(drawn_from, text, n_samples, mode=chosen, seed=seed, progress=progress)
+    name = getattr(generator, "name", type(generator).__name__)
+    zero_share = 0.0 if found is None else float(found["zeros"][-1].sum() / text.n_tokens)
+    last = {} if found is None else {key: sums[-1] for key, sums in found.items()}
+    gap = None
+    if exact_sums is not None and np.isfinite(exact_sums).all() and found is not None:
+        gap = text.mean(last["plain"] - exact_sums, level=level)
+    return Approximation(
+        generator=str(name),
+        mode=chosen,
+        n_samples=0 if found is None else n_samples,
+        floor=floor,
+        window=text.window,
+        context=text.context,
+        level=level,
+        seed=seed,
+        n_rows=len(text.rows),
+        n_tokens=text.n_tokens,
+        n_dropped=text.n_dropped,
+        characters_per_token=text.characters_per_token,
+        unknown_share=text.unknown_share,
+        plain=None if found is None else text.mean(last["plain"], level=level),
+        corrected=None if found is None else text.mean(last["corrected"], level=level),
+        exact=None if exact_sums is None else text.mean(exact_sums, level=level),
+        gap=gap,
+        zero_share=zero_share,
+        zero_bits=zero_share * -math.log2(floor),
+        curve=() if found is None else _curve(found, sizes, text),
+        rule=followed,
+    )
+
+
+def _row_sums(log_probs: FloatArray, text: GoldText) -> FloatArray:
+    """Return the sums over each row, shape (B,), of values of all scored tokens, shape (n_tokens,)."""
+    return np.asarray(np.add.reduceat(log_probs, np.cumsum(text.sizes) - text.sizes), dtype=np.float64)
+
+
+def _stepper(generator: object, mode: Mode, text: GoldText) -> WindowStepper | None:
+    """Return what makes the draws of its own that `mode` asks for, or None where it asks for none."""
+    if mode in ("multinomial", "exact"):
+        return None
+    stepper = SoftmaxStepper(generator, ends=text.ends) if has_softmax(generator) else as_window_stepper(generator)
+    if text.window is None and not stepper.draws_ends:
+        raise OptionError(f"{stepper.name} never ends a sentence: give the tokens of a window of running text")
+    return stepper
+
+
+def _exact(model: LanguageModel, text: GoldText) -> FloatArray:
+    """Return the log-probability of every scored token, in nats, shape (n_tokens,)."""
+    if text.window is None:
+        return model.token_log_probs(text.corpus)
+    return gold_log_probs(model, text.rows, ends=text.ends, skipped=text.context).reshape(-1)
+
+
+def _curve(found: Mapping[str, FloatArray], sizes: list[int], text: GoldText) -> tuple[CurvePoint, ...]:
+    means = {name: sums.sum(axis=1) / text.n_tokens for name, sums in found.items()}
+    points = []
+    for place, size in enumerate(sizes):
+        halved = place > 0 and 2 * sizes[place - 1] == size
+        twice = float(richardson(means["plain"][place], means["plain"][place - 1])) if halved else None
+        values = {name: float(means[name][place]) for name in ("plain", "corrected", "jackknife")}
+        points.append(CurvePoint(size, **values, richardson=twice, zero_share=float(means["zeros"][place])))
+    return tuple(points)

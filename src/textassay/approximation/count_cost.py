@@ -1,0 +1,96 @@
+"""What a token costs, in bits, when of N draws C were that token: as it is, and corrected for its bias.
+
+Minus the logarithm of a mean is too high on average (Jensen), by ``(1 - p) / (2 N p ln 2)`` bits to second order, and
+by far more where p is of the order of 1/N, since a count of 0 costs what the floor says.
+
+`harmonic_bits` has the opposite bias, and a far smaller one. The number of draws K up to the first hit has ``E[1 + 1/2
++ ... + 1/(K - 1)] = -ln p``; averaged over all orders of N draws with C hits, and cut off at N, this is ``H(N) - H(C)``
+with harmonic numbers H. It is too low by ``sum of (1 - p)^j / j over j > N``: 0.05 nats at Np = 2, 0.001 at Np = 5,
+much only where Np is below 1. It needs no floor. So on average the true cost lies between the two.
+
+Sources: Tevet et al., "Evaluating Text GANs as Language Models", NAACL 2019 (the plain value and its floor); van
+Opheusden, Acerbi, Ma, "Unbiased and efficient log-likelihood estimation with inverse binomial sampling", PLoS
+Computational Biology 16, 2020 (the sum up to the first hit); Quenouille, "Notes on bias in estimation", Biometrika 43,
+1956 (jackknife); Richardson, "The deferred approach to the limit", 1927.
+Departs from them: the average over orders, where the second draws until a hit comes.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma
+
+from textassay.errors import OptionError
+
+__all__ = [
+    "check_floor",
+    "harmonic_bits",
+    "jackknife_bits",
+    "plain_bits",
+    "richardson",
+    "second_order_bits",
+    "soft_correction_bits",
+]
+
+FloatArray = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.integer[Any]]
+
+_LOG_2 = math.log(2)
+
+
+def check_floor(floor: float, n: int) -> None:
+    """Raise unless `floor` is above 0 and at most 1/n: above that it would change counts that are not 0."""
+    if not 0 < floor <= 1 / n:
+        raise OptionError(f"the floor must be above 0 and at most 1 / samples ({1 / n:g}), got {floor:g}")
+
+
+def plain_bits(counts: Counts, n: int, *, floor: float) -> FloatArray:
+    """Return ``-log2(C / n)``, shape of `counts`; a count of 0 costs ``-log2(floor)``."""
+    return np.asarray(-np.log2(np.maximum(counts / n, floor)), dtype=np.float64)
+
+
+def jackknife_bits(counts: Counts, n: int, *, floor: float) -> FloatArray:
+    """Return the plain value less the bias that leaving out one draw shows, shape of `counts`.
+
+    Counts of 0 and 1 stay as they are: without its only hit, a token would cost the floor. So this corrects tokens
+    that are drawn often, and those of the order of 1/n, which have most of the bias, not at all.
+    """
+    plain = plain_bits(counts, n, floor=floor)
+    if n < 2:
+        return plain
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without_hit = -np.log2((counts - 1) / (n - 1))
+        without_miss = -np.log2(counts / (n - 1))
+        left_out = (counts * without_hit + np.where(counts < n, (n - counts) * without_miss, 0.0)) / n
+        corrected = n * plain - (n - 1) * left_out
+    return np.where(counts > 1, corrected, plain)
+
+
+def harmonic_bits(counts: Counts, n: int) -> FloatArray:
+    """Return ``(H(n) - H(C)) / ln 2``, shape of `counts`: between 0 and about log2(n) + 0.83, without a floor."""
+    return np.asarray((digamma(n + 1) - digamma(np.asarray(counts) + 1)) / _LOG_2, dtype=np.float64)
+
+
+def richardson(at_n: FloatArray, at_half: FloatArray) -> FloatArray:
+    """Return ``2 f(n) - f(n / 2)``, which cancels a bias that falls as 1/n; zero counts do not fall so."""
+    return 2 * at_n - at_half
+
+
+def second_order_bits(probabilities: FloatArray, n: int) -> FloatArray:
+    """Return the bias of the plain value to second order, ``(1 - p) / (2 n p ln 2)`` bits; true where n p is large."""
+    return np.asarray((1 - probabilities) / (2 * n * probabilities * _LOG_2), dtype=np.float64)
+
+
+def soft_correction_bits(sums: FloatArray, squares: FloatArray, n: int, *, floor: float) -> FloatArray:
+    """Return the bias, to second order, of ``-log2`` of the mean of n probabilities, from their sums and squares.
+
+    It is ``variance / (2 n mean^2 ln 2)``, and 0 where the mean is below the floor or n is 1.
+    """
+    mean = sums / n
+    if n < 2:
+        return np.zeros_like(mean)
+    variance = np.maximum(squares - n * mean**2, 0.0) / (n - 1)
+    above = mean > floor
+    return np.where(above, variance / (2 * n * np.where(above, mean, 1.0) ** 2 * _LOG_2), 0.0)

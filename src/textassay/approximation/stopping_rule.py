@@ -1,0 +1,286 @@
+"""How many draws are enough? The empirical rule, and the error that it cannot see.
+
+The rule takes the smallest N at which the mean of N one-hot draws is, in its largest coordinate, less than gamma' from
+that of N - alpha, averaged over positions. It tracks c alpha / N, where c is how far the mean of alpha draws is from
+the expectation, and so measures how much the generator's output varies, not how near the mean is: the true error falls
+as 1 / sqrt(N) only. Where the softmax is known, the true error is given beside it.
+
+Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, section 3 (alpha 10,
+gamma' 1e-3; one batch of 64 sequences in its authors' code).
+Departs from it: begins at 2 alpha, since at alpha there is no mean to compare with.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from textassay.approximation.gold_text import GoldText
+from textassay.approximation.tallies import Mode, Progress
+from textassay.errors import OptionError
+from textassay.generator.base import LanguageModel
+from textassay.generator.gold_history import next_probs
+from textassay.generator.next_words import model_vocabulary
+from textassay.generator.steppable import NoiseDriven, WindowStepper
+from textassay.seeding import stream
+
+__all__ = ["ALPHA", "GAMMA", "RuleCurve", "check_samples", "log_slope", "rule_curve", "rule_of_draws"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+ALPHA, GAMMA = 10, 1e-3
+N_ROWS = 64
+_NUMBERS = 1 << 22  # draws or probabilities held at once
+
+
+@dataclass(frozen=True)
+class RuleCurve:
+    """The rule's difference at each N, and the true error.
+
+    Attributes
+    ----------
+    sizes
+        ``2 alpha, 3 alpha, ...``, K numbers.
+    differences
+        Between the means of N and N - alpha draws: largest coordinate, averaged over positions, shape (K,).
+    errors
+        Between the mean of N draws and the softmax, likewise, shape (K,); None where there is no softmax.
+    stops_at
+        The smallest N of `sizes` with a difference below `gamma`; None where there is none.
+    alpha, gamma
+        Settings of the rule.
+    n_rows, n_positions
+        What was averaged over.
+    """
+
+    sizes: tuple[int, ...]
+    differences: tuple[float, ...]
+    errors: tuple[float, ...] | None
+    stops_at: int | None
+    alpha: int
+    gamma: float
+    n_rows: int
+    n_positions: int
+
+    @property
+    def slope(self) -> float:
+        """Log-log slope of the differences: near -1."""
+        return log_slope(self.sizes, self.differences)
+
+    @property
+    def error_slope(self) -> float | None:
+        """Log-log slope of the true error: near -1/2; None without a softmax."""
+        return None if self.errors is None else log_slope(self.sizes, self.errors)
+
+    @property
+    def spread(self) -> float:
+        """The c of c alpha / N: the mean of N x difference / alpha."""
+        return float(np.mean(np.asarray(self.sizes) * np.asarray(self.differences)) / self.alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON-ready values."""
+        found = asdict(self)
+        slopes = {"slope": self.slope, "error_slope": self.error_slope, "spread": self.spread}
+        return found | {name: None if value is None or math.isnan(value) else value for name, value in slopes.items()}
+
+
+def check_samples(n_samples: int, *, alpha: int = ALPHA) -> None:
+    """Raise unless there are two lots of `alpha` draws to compare."""
+    if alpha < 1:
+        raise OptionError(f"alpha must be at least 1, got {alpha}")
+    if n_samples < 2 * alpha:
+        raise OptionError(
+            f"samples must be at least {2 * alpha}: the rule compares two lots of {alpha}, got {n_samples}"
+        )
+
+
+def log_slope(sizes: tuple[int, ...], values: tuple[float, ...]) -> float:
+    """Return the slope of log(value) on log(size), least squares; NaN below two values above 0."""
+    x, y = np.log(np.asarray(sizes, dtype=np.float64)), np.asarray(values)
+    kept = y > 0
+    if np.count_nonzero(kept) < 2:
+        return math.nan
+    x, y = x[kept] - x[kept].mean(), np.log(y[kept])
+    return float(x @ y / (x @ x))
+
+
+def rule_curve(
+    generator: WindowStepper | NoiseDriven | LanguageModel,
+    text: GoldText,
+    n_samples: int,
+    *,
+    mode: Mode,
+    alpha: int = ALPHA,
+    gamma: float = GAMMA,
+    n_rows: int = N_ROWS,
+    seed: int,
+    progress: Progress | None = None,
+) -> RuleCurve:
+    """Return the curve of the rule for a generator on part of a text.
+
+    Parameters
+    ----------
+    generator
+        A language model for ``multinomial``, something that steps for ``onehot``, driven by noise for ``soft``.
+    text
+        Of which `n_rows` rows (all, where there are fewer) are taken, evenly spread.
+    n_samples
+        Largest N, at least ``2 alpha``.
+    mode
+        How it is averaged; not ``exact``.
+    alpha, gamma
+        Settings of the rule.
+    n_rows
+        At least 1.
+    seed
+        Of the draws, which are others than those of the value.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+    check_samples(n_samples, alpha=alpha)
+    if n_rows < 1 or not 0 < gamma < 1:
+        raise OptionError(f"n_rows must be at least 1 and gamma between 0 and 1, got {n_rows} and {gamma:g}")
+    chosen = np.unique(np.linspace(0, len(text.rows) - 1, min(n_rows, len(text.rows))).astype(np.int64))
+    n_steps = n_samples // alpha
+    n_types = len(model_vocabulary(generator)) if mode == "multinomial" else len(generator.vocabulary)  # type: ignore[arg-type,union-attr]
+    totals = np.zeros((2, n_steps))
+    n_positions = 0
+    for number, place in enumerate(chosen.tolist()):
+        if progress is not None:
+            progress("the stopping rule", number, len(chosen))
+        rows, scored = text.part(place, place + 1)
+        rng = stream(seed, "approximation", "rule", place)
+        if mode == "soft":
+            totals[0] += _soft_row(generator, rows, scored, alpha, n_steps, rng)  # type: ignore[arg-type]
+        else:
+            probs = np.empty((0, n_types))
+            if mode == "multinomial":
+                probs = next_probs(generator, rows, ends=text.ends)[scored]  # type: ignore[arg-type]
+                drawn = _of_softmax(probs, alpha * n_steps, rng)
+            else:
+                drawn = _of_steps(generator, rows, scored, alpha * n_steps, rng)  # type: ignore[arg-type]
+            totals += rule_of_draws(drawn, n_types, alpha=alpha, probs=probs)
+        n_positions += int(scored.sum())
+    differences, errors = totals[:, 1:] / n_positions
+    sizes = tuple(range(2 * alpha, alpha * n_steps + 1, alpha))
+    below = np.flatnonzero(differences < gamma)
+    return RuleCurve(
+        sizes,
+        tuple(differences.tolist()),
+        tuple(errors.tolist()) if mode == "multinomial" else None,
+        sizes[below[0]] if len(below) else None,
+        alpha,
+        gamma,
+        len(chosen),
+        n_positions,
+    )
+
+
+def rule_of_draws(
+    drawn: npt.NDArray[np.int32], n_types: int, *, alpha: int = ALPHA, probs: FloatArray | None = None
+) -> FloatArray:
+    """Return sums over positions of the rule's differences and of the true errors, shape (2, N / alpha).
+
+    Parameters
+    ----------
+    drawn
+        What was drawn at each position, shape (positions, N); N a multiple of `alpha`.
+    n_types
+        Types there are.
+    alpha
+        Draws from one mean to the next.
+    probs
+        What the draws are from, shape (positions, n_types); none, or without rows: errors are 0.
+
+    Returns
+    -------
+    FloatArray
+        Column k is of ``N = (k + 1) alpha``; the difference of the first is 0, having nothing before it.
+    """
+    known = np.empty((0, n_types)) if probs is None else probs
+    return np.asarray(_differences(drawn, n_types, alpha, known), dtype=np.float64)
+
+
+def _of_softmax(probs: FloatArray, n: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    """Return n draws from each row of probabilities, (R, V), shape (R, n)."""
+    return np.asarray(_invert(np.cumsum(probs, axis=1), rng.random((len(probs), n))), dtype=np.int32)
+
+
+def _of_steps(
+    generator: WindowStepper, rows: IntArray, scored: npt.NDArray[np.bool_], n: int, rng: np.random.Generator
+) -> npt.NDArray[np.int32]:
+    """Return n draws of a generator at each scored position of one row, shape (R, n)."""
+    together = max(1, _NUMBERS // 32 // rows.size)
+    parts = []
+    for done in range(0, n, together):
+        many = np.tile(rows, (min(together, n - done), 1))
+        drawn = generator.step_after(many, seed=int(rng.integers(2**62)))
+        parts.append(drawn[:, scored[0]].T.astype(np.int32))
+    return np.concatenate(parts, axis=1)
+
+
+def _soft_row(
+    generator: NoiseDriven,
+    rows: IntArray,
+    scored: npt.NDArray[np.bool_],
+    alpha: int,
+    n_steps: int,
+    rng: np.random.Generator,
+) -> npt.NDArray[np.float64]:
+    """Return the sum over the positions of one row of the differences of soft means, shape (n_steps,)."""
+    many = np.tile(rows, (alpha, 1))
+    total = np.zeros((int(scored.sum()), len(generator.vocabulary)))
+    found = np.zeros(n_steps)
+    for step in range(n_steps):
+        shown = generator.soft_after(many, seed=int(rng.integers(2**62)))[:, scored[0]]
+        before = total.copy()
+        total += shown.sum(axis=0, dtype=np.float64)
+        if step > 0:
+            change = np.abs(total / (alpha * (step + 1)) - before / (alpha * step))
+            found[step] = change.max(axis=1).sum()
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _invert(bounds, draws):  # type: ignore[no-untyped-def]
+    """Return what each uniform draw stands for, (R, n), by the running sums of its row, (R, V)."""
+    found = np.empty(draws.shape, dtype=np.int32)
+    for row in range(len(bounds)):
+        sums = bounds[row]
+        last = np.searchsorted(sums, sums[-1])
+        for number in range(draws.shape[1]):
+            found[row, number] = min(np.searchsorted(sums, draws[row, number] * sums[-1], side="right"), last)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _differences(drawn, n_types, alpha, probs):  # type: ignore[no-untyped-def]
+    """Return what `rule_of_draws` does, in one walk over the draws of each position."""
+    n_steps = drawn.shape[1] // alpha
+    totals = np.zeros((2, n_steps))
+    counts = np.empty(n_types, dtype=np.int64)
+    before = np.empty(n_types, dtype=np.int64)
+    for row in range(len(drawn)):
+        counts[:] = 0
+        for step in range(n_steps):
+            before[:] = counts
+            for number in range(step * alpha, (step + 1) * alpha):
+                counts[drawn[row, number]] += 1
+            now, then = alpha * (step + 1), max(alpha * step, 1)
+            change, error = 0.0, 0.0
+            for kind in range(n_types):
+                share = counts[kind] / now
+                change = max(change, abs(share - before[kind] / then))
+                if len(probs) > 0:
+                    error = max(error, abs(share - probs[row, kind]))
+            if step > 0:
+                totals[0, step] += change
+            totals[1, step] += error
+    return totals
