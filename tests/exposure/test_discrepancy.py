@@ -84,3 +84,12 @@ def test_bad_settings() -> None:
     text = _drawn(_astray(lost=False), 100)
     with pytest.raises(OptionError, match="at least 0 and below 8, got 8"):
         eb_dd(_astray(lost=True), text, length=8, sentence_length=8)
+
+
+def test_equal_models_are_not_told_apart_by_prefixes_that_a_classifier_has_seen() -> None:
+    """Long prefixes hardly come twice; one that stood on both sides would give its side away."""
+    oracle, model = (random_table(WORDS, seed=5, name=name) for name in ("oracle", "model"))
+    text = _drawn(oracle, 800)
+    found = eb_dd(model, text, length=6, sentence_length=8, n=400, oracle=oracle)
+    for side in (found.data, found.model):
+        assert side.value == pytest.approx(0.0, abs=0.15)

@@ -5,8 +5,9 @@ own, each against real continuations. Their difference is 0 without exposure bia
 prefix goes unseen there, and real continuations of the model's own prefixes do not exist.
 
 With an oracle they do: it goes on from every prefix of the model, and of the data, and whole sentences are judged, so
-that what does not fit its prefix counts. Since both sides of a pair begin alike, ``dd`` is at most the mean, over the
-prefixes, of the total variation between the two continuations: EB-C's distance for more than one word.
+that what does not fit its prefix counts. Since both sides of a pair draw their prefixes from one distribution, ``dd``
+is at most the mean, over the prefixes, of the total variation between the two continuations: EB-C's distance for more
+than one word. No prefix is on both sides: by the side on which a classifier has seen it, it would know its twin.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", for dd; He et al.,
 "Quantifying Exposure Bias for Neural Language Generation", 2019, section 3, for the idea. EB-DD itself is ours.
@@ -109,7 +110,7 @@ def eb_dd(
     sentence_length
         Tokens at which all sentences are cut.
     n
-        Sentences a side; at most half of those that are long enough (all of them with an oracle), which is then used.
+        Sentences a side; at most half of those that are long enough, which is then used.
     oracle
         Stands for the data: it goes on from both kinds of prefixes.
     discriminator, effort
@@ -144,7 +145,7 @@ def eb_dd(
         if other is not vocabulary and other.tokens != vocabulary.tokens:
             raise OptionError(f"{model.name} and {what} have different vocabularies")
     n_usable = n_long_enough(text, sentence_length) if ends == "excluded" else len(text)
-    n = min(n, n_usable if oracle is not None else n_usable // 2)
+    n = min(n, n_usable // 2)
 
     def of(purpose: str) -> int:
         return int(stream(seed, "EB-DD", purpose).integers(2**62))
@@ -152,16 +153,15 @@ def eb_dd(
     def go_on(writer: LanguageModel, prefixes: IntArray, purpose: str) -> IntArray:
         return continue_prefixes(writer, prefixes, sentence_length - length, seed=of(purpose), ends=ends)
 
-    n_chosen = n if oracle is not None else 2 * n
-    chosen = chosen_sentences(text, sentence_length, max(n_chosen, 1), seed=of("data"), ends=ends)
+    chosen = chosen_sentences(text, sentence_length, max(2 * n, 1), seed=of("data"), ends=ends)
     real = first_tokens_of(text, chosen, sentence_length)
-    of_data, of_model = real[:n, :length], model_prefixes(model, length, n, seed=of("model"), ends=ends)
-    written = go_on(model, of_data, "model after data"), go_on(model, of_model, "model after model")
+    of_data, of_model = real[:, :length], model_prefixes(model, length, max(2 * n, 1), seed=of("model"), ends=ends)
+    written = go_on(model, of_data[:n], "model after data"), go_on(model, of_model[:n], "model after model")
     first = 0 if oracle is not None else length
     if oracle is None:
         references = (real[n:], real[n:])
     else:
-        references = go_on(oracle, of_data, "oracle after data"), go_on(oracle, of_model, "oracle after model")
+        references = go_on(oracle, of_data[n:], "oracle after data"), go_on(oracle, of_model[n:], "oracle after model")
 
     def corpus(rows: IntArray) -> Corpus:
         kept = np.cumprod(rows[:, first:] != EOS, axis=1).astype(np.bool_)
