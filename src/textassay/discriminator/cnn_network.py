@@ -1,9 +1,9 @@
 """The convolutional network that tells real from generated sentences: weights, logits and objective.
 
-Word vectors, windows of two and three words with 100 and 200 filters, the largest value of each filter over the
-sentence, one highway layer, two classes. On a CPU the convolution is a table look-up: each distinct word of a batch is
-multiplied with the filters once, and a window is a sum of rows of that table; the same sums as a convolution's. Of the
-gradient, only what the largest windows got flows back.
+Word vectors, windows of two and three words with 100 and 200 filters (or other windows: what the weights are of says
+which), the largest value of each filter over the sentence, one highway layer, two classes. On a CPU the convolution is
+a table look-up: each distinct word of a batch is multiplied with the filters once, and a window is a sum of rows of
+that table; the same sums as a convolution's. Of the gradient, only what the largest windows got flows back.
 
 Sources: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 5; Kim,
 "Convolutional Neural Networks for Sentence Classification", EMNLP 2014; Srivastava, Greff, Schmidhuber, "Highway
@@ -44,12 +44,34 @@ DIMENSION = 512
 FILTERS = {2: 100, 3: 200}  # window in words: filters
 DROPOUT = 0.5
 L2 = 0.2
-_N_FILTERS = sum(FILTERS.values())
 
 
-def cnn_weights(n_words: int, *, seed: int, device: "torch.device | str" = "cpu") -> dict[str, "Tensor"]:
-    """Return the weights of a network with `n_words` word vectors, padding and rare words among them, as they begin."""
+def cnn_weights(
+    n_words: int,
+    *,
+    dimension: int = DIMENSION,
+    filters: Mapping[int, int] = FILTERS,
+    seed: int,
+    device: "torch.device | str" = "cpu",
+) -> dict[str, "Tensor"]:
+    """Return the weights of a network as they begin.
+
+    Parameters
+    ----------
+    n_words
+        Word vectors, padding and rare words among them.
+    dimension
+        Numbers in a word vector, at least 1.
+    filters
+        Window in words to its number of filters; no sentence with its padding may be shorter than the widest.
+    seed
+        Decides the draws.
+    device
+        Where the weights are.
+    """
     import torch
+
+    n_filters = sum(filters.values())
 
     rng = torch.Generator().manual_seed(seed)
 
@@ -59,20 +81,25 @@ def cnn_weights(n_words: int, *, seed: int, device: "torch.device | str" = "cpu"
     def glorot(*shape: int) -> "Tensor":
         return torch.nn.init.xavier_uniform_(torch.empty(shape), generator=rng)
 
-    weights = {"words": torch.nn.init.uniform_(torch.empty(n_words, DIMENSION), -1, 1, generator=rng)}
-    for window, n_filters in FILTERS.items():
-        weights[f"filters {window}"] = normal(n_filters, DIMENSION, window)
-        weights[f"filters {window} bias"] = torch.full((n_filters,), 0.1)
+    weights = {"words": torch.nn.init.uniform_(torch.empty(n_words, dimension), -1, 1, generator=rng)}
+    for window, count in filters.items():
+        weights[f"filters {window}"] = normal(count, dimension, window)
+        weights[f"filters {window} bias"] = torch.full((count,), 0.1)
     for part in ("highway", "highway gate"):
-        weights[part] = glorot(_N_FILTERS, _N_FILTERS)
-        weights[f"{part} bias"] = torch.zeros(_N_FILTERS)
-    weights["output"] = normal(2, _N_FILTERS)
+        weights[part] = glorot(n_filters, n_filters)
+        weights[f"{part} bias"] = torch.zeros(n_filters)
+    weights["output"] = normal(2, n_filters)
     weights["output bias"] = torch.full((2,), 0.1)
     return {name: weight.to(device).requires_grad_() for name, weight in weights.items()}
 
 
 def cnn_loss(
-    weights: Mapping[str, "Tensor"], sentences: Sentences, is_real: IntArray, rng: "torch.Generator | None"
+    weights: Mapping[str, "Tensor"],
+    sentences: Sentences,
+    is_real: IntArray,
+    rng: "torch.Generator | None",
+    *,
+    dropout: float = DROPOUT,
 ) -> "Tensor":
     """Return the mean cross-entropy, in nats per sentence, with the penalty on the output layer; a scalar.
 
@@ -86,16 +113,24 @@ def cnn_loss(
         1 for real, 0 for generated, shape (N,).
     rng
         What dropout is drawn from; none leaves it out.
+    dropout
+        Share that it leaves out, in [0, 1).
     """
     import torch
 
     labels = torch.from_numpy(is_real).to(weights["words"].device)
-    cross_entropy = torch.nn.functional.cross_entropy(cnn_logits(weights, sentences, rng), labels)
+    cross_entropy = torch.nn.functional.cross_entropy(cnn_logits(weights, sentences, rng, dropout=dropout), labels)
     penalty = sum((weights[name] ** 2).sum() / 2 for name in ("output", "output bias"))
     return cross_entropy + L2 * penalty
 
 
-def cnn_logits(weights: Mapping[str, "Tensor"], sentences: Sentences, rng: "torch.Generator | None" = None) -> "Tensor":
+def cnn_logits(
+    weights: Mapping[str, "Tensor"],
+    sentences: Sentences,
+    rng: "torch.Generator | None" = None,
+    *,
+    dropout: float = DROPOUT,
+) -> "Tensor":
     """Return the logits of generated and real, shape (N, 2); with dropout drawn from `rng`, without it where none."""
     import torch
     from torch.nn.functional import linear
@@ -104,12 +139,12 @@ def cnn_logits(weights: Mapping[str, "Tensor"], sentences: Sentences, rng: "torc
     pooled = (
         pooled_by_look_up(weights, sentences) if device.type == "cpu" else pooled_by_convolution(weights, sentences)
     )
-    bias = torch.cat([weights[f"filters {window} bias"] for window in FILTERS])
+    bias = torch.cat([weights[f"filters {window} bias"] for window in _filters(weights)])
     y = torch.relu(pooled + bias)  # (n, filters)
     gate = torch.sigmoid(linear(y, weights["highway gate"], weights["highway gate bias"]))
     y = gate * torch.relu(linear(y, weights["highway"], weights["highway bias"])) + (1 - gate) * y
     if rng is not None:
-        y = y * (torch.rand(y.shape, generator=rng, device=device) >= DROPOUT) / (1 - DROPOUT)
+        y = y * (torch.rand(y.shape, generator=rng, device=device) >= dropout) / (1 - dropout)
     return linear(y, weights["output"], weights["output bias"])  # (n, 2)
 
 
@@ -118,10 +153,11 @@ def pooled_by_look_up(weights: Mapping[str, "Tensor"], sentences: Sentences) -> 
     import torch
 
     distinct, local = np.unique(sentences.words, return_inverse=True)
-    filters = [weights[f"filters {window}"].permute(1, 2, 0).reshape(DIMENSION, -1) for window in FILTERS]
+    counts = _filters(weights)
+    filters = [weights[f"filters {window}"].permute(1, 2, 0).flatten(1) for window in counts]
     vectors = weights["words"].index_select(0, torch.from_numpy(distinct))
     table = vectors @ torch.cat(filters, dim=1)  # (distinct words, window x filters, for each window)
-    pooled: Tensor = _look_up().apply(table, local.astype(np.int32), sentences.offsets)
+    pooled: Tensor = _look_up().apply(table, local.astype(np.int32), sentences.offsets, counts)
     return pooled
 
 
@@ -131,7 +167,7 @@ def pooled_by_convolution(weights: Mapping[str, "Tensor"], sentences: Sentences)
 
     words = torch.from_numpy(sentences.padded()).to(weights["words"].device)
     vectors = torch.nn.functional.embedding(words, weights["words"]).transpose(1, 2)  # (n, dimension, length)
-    pooled = [torch.nn.functional.conv1d(vectors, weights[f"filters {window}"]).amax(2) for window in FILTERS]
+    pooled = [torch.nn.functional.conv1d(vectors, weights[f"filters {window}"]).amax(2) for window in _filters(weights)]
     return torch.cat(pooled, dim=1)
 
 
@@ -142,29 +178,37 @@ def _look_up() -> Any:
 
     class LookUp(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, table: "Tensor", words: npt.NDArray[np.int32], offsets: IntArray) -> "Tensor":
-            pooled = np.empty((len(offsets) - 1, _N_FILTERS), dtype=np.float32)
+        def forward(
+            ctx: Any, table: "Tensor", words: npt.NDArray[np.int32], offsets: IntArray, counts: Mapping[int, int]
+        ) -> "Tensor":
+            pooled = np.empty((len(offsets) - 1, sum(counts.values())), dtype=np.float32)
             where = np.empty(pooled.shape, dtype=np.int32)
-            for window, (column, filters) in _layout().items():
+            for window, (column, filters) in _layout(counts).items():
                 _pool(table.detach().numpy()[:, column:], words, offsets, window, pooled[:, filters], where[:, filters])
-            ctx.table_shape, ctx.words, ctx.where = table.shape, words, where
+            ctx.table_shape, ctx.words, ctx.where, ctx.counts = table.shape, words, where, counts
             return torch.from_numpy(pooled)
 
         @staticmethod
-        def backward(ctx: Any, *gradients: "Tensor") -> tuple["Tensor", None, None]:
+        def backward(ctx: Any, *gradients: "Tensor") -> tuple["Tensor", None, None, None]:
             table = np.zeros(ctx.table_shape, dtype=np.float32)
             gradient = gradients[0].contiguous().numpy()
-            for window, (column, filters) in _layout().items():
+            for window, (column, filters) in _layout(ctx.counts).items():
                 _spread(gradient[:, filters], ctx.words, ctx.where[:, filters], window, table[:, column:])
-            return torch.from_numpy(table), None, None
+            return torch.from_numpy(table), None, None, None
 
     return LookUp
 
 
-def _layout() -> dict[int, tuple[int, slice]]:
+def _filters(weights: Mapping[str, "Tensor"]) -> dict[int, int]:
+    """Return window to number of filters, in the order of the weights."""
+    banks = [weight for name, weight in weights.items() if name.startswith("filters ") and weight.ndim == 3]
+    return {int(bank.shape[2]): len(bank) for bank in banks}
+
+
+def _layout(counts: Mapping[int, int]) -> dict[int, tuple[int, slice]]:
     """Return, for each window, its first column in the table and its columns among the filters."""
     layout, column, first = {}, 0, 0
-    for window, n_filters in FILTERS.items():
+    for window, n_filters in counts.items():
         layout[window] = (column, slice(first, first + n_filters))
         column, first = column + window * n_filters, first + n_filters
     return layout

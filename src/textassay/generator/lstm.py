@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textassay.errors import OptionError
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS
+from textassay.errors import InputError, OptionError
+from textassay.generator.lessons import Lessons
 from textassay.generator.network import NetworkLanguageModel
 from textassay.training.dropout import dropped
 from textassay.training.recipe import Recipe
@@ -39,6 +42,9 @@ class LstmModel(NetworkLanguageModel):
     spread
         Weights begin uniform between minus and plus this, above 0; none for 1 / sqrt(width), word vectors with
         variance 1 / width.
+    length
+        Every sentence has so many tokens, at least 1, and no end is learnt or drawn: for text cut into windows, which
+        `next_vectors` reads on beyond a window. None where sentences end.
     recipe, batch_size, max_length, seed
         See `NetworkLanguageModel`.
 
@@ -59,13 +65,14 @@ class LstmModel(NetworkLanguageModel):
         layers: int = 1,
         dropout: float = 0.1,
         spread: float | None = None,
+        length: int | None = None,
         recipe: Recipe = SMALL,
         batch_size: int = 128,
         max_length: int = 200,
         seed: int = 0,
     ) -> None:
         super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
-        for setting, value in (("width", width), ("layers", layers)):
+        for setting, value in (("width", width), ("layers", layers), ("length", 1 if length is None else length)):
             if value < 1:
                 raise OptionError(f"{setting} must be at least 1, got {value}")
         if not 0 <= dropout < 1:
@@ -76,18 +83,53 @@ class LstmModel(NetworkLanguageModel):
         self.layers = layers
         self.dropout = dropout
         self.spread = spread
+        self.length = length
 
     @property
     def settings(self) -> dict[str, Any]:
         """What its constructor was called with."""
         names = ("width", "layers", "dropout", "spread", "batch_size", "seed")
         own = {name: getattr(self, name) for name in names}
+        own |= {} if self.length is None else {"length": self.length}
         return {**own, "max_length": self._max_length, "recipe": asdict(self.recipe)}
 
     @property
     def _title(self) -> str:
         layers = "" if self.layers == 1 else f", layers={self.layers}"
-        return f"lstm(width={self.width}{layers})"
+        length = "" if self.length is None else f", length={self.length}"
+        return f"lstm(width={self.width}{layers}{length})"
+
+    def lessons(self, train: Corpus, weights: "Mapping[str, Tensor]", *, batch_size: int, seed: int) -> Lessons:
+        """Return batches of sentences; raise where all must have one length and one has another."""
+        others = [] if self.length is None else [length for length in train.lengths.tolist() if length != self.length]
+        if others:
+            raise InputError(
+                f"{self.name} learns from sentences of {self.length} tokens, but {len(others)} of {len(train)} have "
+                f"others, such as {others[0]}"
+            )
+        return super().lessons(train, weights, batch_size=batch_size, seed=seed)
+
+    def longest(self, weights: "Mapping[str, Tensor]") -> int | None:
+        """Return how many tokens every sentence has; None where they end."""
+        return self.length
+
+    def loss(self, weights: "Mapping[str, Tensor]", vectors: "Tensor", wanted: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy; ends count only where they are learnt."""
+        if self.length is not None:
+            words = wanted != EOS
+            vectors, wanted = vectors[words], wanted[words]
+        return super().loss(weights, vectors, wanted)
+
+    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
+        """Return matrix and bias of the output layer; -inf for the end where it never comes."""
+        matrix, bias = super().output_layer(weights)
+        if self.length is not None:
+            bias[EOS] = -math.inf
+        return matrix, bias
+
+    def _check_length(self, weights: "Mapping[str, Tensor]", length: int) -> None:
+        if self.length is None:
+            super()._check_length(weights, length)
 
     def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights; `longest` does not matter."""

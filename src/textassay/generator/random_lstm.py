@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.corpus.vocabulary import EOS, UNK, Vocabulary
+from textassay.corpus.vocabulary import UNK, Vocabulary
 from textassay.errors import OptionError
 from textassay.generator.fitted import Fitted
 from textassay.generator.lstm import LstmModel
@@ -62,13 +62,12 @@ class RandomLstm(LstmModel):
     kind: ClassVar[str] = "random-lstm"
 
     def __init__(self, n_words: int = 5000, *, length: int = 20, width: int = 32, seed: int = 0) -> None:
-        super().__init__(width, dropout=0.0, max_length=length, seed=seed)
+        super().__init__(width, dropout=0.0, length=length, max_length=length, seed=seed)
         if n_words < 1:
             raise OptionError(f"n_words must be at least 1, got {n_words}")
         import torch
 
         self.n_words = n_words
-        self.length = length
         self.form = TextForm(resolve_tokenizer(_TOKENIZER), Vocabulary(map(str, range(n_words))))
         rng = stream(seed, self.kind)
         drawn = {
@@ -97,12 +96,8 @@ class RandomLstm(LstmModel):
         """
         raise OptionError(f"{self.name} learns nothing: draw from it, and train another model on what it draws")
 
-    def longest(self, weights: "Mapping[str, Tensor]") -> int:
-        """Return how many tokens a sentence has."""
-        return self.length
-
     def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        """Return matrix and bias of the output layer; only words come before the end."""
+        """Return matrix and bias of the output layer; only words are drawn."""
         matrix, bias = super().output_layer(weights)
-        bias[[EOS, UNK]] = -math.inf
+        bias[UNK] = -math.inf
         return matrix, bias

@@ -1,0 +1,42 @@
+"""REINFORCE: the gradient of an expected reward, from drawn actions whose probabilities are known.
+
+For trajectories drawn from a policy, grad J = E[sum_t R_t grad log pi(u_t | before)], where R_t is what the action u_t
+brings from there on. A baseline that does not depend on the action leaves the mean as it is and narrows the spread.
+
+Source: Williams, "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement Learning", Machine
+Learning 8, 1992; Kool, van Hoof, Welling, "Buy 4 REINFORCE Samples, Get a Baseline for Free!", 2019 (leave one out).
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["leave_one_out", "policy_loss"]
+
+
+def policy_loss(log_probs: "Tensor", returns: "Tensor", taken: "Tensor") -> "Tensor":
+    """Return minus the mean over trajectories of sum_t R_t log pi(u_t), a scalar; its gradient estimates -grad J.
+
+    Parameters
+    ----------
+    log_probs
+        Of the actions that were taken, in nats, shape (B, T).
+    returns
+        What each action brings, less a baseline if there is one, shape (B, T); no gradient flows through it.
+    taken
+        Which actions there were, shape (B, T); what stands elsewhere does not matter.
+    """
+    import torch
+
+    terms = torch.where(taken, log_probs * returns.detach(), log_probs.new_zeros(()))
+    return -terms.sum() / len(log_probs)
+
+
+def leave_one_out(returns: "Tensor", taken: "Tensor") -> "Tensor":
+    """Return for each action the mean return of the others at the same time, shape (B, T); 0 where there is none."""
+    import torch
+
+    present = torch.where(taken, returns, returns.new_zeros(()))
+    n_others = taken.sum(0) - taken.to(torch.int64)
+    return (present.sum(0) - present) / n_others.clamp(min=1) * (n_others > 0)

@@ -1,0 +1,197 @@
+"""Drawn sentences as actions, and what a policy might have written after each of their beginnings.
+
+A policy reads each drawn sentence once; every roll-out goes on from the state that the policy was in there. Uniform
+numbers are those of the roll-out and the position, so draws do not depend on blocks or on the number of workers.
+
+Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017 (Monte Carlo search).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.execution import parallel_map
+from textassay.generator.reader import Reader, State, Weights
+from textassay.generator.sampling import Beginnings, Choice, draw_sentences
+from textassay.seeding import uniforms
+from textassay.training.backend import single_threaded
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Actions", "draw_actions", "mean_outcomes"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Judge = Callable[[IntArray], FloatArray]
+
+_TOGETHER = 512  # roll-outs drawn in one block
+_JUDGED = 1 << 15  # roll-outs judged at once
+_DRAW = Choice()
+
+
+@dataclass(frozen=True)
+class Actions:
+    """Sentences as rows of actions: tokens, then the end where one was drawn, then padding.
+
+    Attributes
+    ----------
+    tokens
+        Shape (B, limit); ``<pad>`` behind what was drawn.
+    lengths
+        Actions of each row, its end among them, shape (B,), at least 1.
+    """
+
+    tokens: IntArray
+    lengths: IntArray
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def taken(self) -> npt.NDArray[np.bool_]:
+        """Where the actions are, shape (B, limit)."""
+        return np.asarray(np.arange(self.tokens.shape[1]) < self.lengths[:, None])
+
+    @property
+    def inputs(self) -> IntArray:
+        """What the policy read before each action, shape (B, limit)."""
+        return np.concatenate((np.full((len(self), 1), SOS), self.tokens[:, :-1]), axis=1)
+
+    def take(self, rows: IntArray) -> "Actions":
+        """Return some of the rows."""
+        return Actions(self.tokens[rows], self.lengths[rows])
+
+    @classmethod
+    def of_text(cls, tokens: npt.NDArray[np.int32], offsets: IntArray, limit: int) -> "Actions":
+        """Return sentences of at most `limit` tokens as a policy would draw them that writes no more."""
+        n_tokens = np.diff(offsets)
+        table = np.full((len(n_tokens), limit + 1), PAD, dtype=np.int64)
+        table[np.arange(limit + 1) < n_tokens[:, None]] = tokens
+        table[np.arange(len(n_tokens)), n_tokens] = EOS
+        return cls(table[:, :limit], np.minimum(n_tokens + 1, limit))
+
+    def sentences(self) -> tuple[npt.NDArray[np.int32], IntArray]:
+        """Return the tokens, ends left out, one sentence after another, (T,), and offsets, (B + 1,)."""
+        words = self.taken & (self.tokens != EOS)
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(words.sum(axis=1))))
+        return self.tokens[words].astype(np.int32), offsets
+
+
+def draw_actions(network: Reader, weights: Weights, n: int, *, limit: int, key: int) -> Actions:
+    """Return `n` sentences of at most `limit` tokens, drawn from the policy; `key` decides the uniform numbers."""
+    tokens, lengths = draw_sentences(
+        network, weights, _DRAW, Beginnings.nothing(n), key=key, limit=limit, together=min(n, _TOGETHER)
+    )
+    return Actions.of_text(tokens, np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))), limit)
+
+
+def mean_outcomes(
+    network: Reader, weights: Weights, drawn: Actions, judge: Judge, *, n_roll_outs: int, key: int
+) -> FloatArray:
+    """Return what each action leads to, shape (B, limit): the mean judgement of the sentences that may follow.
+
+    Parameters
+    ----------
+    network, weights
+        The policy that goes on.
+    drawn
+        Sentences.
+    judge
+        From sentences as rows of actions, shape (R, limit), to a number each, shape (R,).
+    n_roll_outs
+        Sentences that are drawn after each action, at least 1; after the last there is only the sentence itself.
+    key
+        Decides the uniform numbers.
+    """
+    limit = drawn.tokens.shape[1]
+    outcomes = np.zeros(drawn.tokens.shape)
+    rows = np.arange(len(drawn))
+    outcomes[rows, drawn.lengths - 1] = judge(drawn.tokens)
+    waiting: list[tuple[int, IntArray, IntArray]] = []  # after how many actions, of which rows, their roll-outs
+    n_waiting = 0
+    for n_given, open_rows, vectors, state in _read(network, weights, drawn):
+        which = np.repeat(open_rows, n_roll_outs)
+        numbers = (which * limit + n_given) * n_roll_outs + np.tile(np.arange(n_roll_outs), len(open_rows))
+        starts = range(0, len(which), _TOGETHER)
+        draw = partial(_go_on, network, weights, vectors, state, drawn, which, numbers, n_given, key)
+        waiting.append((n_given, which, np.concatenate(parallel_map(draw, starts))))
+        n_waiting += len(which)
+        if n_waiting >= _JUDGED:
+            _settle(waiting, judge, outcomes, n_roll_outs)
+            waiting, n_waiting = [], 0
+    _settle(waiting, judge, outcomes, n_roll_outs)
+    return outcomes
+
+
+def _settle(waiting: list[tuple[int, IntArray, IntArray]], judge: Judge, outcomes: FloatArray, n: int) -> None:
+    """Judge roll-outs and write their means, `n` each, into `outcomes`."""
+    if not waiting:
+        return
+    judged = judge(np.concatenate([tokens for _, _, tokens in waiting]))
+    first = 0
+    for n_given, which, _ in waiting:
+        means = judged[first : first + len(which)].reshape(-1, n).mean(axis=1)
+        outcomes[which[::n], n_given - 1] = means
+        first += len(which)
+
+
+def _read(network: Reader, weights: Weights, drawn: Actions) -> Iterator[tuple[int, IntArray, "Tensor", State]]:
+    """Read all sentences; after each action but the last, give what a roll-out begins with.
+
+    That is how many actions there were, the rows that go on, and for all rows the vector there and the network's state.
+    """
+    import torch
+
+    device = next(iter(weights.values())).device
+    limit = drawn.tokens.shape[1]
+    inputs = torch.from_numpy(drawn.inputs).to(device)
+    with torch.no_grad():
+        state = network.begin(weights, len(drawn))
+        for n_given in range(int(drawn.lengths.max(initial=1))):
+            vectors, state = network.step(weights, state, inputs[:, n_given], n_given)
+            open_rows = np.flatnonzero(drawn.lengths > n_given)
+            if 0 < n_given < limit and len(open_rows) > 0:
+                yield n_given, open_rows, vectors, state
+
+
+def _go_on(
+    network: Reader,
+    weights: Weights,
+    vectors: "Tensor",
+    state: State,
+    drawn: Actions,
+    which: IntArray,
+    numbers: IntArray,
+    n_given: int,
+    key: int,
+    start: int,
+) -> IntArray:
+    """Return roll-outs `start` and those drawn with it as rows of actions, (R, limit), after `n_given` of `which`."""
+    import torch
+
+    held, numbers = which[start : start + _TOGETHER], numbers[start : start + _TOGETHER]
+    limit = drawn.tokens.shape[1]
+    tokens = np.full((len(held), limit), PAD, dtype=np.int64)
+    tokens[:, :n_given] = drawn.tokens[held, :n_given]
+    going = np.arange(len(held))
+    with single_threaded(), torch.no_grad():
+        places = torch.from_numpy(held).to(vectors.device)
+        vectors, state = vectors[places], tuple(part[places] for part in state)
+        for position in range(n_given, limit):
+            draws = torch.from_numpy(uniforms(key, numbers[going], position)).to(vectors.device)
+            chosen = _DRAW.tokens(network.logits(weights, vectors).float(), draws)
+            tokens[going, position] = chosen.cpu().numpy()
+            open_ones = tokens[going, position] != EOS
+            if position + 1 == limit or not open_ones.any():
+                break
+            if not open_ones.all():
+                going, places = going[open_ones], torch.from_numpy(np.flatnonzero(open_ones)).to(vectors.device)
+                chosen, state = chosen[places], tuple(part[places] for part in state)
+            vectors, state = network.step(weights, state, chosen, position + 1)
+    return tokens

@@ -1,0 +1,143 @@
+"""How SeqGAN is trained: sizes, rates, numbers of rounds; and the presets.
+
+Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017, and its public code.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from textassay.adversarial.sequence_cnn import FILTERS
+from textassay.errors import OptionError
+from textassay.training.recipe import Recipe
+
+__all__ = ["SEQGAN_PRESETS", "Baseline", "SeqGanRecipe"]
+
+Baseline = Literal["none", "leave-one-out"]
+
+
+@dataclass(frozen=True)
+class SeqGanRecipe:
+    """How the two sides are trained, after the generator has learnt from real text.
+
+    Attributes
+    ----------
+    rounds
+        Of the adversarial phase, at least 0; with 0 the generator is what it was (MLE SeqGAN).
+    pretraining_rounds
+        Of the discriminator alone before them, at least 0: each is one refresh.
+    generator_steps, refreshes
+        Of an adversarial round: steps up the policy gradient, then refreshes of the discriminator; at least 1 and 0.
+    epochs
+        Of a refresh: passes over what the generator drew for it and as many real sentences, at least 1.
+    n_negatives
+        Sentences drawn for a refresh, at least 1.
+    batch_size
+        Sentences of a step of the generator, and of a batch of the discriminator, half of them real; at least 2.
+    n_roll_outs
+        After each action, at least 1.
+    roll_out_averaging
+        Share, in [0, 1), of the policy of roll-outs that stays when it follows the generator after a round; 0: it is
+        the generator.
+    discount
+        Of the reward for each action that comes between, in (0, 1].
+    baseline
+        What is taken off the rewards: nothing, or the mean of the other sentences of the step at the same place.
+    learning_rate, max_norm
+        Of the generator: of Adam, and where its gradient is clipped.
+    judge_learning_rate
+        Of the discriminator.
+    dimension, filters, dropout
+        Of the discriminator: numbers in a word vector, window to filters, share left out in training.
+    n_validation
+        Sentences drawn to ask an oracle about, at least 1.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+
+    rounds: int = 200
+    pretraining_rounds: int = 50
+    generator_steps: int = 1
+    refreshes: int = 5
+    epochs: int = 3
+    n_negatives: int = 10_000
+    batch_size: int = 64
+    n_roll_outs: int = 16
+    roll_out_averaging: float = 0.8
+    discount: float = 1.0
+    baseline: Baseline = "none"
+    learning_rate: float = 1e-2
+    max_norm: float = 5.0
+    judge_learning_rate: float = 1e-4
+    dimension: int = 64
+    filters: Mapping[int, int] = field(default_factory=lambda: dict(FILTERS))
+    dropout: float = 0.25
+    n_validation: int = 10_000
+
+    def __post_init__(self) -> None:
+        least = {"rounds": 0, "pretraining_rounds": 0, "refreshes": 0, "batch_size": 2}
+        ones = ("generator_steps", "epochs", "n_negatives", "n_roll_outs", "dimension", "n_validation")
+        for name, lowest in {**least, **dict.fromkeys(ones, 1)}.items():
+            if getattr(self, name) < lowest:
+                raise OptionError(f"{name} must be at least {lowest}, got {getattr(self, name)}")
+        allowed = {
+            "roll_out_averaging": ("at least 0 and below 1", 0 <= self.roll_out_averaging < 1),
+            "discount": ("above 0 and at most 1", 0 < self.discount <= 1),
+            "baseline": (" or ".join(get_args(Baseline)), self.baseline in get_args(Baseline)),
+            "learning_rate": ("above 0", 0 < self.learning_rate < math.inf),
+            "max_norm": ("above 0", self.max_norm > 0),
+            "judge_learning_rate": ("above 0", 0 < self.judge_learning_rate < math.inf),
+            "dropout": ("at least 0 and below 1", 0 <= self.dropout < 1),
+            "filters": ("windows of at least 1 with at least 1 filter", _positive(self.filters)),
+        }
+        for name, (what, holds) in allowed.items():
+            if not holds:
+                raise OptionError(f"{name} must be {what}, got {getattr(self, name)}")
+
+
+def _positive(filters: Mapping[int, int]) -> bool:
+    return len(filters) > 0 and all(window >= 1 and count >= 1 for window, count in filters.items())
+
+
+# The generator (`LstmModel`, how it learns from real text first) and the two-sided training that follows.
+SEQGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], SeqGanRecipe]] = MappingProxyType(
+    {
+        "paper": (
+            {
+                "width": 32,
+                "dropout": 0.0,
+                "batch_size": 64,
+                "recipe": Recipe(max_epochs=120, learning_rate=1e-2, max_norm=5.0),
+            },
+            SeqGanRecipe(),
+        ),
+        "tiny": (
+            {
+                "width": 32,
+                "dropout": 0.0,
+                "batch_size": 64,
+                "recipe": Recipe(max_epochs=4, learning_rate=1e-2, schedule="linear", max_norm=5.0),
+            },
+            SeqGanRecipe(
+                rounds=20,
+                pretraining_rounds=3,
+                refreshes=1,
+                epochs=1,
+                n_negatives=1000,
+                n_roll_outs=4,
+                roll_out_averaging=0.0,
+                baseline="leave-one-out",
+                learning_rate=1e-3,
+                judge_learning_rate=1e-3,
+                dimension=32,
+                filters={1: 50, 2: 50, 3: 50, 4: 50},
+                n_validation=1000,
+            ),
+        ),
+    }
+)

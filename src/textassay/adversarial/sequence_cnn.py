@@ -1,0 +1,85 @@
+"""The discriminator of SeqGAN: a convolutional network over drawn sentences as rows of ids.
+
+Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017, and its public code:
+windows of 1 to 20 words, a highway layer, dropout, an L2 penalty on the output layer. The network is the one in
+`textassay.discriminator.cnn_network` with these windows.
+Departs from it: windows wider than the longest sentence are left out, since there is nothing for them to slide over.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from textassay.discriminator.cnn_network import cnn_logits, cnn_loss, cnn_weights
+from textassay.discriminator.word_rows import Sentences
+from textassay.execution import parallel_map
+from textassay.training.backend import single_threaded
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["FILTERS", "fitting_filters", "judge_loss", "new_judge", "prob_real"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Weights = Mapping[str, "Tensor"]
+
+FILTERS: Mapping[int, int] = MappingProxyType(
+    {1: 100, 2: 200, 3: 200, 4: 200, 5: 200, 6: 100, 7: 100, 8: 100, 9: 100, 10: 100, 15: 160, 20: 160}
+)
+_TOGETHER = 2048  # sentences judged in one block
+
+
+def fitting_filters(filters: Mapping[int, int], limit: int) -> dict[int, int]:
+    """Return the windows, with their filters, that are not wider than `limit` tokens."""
+    return {window: count for window, count in filters.items() if window <= limit}
+
+
+def new_judge(
+    n_types: int, *, dimension: int, filters: Mapping[int, int], seed: int, device: "torch.device"
+) -> "dict[str, Tensor]":
+    """Return the weights of a discriminator as they begin; see `cnn_weights`."""
+    return cnn_weights(n_types, dimension=dimension, filters=filters, seed=seed, device=device)
+
+
+def judge_loss(
+    weights: Weights, real: IntArray, drawn: IntArray, rng: "torch.Generator", *, dropout: float
+) -> "Tensor":
+    """Return the mean cross-entropy of a batch with the penalty on the output layer, a scalar.
+
+    Parameters
+    ----------
+    weights
+        As `new_judge` makes them.
+    real, drawn
+        Rows of ids, padded, shapes (N, limit) and (M, limit).
+    rng
+        What dropout is drawn from.
+    dropout
+        Share that it leaves out, in [0, 1).
+    """
+    is_real = np.repeat([1, 0], [len(real), len(drawn)])
+    return cnn_loss(weights, _sentences(np.concatenate((real, drawn))), is_real, rng, dropout=dropout)
+
+
+def prob_real(weights: Weights, rows: IntArray) -> FloatArray:
+    """Return the probability that each row of ids, shape (R, limit), is real, shape (R,)."""
+    import torch
+
+    def judge(start: int) -> FloatArray:
+        with single_threaded(), torch.no_grad():
+            logits = cnn_logits(weights, _sentences(rows[start : start + _TOGETHER])).cpu().double().numpy()
+        return np.asarray(expit(logits[:, 1] - logits[:, 0]))
+
+    return np.concatenate(parallel_map(judge, range(0, len(rows), _TOGETHER)))
+
+
+def _sentences(rows: IntArray) -> Sentences:
+    """Return padded rows as the network takes them; ``<pad>`` has the same id in both."""
+    n, limit = rows.shape
+    return Sentences(rows.reshape(-1), np.arange(n + 1) * limit)
