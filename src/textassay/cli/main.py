@@ -48,6 +48,7 @@ from textassay.cli.declarations import (
     Workers,
 )
 from textassay.cli.discrepancy_command import discrepancy_command
+from textassay.cli.exposure_command import exposure_command
 from textassay.cli.human_command import human_app
 from textassay.cli.judge_command import judge_command
 from textassay.cli.likelihood_command import likelihood_command
@@ -313,6 +314,7 @@ app.command(name="translate")(translate_command)
 app.command(name="sample")(sample_command)
 app.command(name="likelihood")(likelihood_command)
 app.command(name="discrepancy")(discrepancy_command)
+app.command(name="exposure")(exposure_command)
 app.add_typer(human_app)
 
 

@@ -1,0 +1,377 @@
+"""All measures of exposure bias of one model, run by run, with a place where what was measured is kept.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1 to 4.4; Arora et al.,
+"Why Exposure Bias Matters", Findings of ACL 2022, for the accumulated error.
+"""
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError, OptionError
+from textassay.exposure.bias import CgdCurve, EbC, ExcessError, cgd_curve, eb_c, excess_error, run_seed
+from textassay.exposure.bleu import BleuRun, EbBleu, check_not_translation, eb_bleu_of_runs, measure_bleu_run
+from textassay.exposure.discrepancy import EbDd, eb_dd
+from textassay.exposure.distance import Distance
+from textassay.exposure.lengths import ChosenLengths
+from textassay.exposure.runs import PrefixRun, measure_run, parse_kind
+from textassay.exposure.switching import SwitchedSample, switch_prefixes
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import Ends
+from textassay.generator.text_likelihood import Quantity, text_likelihood
+from textassay.metric.base import check_level
+
+__all__ = ["Exposure", "ExposureSettings", "Keep", "measure_exposure"]
+
+Keep = Callable[[Mapping[str, Any], Callable[[], Any]], Any]
+"""Gives the JSON-ready document of a cell: what is kept under its settings, or else what the function makes."""
+
+Progress = Callable[[str, int, int], None]
+
+DATA = "data"
+MODEL = "model"
+
+
+@dataclass(frozen=True)
+class ExposureSettings:
+    """What is measured.
+
+    Attributes
+    ----------
+    kinds
+        Kinds of prefixes that those of data are compared with: ``model``, ``shuffled``, ``random``, ``corrupted:RATE``.
+    n
+        Continuations and references of EB-bleu in each run, or as many as the text allows; sequences of EB-C.
+    bleu_runs, oracle_runs
+        Runs of EB-bleu and of EB-C, at least 1.
+    distances
+        Of EB-C.
+    ends
+        As for `textassay.exposure.bleu.eb_bleu`.
+    with_dd
+        Whether to measure EB-DD.
+    n_shown
+        Sentences of each kind to show.
+    level, seed
+        Of intervals; of all draws.
+    """
+
+    kinds: tuple[str, ...] = (MODEL, "shuffled")
+    n: int = 10_000
+    bleu_runs: int = 10
+    oracle_runs: int = 5
+    distances: tuple[Distance, ...] = ("tv", "js", "greedy")
+    ends: Ends = "excluded"
+    with_dd: bool = False
+    n_shown: int = 3
+    level: float = 0.95
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What was found.
+
+    Attributes
+    ----------
+    model, oracle
+        Their names; no oracle, no EB-C.
+    settings, lengths
+        What was measured.
+    unknown_share
+        Tokens of the text that the model does not know, in [0, 1].
+    bleu
+        Kind of prefix to EB-bleu.
+    cgd, rates
+        Distance to kind of prefix, ``data`` among those of `cgd`, to CGD and to EB-C.
+    ties
+        Kind of prefix to the share of sequences where several words were likeliest: the largest of all lengths.
+    excess
+        Accumulated error over every length up to the longest.
+    dd
+        EB-DD at each length.
+    perplexity
+        Name of the model and of the oracle to the perplexity of the text.
+    samples
+        Sentences after prefixes of every kind.
+    notes
+        What is undefined or was not measured, and why.
+    """
+
+    model: str
+    oracle: str | None
+    settings: ExposureSettings
+    lengths: ChosenLengths
+    unknown_share: float
+    bleu: Mapping[str, EbBleu]
+    cgd: Mapping[str, Mapping[str, CgdCurve]] = field(default_factory=dict)
+    rates: Mapping[str, Mapping[str, EbC]] = field(default_factory=dict)
+    ties: Mapping[str, float] = field(default_factory=dict)
+    excess: ExcessError | None = None
+    dd: tuple[EbDd, ...] = ()
+    perplexity: Mapping[str, Quantity] = field(default_factory=dict)
+    samples: tuple[SwitchedSample, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON-ready values; NaN and infinity become None."""
+        lengths = {**self.lengths.__dict__, "lengths": list(self.lengths.lengths)}
+        lengths["n_left"] = {str(length): n for length, n in self.lengths.n_left.items()}
+        settings = {k: list(v) if isinstance(v, tuple) else v for k, v in self.settings.__dict__.items()}
+        return {
+            "version": version("textassay"),
+            "model": self.model,
+            "oracle": self.oracle,
+            "settings": settings,
+            "text": {**lengths, "unknown_share": self.unknown_share},
+            "eb_bleu": {kind: found.to_dict() for kind, found in self.bleu.items()},
+            "cgd": {name: {k: curve.to_dict() for k, curve in of.items()} for name, of in self.cgd.items()},
+            "eb_c": {name: {k: curve.to_dict() for k, curve in of.items()} for name, of in self.rates.items()},
+            "ties": dict(self.ties),
+            "excess_error": None if self.excess is None else self.excess.to_dict(),
+            "eb_dd": [found.to_dict() for found in self.dd],
+            "perplexity": {name: quantity.to_dict() for name, quantity in self.perplexity.items()},
+            "samples": [dict(sample.__dict__) for sample in self.samples],
+            "notes": list(self.notes),
+        }
+
+
+def measure_exposure(
+    model: LanguageModel,
+    text: Corpus,
+    lengths: ChosenLengths,
+    settings: ExposureSettings,
+    *,
+    oracle: LanguageModel | None = None,
+    keep: Keep | None = None,
+    progress: Progress | None = None,
+) -> Exposure:
+    """Return all measures of one model.
+
+    Parameters
+    ----------
+    model
+        Fitted; one that translates is refused.
+    text
+        Real text that the model never saw, over its vocabulary.
+    lengths
+        What `textassay.exposure.lengths.choose_lengths` gave for `text`.
+    settings
+        What to measure.
+    oracle
+        Stands for the data in EB-C, the accumulated error and EB-DD, with the tokens of the model in any order.
+    keep
+        Where the runs of each kind of prefix are kept. It must tell models, texts and versions apart by itself; the
+        settings it gets decide everything else. Nowhere without one.
+    progress
+        Called with what is measured next, the cells done, and all of them.
+
+    Raises
+    ------
+    NotForTranslationError
+        If the model answers a source.
+    OptionError, InputError
+        As `measure_bleu_run`, `measure_run` and `eb_dd` raise them.
+    """
+    check_not_translation(model)
+    check_level(settings.level)
+    if min(settings.bleu_runs, settings.oracle_runs, settings.n) < 1:
+        raise OptionError(
+            f"runs and samples must be at least 1, got {settings.bleu_runs}, {settings.oracle_runs} and {settings.n}"
+        )
+    for kind in settings.kinds:
+        parse_kind(kind)
+    kinds = tuple(dict.fromkeys((DATA, *settings.kinds)))
+    n_cells = settings.bleu_runs * len(kinds)
+    n_cells += 0 if oracle is None else settings.oracle_runs * len(kinds)
+    n_cells += len(lengths.lengths) if settings.with_dd else 0
+    cells = _Cells(keep, progress, n_cells)
+    notes: list[str] = []
+    with _noting(notes):
+        samples: tuple[SwitchedSample, ...] = ()
+        if settings.n_shown:
+            samples = _samples(model, text, lengths, settings, kinds)
+        found = Exposure(
+            model=model.name,
+            oracle=None if oracle is None else oracle.name,
+            settings=settings,
+            lengths=lengths,
+            unknown_share=text.unk_rate,
+            bleu=_bleu(model, text, lengths, settings, kinds, cells),
+            samples=samples,
+        )
+        if oracle is not None:
+            found = replace(found, **_against_oracle(model, oracle, lengths, settings, kinds, cells))
+        if settings.with_dd:
+            found = replace(found, dd=_dd(model, oracle, text, lengths, settings, cells))
+        sides = [model] if oracle is None else [model, oracle]
+        perplexity = {side.name: _perplexity(side, text, settings.level, notes) for side in sides}
+    return replace(
+        found,
+        perplexity={name: quantity for name, quantity in perplexity.items() if quantity is not None},
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+class _Cells:
+    """Computes each cell once, and tells how far it is."""
+
+    def __init__(self, keep: Keep | None, progress: Progress | None, total: int) -> None:
+        self._keep = keep
+        self._progress = progress
+        self._total = total
+        self._done = 0
+
+    def __call__(self, label: str, settings: Mapping[str, Any], make: Callable[[], Mapping[str, Any]]) -> Any:
+        """Return the document of one cell; NaN and infinity are kept as they are, as a text."""
+        if self._progress is not None:
+            self._progress(label, self._done, self._total)
+        self._done += 1
+        if self._keep is None:
+            return make()
+        kept = self._keep(settings, lambda: {"content": json.dumps(make())})
+        return json.loads(kept["content"])
+
+
+def _bleu(
+    model: LanguageModel,
+    text: Corpus,
+    lengths: ChosenLengths,
+    settings: ExposureSettings,
+    kinds: Sequence[str],
+    cells: _Cells,
+) -> dict[str, EbBleu]:
+    runs = []
+    for number in range(settings.bleu_runs):
+        asked: dict[str, Any] = {
+            "lengths": lengths.lengths,
+            "sentence_length": lengths.sentence_length,
+            "n": settings.n,
+            "ends": settings.ends,
+            "seed": run_seed(settings.seed, number),
+        }
+        parts = []
+        for kind in kinds:
+
+            def make(kind: str = kind, asked: dict[str, Any] = asked) -> dict[str, Any]:
+                return measure_bleu_run(model, text, kinds=[kind], with_data=False, **asked).to_dict()
+
+            label = f"EB-bleu, run {number + 1}: {kind} prefixes"
+            parts.append(BleuRun.from_dict(cells(label, {"measure": "EB-bleu", "prefixes": kind, **asked}, make)))
+        scores, errors = (
+            {kind: values for part in parts for kind, values in getattr(part, name).items()}
+            for name in ("scores", "errors")
+        )
+        runs.append(replace(parts[0], scores=scores, errors=errors))
+    return {kind: eb_bleu_of_runs(runs, prefixes=kind, level=settings.level) for kind in kinds if kind != DATA}
+
+
+def _against_oracle(
+    model: LanguageModel,
+    oracle: LanguageModel,
+    lengths: ChosenLengths,
+    settings: ExposureSettings,
+    kinds: Sequence[str],
+    cells: _Cells,
+) -> dict[str, Any]:
+    """Return the parts of `Exposure` that need an oracle."""
+    every = tuple(range(max(lengths.lengths) + 1))  # accumulated error needs them all
+    runs: dict[str, list[PrefixRun]] = {kind: [] for kind in kinds}
+    for number in range(settings.oracle_runs):
+        for kind in kinds:
+            asked: dict[str, Any] = {
+                "prefixes": kind,
+                "lengths": every if kind in (DATA, MODEL) else lengths.lengths,
+                "n": settings.n,
+                "ends": settings.ends,
+                "seed": run_seed(settings.seed, number),
+            }
+
+            def make(asked: dict[str, Any] = asked) -> dict[str, Any]:
+                return measure_run(model, oracle, **asked).to_dict()
+
+            document = cells(f"EB-C, run {number + 1}: {kind} prefixes", {"measure": "EB-C", **asked}, make)
+            runs[kind].append(PrefixRun.from_dict(document))
+    excess = excess_error(runs[DATA], runs[MODEL], level=settings.level) if MODEL in runs else None
+    at = {kind: [run.at(lengths.lengths) for run in of_kind] for kind, of_kind in runs.items()}
+    return {
+        "cgd": {
+            name: {kind: cgd_curve(at[kind], name, level=settings.level) for kind in kinds}
+            for name in settings.distances
+        },
+        "rates": {
+            name: {kind: eb_c(at[DATA], at[kind], name, level=settings.level) for kind in kinds if kind != DATA}
+            for name in settings.distances
+        },
+        "ties": {kind: float(np.max([run.ties for run in of_kind])) for kind, of_kind in at.items()},
+        "excess": excess,
+    }
+
+
+def _dd(
+    model: LanguageModel,
+    oracle: LanguageModel | None,
+    text: Corpus,
+    lengths: ChosenLengths,
+    settings: ExposureSettings,
+    cells: _Cells,
+) -> tuple[EbDd, ...]:
+    found = []
+    for length in lengths.lengths:
+        asked: dict[str, Any] = {
+            "length": length,
+            "sentence_length": lengths.sentence_length,
+            "n": settings.n,
+            "ends": settings.ends,
+            "level": settings.level,
+            "seed": settings.seed,
+        }
+
+        def make(asked: dict[str, Any] = asked) -> dict[str, Any]:
+            return eb_dd(model, text, oracle=oracle, **asked).to_dict()
+
+        document = cells(f"EB-DD after {length} tokens", {"measure": "EB-DD", **asked}, make)
+        found.append(EbDd.from_dict(document))
+    return tuple(found)
+
+
+def _samples(
+    model: LanguageModel,
+    text: Corpus,
+    lengths: ChosenLengths,
+    settings: ExposureSettings,
+    kinds: Sequence[str],
+) -> tuple[SwitchedSample, ...]:
+    """Return sentences after prefixes of the middle one of the lengths, as in the paper's tables."""
+    length = lengths.lengths[(len(lengths.lengths) - 1) // 2]
+    n = min(settings.n_shown, lengths.n_usable)
+    return switch_prefixes(
+        model, text, kinds=kinds, length=length, n_tokens=lengths.sentence_length - length, n=n, seed=settings.seed,
+        ends=settings.ends,
+    )  # fmt: skip
+
+
+def _perplexity(model: LanguageModel, text: Corpus, level: float, notes: list[str]) -> Quantity | None:
+    try:
+        return text_likelihood(model, text, level=level).perplexity
+    except InputError as error:  # a sentence that is longer than the model can read
+        notes.append(f"no perplexity: {error}")
+        return None
+
+
+@contextmanager
+def _noting(notes: list[str]) -> Iterator[None]:
+    """Add the warnings that are given inside the ``with`` block to `notes`."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield
+        finally:
+            notes += [str(warning.message) for warning in said]

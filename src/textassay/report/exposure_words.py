@@ -1,0 +1,198 @@
+"""What was found on exposure bias, in sentences. The rule: an interval that leaves out 1 says something, others do not.
+
+The statements are about the longest prefix that was measured, which is fixed before anything is seen.
+"""
+
+from textassay.estimate import Interval
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.measurement import Exposure
+from textassay.report.number import count, interval, level, number
+
+__all__ = ["DISTANCE_NAMES", "explanations", "rule", "sizes", "verdicts"]
+
+DISTANCE_NAMES = {
+    "tv": "total variation",
+    "js": "Jensen-Shannon divergence",
+    "greedy": "share of unlike likeliest words",
+    "kl": "Kullback-Leibler divergence",
+}
+_MODEL = "model"
+_FINE = 0.1  # percent points: intervals narrower than this to each side get another decimal
+
+
+def verdicts(found: Exposure) -> list[str]:
+    """Return one sentence a measure, the one against the oracle first."""
+    told = []
+    last = len(found.lengths.lengths) - 1
+    words = f"{count(found.lengths.lengths[last])} {'word' if found.lengths.lengths[last] == 1 else 'words'}"
+    name = found.settings.distances[0]
+    rate = found.rates.get(name, {}).get(_MODEL)
+    if rate is not None:
+        told.append(_of_rate(rate.intervals[last], float(rate.values[last]), words, DISTANCE_NAMES[name]))
+    bleu = found.bleu.get(_MODEL)
+    if bleu is not None:
+        told.append(_of_bleu(bleu.intervals[last], float(bleu.values[last]), words))
+    scale = [
+        f"{_described(kind)} {_percent(1 - 1 / float(other.values[last]), 1 - 1 / bounds.low, 1 - 1 / bounds.high)}"
+        for kind, other in found.bleu.items()
+        if kind != _MODEL and (bounds := other.intervals[last]) is not None and bounds.low > 0
+    ]
+    if scale:
+        told.append(f"For scale, this share of BLEU is lost after {words} of: {'; '.join(scale)}.")
+    if found.excess is not None:
+        told += _of_excess(found.excess.intervals[-1], float(found.excess.values[-1]), found.excess.lengths[-1])
+    if found.dd:
+        told += _of_dd(found.dd[-1])
+    return told
+
+
+def rule(found: Exposure) -> str:
+    """Return the rule by which `verdicts` says what it says."""
+    longest = found.lengths.lengths[-1]
+    share = level(found.settings.level)
+    return (
+        f"Rule: there is exposure bias where the {share} interval of the ratio after the longest prefix, of {longest} "
+        f"tokens, lies above 1. Intervals are over runs: other draws of the model and other parts of this text."
+    )
+
+
+def sizes(found: Exposure) -> list[str]:
+    """Return what it was measured on."""
+    lengths, settings = found.lengths, found.settings
+    left = ", ".join(f"{count(n)} have {count(length)}" for length, n in lengths.n_left.items())
+    told = [
+        f"Sentences of {lengths.sentence_length} tokens, prefixes of {', '.join(map(str, lengths.lengths))}. Of "
+        f"{count(lengths.n_sentences)} sentences of the text {left} tokens or more; "
+        f"{100 * found.unknown_share:.2f} % of its tokens are unknown to the model."
+    ]
+    bleu = next(iter(found.bleu.values()))
+    told.append(
+        f"EB-bleu: {_runs(settings.bleu_runs)} of {count(bleu.n_sentences)} continuations against "
+        f"{count(bleu.n_references)} references"
+        + (f" ({count(settings.n)} were asked for)." if bleu.n_sentences < settings.n else ".")
+    )
+    if found.oracle is not None:
+        told.append(
+            f"EB-C against {found.oracle}: {_runs(settings.oracle_runs)} of {count(settings.n)} sequences of each kind."
+        )
+    return told
+
+
+def explanations(found: Exposure) -> list[tuple[str, str]]:
+    """Return what the columns mean."""
+    told = [
+        ("C-bleu(H)", "mean BLEU-3, in percent, of what the model writes after prefixes from H; prefixes do not count"),
+        ("EB-bleu", "C-bleu(data) divided by C-bleu(H): 1 without exposure bias, more with it"),
+        ("±", "standard deviation over runs"),
+    ]
+    if found.oracle is not None:
+        told += [
+            ("CGD(H)", "mean distance between the next words of model and oracle after prefixes from H"),
+            ("EB-C", "CGD(model) divided by CGD(data): 1 without exposure bias, more with it"),
+        ]
+    if found.excess is not None:
+        told.append(("excess", "by how much errors pile up faster over the model's own words than over the oracle's"))
+    if found.dd:
+        told.append(("dd", "how well a classifier tells continuations from real ones; more after own words is bias"))
+    ties = max(found.ties.values(), default=0.0)
+    if "greedy" in found.rates and ties > 0:
+        told.append(("greedy", f"up to {100 * ties:.2g} % of the sequences have several likeliest words; one counts"))
+    return told
+
+
+def _of_rate(bounds: Interval | None, value: float, words: str, distance: str) -> str:
+    if bounds is None:
+        return "EB-C is undefined: after real words, the next words of model and oracle do not differ."
+    if bounds.low > 1 or bounds.high < 1:
+        way, what = ("farther from", "exposure bias") if bounds.low > 1 else ("nearer to", "no exposure bias, rather")
+        tail = "" if bounds.low > 1 else " the contrary"
+        return (
+            f"After {words} of its own the model's next words are {_change(value, bounds)} {way} the oracle's than "
+            f"after real ones ({distance}): {what}{tail}."
+        )
+    return (
+        f"No exposure bias is to be seen against the oracle: after {words} of its own the model's next words are "
+        f"{_between(bounds, 'nearer to', 'farther from')} the oracle's than after real ones ({distance})."
+    )
+
+
+def _of_bleu(bounds: Interval | None, value: float, words: str) -> str:
+    if bounds is None:
+        return "EB-bleu is undefined: no word of a continuation is that of a reference."
+    if bounds.low > 1 or bounds.high < 1:
+        way, what = ("higher", "exposure bias") if bounds.low > 1 else ("lower", "no exposure bias, rather")
+        tail = "" if bounds.low > 1 else " the contrary"
+        return (
+            f"After {words} of real text the model's continuations have a BLEU {_change(value, bounds)} {way} than "
+            f"after its own: {what}{tail}."
+        )
+    return (
+        f"No exposure bias is to be seen by BLEU: after {words} of real text the model's continuations score "
+        f"{_between(bounds, 'lower', 'higher')} than after its own."
+    )
+
+
+def _of_excess(bounds: Interval | None, value: float, n_tokens: int) -> list[str]:
+    if bounds is None:
+        return []
+    if bounds.low > 0 or bounds.high < 0:
+        way = "faster" if bounds.low > 0 else "more slowly"
+        ends = (bounds.low, bounds.high) if bounds.low > 0 else (-bounds.high, -bounds.low)
+        return [
+            f"Over the first {n_tokens} tokens errors pile up {_percent(abs(value), *ends)} {way} after the model's "
+            "own words than after the oracle's."
+        ]
+    return [
+        f"No excess of errors is to be seen: over the first {n_tokens} tokens they pile up "
+        f"{_between(bounds, 'more slowly', 'faster', middle=0.0)} after the model's own words than after the oracle's."
+    ]
+
+
+def _of_dd(found: EbDd) -> list[str]:
+    bounds = found.interval
+    if bounds is None:
+        return []
+    told = f"dd after {count(found.length)} own tokens less dd after as many real ones"
+    found_text = f"{number(found.difference, 3)} {interval(bounds, 3)}"
+    if bounds.low > 0 or bounds.high < 0:
+        easier = "more" if bounds.low > 0 else "less"
+        return [
+            f"A classifier tells the model's text from real text {easier} easily after its own words: {told} is "
+            f"{found_text}."
+        ]
+    return [f"A classifier sees no difference: {told} is {found_text}."]
+
+
+def _change(value: float, bounds: Interval) -> str:
+    """Return how far a ratio is from 1, in percent, with its interval, all above 0."""
+    ends = (bounds.low - 1, bounds.high - 1) if value > 1 else (1 - bounds.high, 1 - bounds.low)
+    return _percent(abs(value - 1), *ends)
+
+
+def _percent(share: float, low: float, high: float) -> str:
+    places = _places(low, high)
+    return f"{number(100 * share, places)} % [{number(100 * low, places)}, {number(100 * high, places)}]"
+
+
+def _between(bounds: Interval, below: str, above: str, *, middle: float = 1.0) -> str:
+    """Return an interval that holds `middle` as how far it reaches below and above it, in percent."""
+    places = _places(bounds.low, bounds.high)
+    return (
+        f"between {number(100 * (middle - bounds.low), places)} % {below} and "
+        f"{number(100 * (bounds.high - middle), places)} % {above}"
+    )
+
+
+def _places(low: float, high: float) -> int:
+    return 1 if 50 * (high - low) >= _FINE else 2
+
+
+def _described(kind: str) -> str:
+    name, _, rate = kind.partition(":")
+    if name == "corrupted":
+        return f"its own with {100 * float(rate):g} % of the words replaced"
+    return {"shuffled": "real text, shuffled", "random": "random words"}[name]
+
+
+def _runs(n: int) -> str:
+    return "one run" if n == 1 else f"{count(n)} runs"
