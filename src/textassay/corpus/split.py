@@ -14,7 +14,15 @@ import numpy.typing as npt
 
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 
-__all__ = ["contiguous_split", "fold_numbers", "halves", "nested_fractions", "random_split", "split_last"]
+__all__ = [
+    "contiguous_bounds",
+    "contiguous_split",
+    "fold_numbers",
+    "halves",
+    "nested_fractions",
+    "random_split",
+    "split_last",
+]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -46,6 +54,19 @@ def nested_fractions(n_sentences: int, fractions: Sequence[float] = (0.2, 0.4, 0
     return [np.arange(math.ceil(fraction * n_sentences)) for fraction in exact]
 
 
+def contiguous_bounds(
+    n_items: int, shares: Sequence[float] = (0.9, 0.05, 0.05), *, items: str = "sentences"
+) -> list[int]:
+    """Return where consecutive parts begin, and where the last ends; `contiguous_split` says the rest."""
+    exact = [_exact(share) for share in shares]
+    if min(exact, default=0) <= 0 or sum(exact) != 1:
+        raise OptionError(f"shares must be above 0 and sum to 1, got {tuple(shares)}")
+    bounds = [0, *(math.floor(share * n_items) for share in accumulate(exact))]
+    if any(start == stop for start, stop in pairwise(bounds)):
+        raise TooFewSentencesError(f"{n_items} {items} are too few for parts of {_listed(shares)}")
+    return bounds
+
+
 def contiguous_split(n_sentences: int, shares: Sequence[float] = (0.9, 0.05, 0.05)) -> list[IntArray]:
     """Return the sentence numbers of consecutive parts, in order.
 
@@ -63,14 +84,8 @@ def contiguous_split(n_sentences: int, shares: Sequence[float] = (0.9, 0.05, 0.0
     TooFewSentencesError
         If a part would be empty.
     """
-    exact = [_exact(share) for share in shares]
-    if min(exact, default=0) <= 0 or sum(exact) != 1:
-        raise OptionError(f"shares must be above 0 and sum to 1, got {tuple(shares)}")
-    bounds = [0, *(math.floor(share * n_sentences) for share in accumulate(exact))]
-    parts = [np.arange(start, stop) for start, stop in pairwise(bounds)]
-    if min(map(len, parts)) == 0:
-        raise TooFewSentencesError(f"{n_sentences} sentences are too few for parts of {_listed(shares)}")
-    return parts
+    bounds = contiguous_bounds(n_sentences, shares)
+    return [np.arange(start, stop) for start, stop in pairwise(bounds)]
 
 
 def random_split(

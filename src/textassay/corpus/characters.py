@@ -1,0 +1,54 @@
+"""Running text as one string of characters, and its parts: what character language models are trained and measured on.
+
+Source: Mahoney, "Large Text Compression Benchmark", 2006, for text8: 100 million characters of Wikipedia, 26 lower-case
+letters and the space; the first 90 % train, the next 5 % validation, the last 5 % test, as in Mikolov et al., "Subword
+language modeling with neural networks", 2012.
+"""
+
+import os
+from itertools import pairwise
+
+from textassay.corpus.reader import read_texts
+from textassay.corpus.split import contiguous_bounds
+from textassay.errors import EmptyCorpusError
+
+__all__ = ["read_running", "split_characters", "symbols"]
+
+
+def read_running(source: str | os.PathLike[str], *, column: str | None = None) -> str:
+    """Return all of a file as one string, a space for each line break or between two sentences of a table.
+
+    Parameters
+    ----------
+    source, column
+        As `read_texts` takes them.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If there is nothing but white space.
+    InputError
+        As `read_texts`.
+    """
+    text = " ".join(read_texts(source, column=column).texts)
+    if not text or text.isspace():
+        raise EmptyCorpusError(f"{source} is empty: it holds nothing but white space")
+    return text
+
+
+def split_characters(text: str, shares: tuple[float, ...] = (0.9, 0.05, 0.05)) -> list[str]:
+    """Return consecutive parts of a text, by default 90, 5 and 5 % of its characters.
+
+    Raises
+    ------
+    OptionError
+        If the shares are not above 0 or do not sum to 1.
+    TooFewSentencesError
+        If a part would be empty.
+    """
+    return [text[start:stop] for start, stop in pairwise(contiguous_bounds(len(text), shares, items="characters"))]
+
+
+def symbols(text: str) -> str:
+    """Return the different characters of a text, sorted; 27 of them in text8."""
+    return "".join(sorted(set(text)))

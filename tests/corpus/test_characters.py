@@ -1,0 +1,52 @@
+"""Running text: reading it, its symbols, its parts, the windows it is cut into."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textassay.approximation.gold_text import gold_text
+from textassay.corpus.characters import read_running, split_characters, symbols
+from textassay.corpus.split import contiguous_bounds
+from textassay.corpus.text_form import TextForm
+from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+
+ALPHABET = " abcdefghijklmnopqrstuvwxyz"
+
+
+def test_lines_are_joined_by_spaces_and_nothing_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text(" anarchism originated", encoding="utf-8")
+    (tmp_path / "two.txt").write_text("a b\n\nc\n", encoding="utf-8")
+    (tmp_path / "blank.txt").write_text(" \n\n", encoding="utf-8")
+    assert read_running(tmp_path / "one.txt") == " anarchism originated"
+    assert read_running(tmp_path / "two.txt") == "a b  c"
+    with pytest.raises(EmptyCorpusError, match=r"blank.txt is empty"):
+        read_running(tmp_path / "blank.txt")
+
+
+@pytest.mark.feature("LM-07")
+def test_parts_of_text8() -> None:
+    assert contiguous_bounds(100_000_000) == [0, 90_000_000, 95_000_000, 100_000_000]
+    text = "".join(np.random.default_rng(0).choice(list(ALPHABET), 10_007))
+    parts = split_characters(text)
+    assert "".join(parts) == text
+    assert [len(part) for part in parts] == [9006, 500, 501]
+    with pytest.raises(OptionError, match="sum to 1"):
+        split_characters(text, (0.5, 0.4))
+    with pytest.raises(TooFewSentencesError, match="3 characters are too few"):
+        split_characters("abc")
+
+
+@pytest.mark.feature("LM-07")
+def test_text_like_text8_has_27_symbols_and_is_cut_into_consecutive_windows(data_dir: Path) -> None:
+    texts = [read_running(data_dir / "wiki_chars" / f"{name}.txt") for name in ("train", "valid", "test")]
+    assert [len(text) for text in texts] == [1_960_743, 108_930, 108_931]
+    assert [len(part) for part in split_characters("".join(texts))] == [len(text) for text in texts]
+    form = TextForm.learn([texts[0]], tokenizer="chars")
+    assert symbols(texts[0]) == ALPHABET
+    assert sorted(form.vocabulary.tokens[4:]) == list(ALPHABET)
+    cut = gold_text(form.corpus([texts[2]]), window=7)
+    assert cut.rows.shape == (108_931 // 7, 7)
+    assert cut.n_dropped == 108_931 % 7 == 4
+    assert cut.unknown_share == 0
+    assert "".join(form.vocabulary.decode(cut.rows.reshape(-1))) == texts[2][: 108_931 - 4]
