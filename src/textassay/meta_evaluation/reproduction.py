@@ -9,12 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from textassay.exposure.switching import SwitchedSample
 from textassay.meta_evaluation.table_figure import TableFigure
 
 __all__ = [
     "Cell",
     "CheckedFinding",
     "Curve",
+    "CurveFigure",
     "CurvePoint",
     "Neighbours",
     "PublishedTable",
@@ -26,6 +28,7 @@ __all__ = [
 ]
 
 Verdict = Literal["holds", "does not hold", "not separated at this size", "not measured"]
+CurveFigure = Literal["bleu", "lm", "fed", "estimate", "size", "by length"]
 Number = float | None
 
 
@@ -255,21 +258,28 @@ class Curve:
     ----------
     figure
         Which figure it belongs to: "bleu" (x: BLEU-5, y: self-BLEU-5), "lm" (x: LM score, y: reverse LM score), "fed"
-        (x: temperature), "estimate" (x: exact DD, y: what was found) or "size" (x: training sentences, y: DD).
+        (x: temperature), "estimate" (x: exact DD, y: what was found), "size" (x: training sentences, y: DD) or "by
+        length" (x: words of a prefix; several figures, by `title`).
     name, family
-        Such as "LSTM_0.2" and "LSTM"; curves of one family share their colour.
+        Such as "LSTM_0.2" and "LSTM"; curves of one family share their colour, or, by length, their panel.
     x, y
         What the axes show.
     points
         Along the line.
+    title
+        Of the figure, where there are several of its kind.
+    average
+        Of its values, where the legend is to say it.
     """
 
-    figure: Literal["bleu", "lm", "fed", "estimate", "size"]
+    figure: CurveFigure
     name: str
     family: str
     x: str
     y: str
     points: tuple[CurvePoint, ...]
+    title: str = ""
+    average: Number = None
 
 
 @dataclass(frozen=True)
@@ -286,6 +296,8 @@ class Reproduction:
         What was found.
     figures
         Which columns of the tables to draw.
+    samples
+        Title to sentences after switched prefixes.
     notes
         What a reader has to know, a sentence each.
     seconds
@@ -301,6 +313,7 @@ class Reproduction:
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     figures: tuple[TableFigure, ...] = ()
+    samples: Mapping[str, tuple[SwitchedSample, ...]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; NaN and infinity become None."""
@@ -326,6 +339,10 @@ class Reproduction:
             notes=tuple(data["notes"]),
             seconds=data["seconds"],
             figures=tuple(TableFigure.from_dict(figure) for figure in data.get("figures", ())),
+            samples={
+                title: tuple(SwitchedSample(**sample) for sample in samples)
+                for title, samples in data.get("samples", {}).items()
+            },
         )
 
 

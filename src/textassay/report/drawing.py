@@ -9,11 +9,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from textassay.report.digest import printable, shorten
-from textassay.report.svg import INK, MUTED, RULE, add_axes, canvas
+from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, add_axes, canvas
 
 __all__ = [
+    "COLOURS",
+    "DASHES",
     "INCHES_A_LETTER",
     "LABEL_HEIGHT",
+    "LEGEND_ROW",
     "Drawing",
     "label",
     "legend",
@@ -27,6 +30,10 @@ __all__ = [
 
 INCHES_A_LETTER = 0.076
 LABEL_HEIGHT = 0.15  # inches from one name beside a figure to the next
+LEGEND_ROW = 0.16
+# After the ink, hues of Okabe and Ito, darkened until they read as text on white.
+COLOURS = (INK, GENERATED, REAL, "#a3397f", "#00795a")
+DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.4), (1.3, 1.3), (6, 1.4, 1.3, 1.4), (8, 2))
 _NAME_WIDTH = 22
 
 
@@ -116,12 +123,14 @@ def panels(
     return figure, drawn
 
 
-def legend(figure: Figure, entries: Mapping[str, Line2D], *, left: float, columns: int = 1) -> None:
-    """Write what lines and marks mean at the top, column after column, `left` inches from the left edge."""
+def legend(
+    figure: Figure, entries: Mapping[str, Line2D], *, left: float, columns: int = 1, top: float = 0.07
+) -> None:  # fmt: skip
+    """Write what lines and marks mean, column after column, `left` and `top` inches from the upper left corner."""
     width, height = figure.get_size_inches()
     figure.legend(
         list(entries.values()), list(map(printable, entries)), loc="upper left", ncols=columns,
-        bbox_to_anchor=(left / width, 1 - 0.07 / height), borderaxespad=0, borderpad=0, frameon=False, labelcolor=INK,
+        bbox_to_anchor=(left / width, 1 - top / height), borderaxespad=0, borderpad=0, frameon=False, labelcolor=INK,
         handlelength=2.4, handletextpad=0.6, columnspacing=1.4, labelspacing=0.35, fontsize=8,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Figures of a reproduced study: sweeps over temperature, what was found against the truth, growth, taus.
+"""Figures of a reproduced study: sweeps, what was found against the truth, growth, taus, values by length.
 
 What judges (the paper's classifier, ours, among training or unseen text) has a colour and a dash, a family a mark.
 """
@@ -12,24 +12,31 @@ from matplotlib.lines import Line2D
 
 from textassay.meta_evaluation.reproduction import Curve, Reproduction, TauDistribution
 from textassay.report.digest import printable
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, legend, panels, plane, tick_places
+from textassay.report.drawing import (
+    COLOURS,
+    DASHES,
+    INCHES_A_LETTER,
+    LEGEND_ROW,
+    Drawing,
+    legend,
+    panels,
+    plane,
+    tick_places,
+)
 from textassay.report.number import number
+from textassay.report.reproduction_lengths import draw_by_length
 from textassay.report.reproduction_sweeps import draw_sweep, shown_share
 from textassay.report.reproduction_tables import draw_table_figure
-from textassay.report.svg import GENERATED, INK, MUTED, REAL, SETTINGS, slug, to_svg
+from textassay.report.svg import INK, MUTED, REAL, SETTINGS, slug, to_svg
 
 __all__ = ["draw_reproduction"]
 
 _SWEEPS = ("bleu", "lm", "fed")
-# After the ink, hues of Okabe and Ito, darkened until they read as text on white.
-_COLOURS = (INK, GENERATED, REAL, "#a3397f", "#00795a")
-_DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.4), (1.3, 1.3), (6, 1.4, 1.3, 1.4), (8, 2))
 _MARKS = ("o", "s", "^", "D")
 _WIDTH = 4.7
 _COMPARED = ("BLEU-5", "FED", "LM score", "DD")  # what the paper's tables of taus compare
 _OURS = "our DD"
 _ROW = 0.27
-_LEGEND_ROW = 0.16
 
 
 def draw_reproduction(reproduction: Reproduction) -> tuple[Drawing, ...]:
@@ -39,6 +46,9 @@ def draw_reproduction(reproduction: Reproduction) -> tuple[Drawing, ...]:
     drawn.append(_growth([curve for curve in reproduction.curves if curve.figure == "size"]))
     for gold in dict.fromkeys(tau.gold for tau in reproduction.taus):
         drawn.append(_taus([tau for tau in reproduction.taus if tau.gold == gold and _is_compared(tau)]))
+    by_length = [curve for curve in reproduction.curves if curve.figure == "by length"]
+    for title in dict.fromkeys(curve.title for curve in by_length):
+        drawn.append(draw_by_length([curve for curve in by_length if curve.title == title]))
     drawn += [draw_table_figure(figure, reproduction.tables) for figure in reproduction.figures]
     return tuple(drawing for drawing in drawn if drawing is not None)
 
@@ -49,7 +59,7 @@ def _against_truth(curves: Sequence[Curve]) -> Drawing | None:
     if not curves:
         return None
     judges, families = _judges(curves), _families(curves)
-    top = 0.2 + _LEGEND_ROW * max(len(judges), len(families))
+    top = 0.2 + LEGEND_ROW * max(len(judges), len(families))
     x = f"{curves[0].x} (numbers: share of the training text)"
     figure, axes = plane(_WIDTH, 3.4 + top, x=x, y="found by a classifier", top=top)
     for curve in curves:
@@ -83,7 +93,7 @@ def _growth(curves: Sequence[Curve]) -> Drawing | None:
     if not curves:
         return None
     judges, families = _judges(curves), _families(curves)
-    top = 0.4 + _LEGEND_ROW * len(judges)
+    top = 0.4 + LEGEND_ROW * len(judges)
     figure, drawn = panels(families, _WIDTH, 2.3 + top, x=curves[0].x, y="DD", top=top)
     for curve in curves:
         place = families.index(curve.family)
@@ -141,14 +151,14 @@ def _taus(taus: Sequence[TauDistribution]) -> Drawing | None:
 
 def _draw_judged(axes: Axes, curve: Curve, judge: int, family: int) -> None:
     """Draw the points of a curve with their intervals, joined in the judge's dashes, as the family's marks."""
-    colour = _COLOURS[judge % len(_COLOURS)]
+    colour = COLOURS[judge % len(COLOURS)]
     for p in curve.points:
         for low, high, across in ((p.x_low, p.x_high, True), (p.y_low, p.y_high, False)):
             if low is not None and high is not None:
                 ends = ([low, high], [p.y, p.y]) if across else ([p.x, p.x], [low, high])
                 axes.plot(*ends, "-", color=colour, linewidth=1.0)
     axes.plot([p.x for p in curve.points], [p.y for p in curve.points], color=colour, linewidth=1.1,
-              dashes=_DASHES[judge % len(_DASHES)], **_mark(family, colour))  # fmt: skip
+              dashes=DASHES[judge % len(DASHES)], **_mark(family, colour))  # fmt: skip
 
 
 def _name_ends(axes: Axes, curves: Sequence[Curve]) -> None:
@@ -170,7 +180,7 @@ def _mark(family: int, colour: str) -> dict[str, Any]:
 
 def _judge_entries(judges: Sequence[str]) -> dict[str, Line2D]:
     return {
-        _told_judge(judge): _key(color=_COLOURS[n % len(_COLOURS)], dashes=_DASHES[n % len(_DASHES)], linewidth=1.6)
+        _told_judge(judge): _key(color=COLOURS[n % len(COLOURS)], dashes=DASHES[n % len(DASHES)], linewidth=1.6)
         for n, judge in enumerate(judges)
     }
 

@@ -1,6 +1,7 @@
 """A reproduced study as files: all of it as JSON, cell by cell as CSV, for readers as Markdown with figures.
 
-The figures have a white ground, so that they can be read on dark pages, too. No text of a corpus is in any of them.
+The figures have a white ground, so that they can be read on dark pages, too. No text of a corpus is in any of them, but
+samples after prefixes of real text begin with its words.
 """
 
 import csv
@@ -27,6 +28,7 @@ from textassay.report.reproduction_words import (
     unmatched,
 )
 from textassay.report.svg import on_white
+from textassay.report.switching import switching_markdown
 
 __all__ = ["read_reproduction", "reproduction_csv", "reproduction_markdown", "write_reproduction"]
 
@@ -113,6 +115,8 @@ def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing
         lines += [f"- {escaped(text)}" for text in told]
     for table in reproduction.tables:
         lines += _table(table)
+    for title, samples in reproduction.samples.items():
+        lines += ["", f"## Prefix switching: {escaped(title)}", "", *switching_markdown(samples)]
     lines += ["", "## Figures"] if drawings else []
     for drawing in drawings:
         lines += ["", f"![{escaped(drawing.description)}](figures/{drawing.file_name})"]

@@ -1,4 +1,4 @@
-"""A reproduced study for a terminal: findings first, then taus, tables with ours beside the published, times, notes."""
+"""A reproduced study for a terminal: findings, taus, tables with ours beside the published, samples, times, notes."""
 
 from collections.abc import Iterator
 
@@ -20,6 +20,7 @@ from textassay.report.reproduction_words import (
     tau_row,
     unmatched,
 )
+from textassay.report.switching import print_switching
 
 __all__ = ["render_reproduction"]
 
@@ -42,6 +43,9 @@ def render_reproduction(reproduction: Reproduction, console: Console) -> None:
     for table in reproduction.tables:
         heading(console, f"{table.id.capitalize()}. {table.title}: ours, paper")
         _print_table(table, console)
+    for title, samples in reproduction.samples.items():
+        heading(console, f"Prefix switching: {title}")
+        print_switching(samples, console)
     if reproduction.seconds:
         heading(console, "Seconds of each stage")
         times = _table(console, "stage", "seconds")

@@ -92,8 +92,12 @@ def inseparable(taus: Iterable[TauDistribution]) -> list[str]:
 
 
 def finding_numbers(finding: CheckedFinding) -> str:
-    """Return the first numbers that a verdict rests on; all of them are in the JSON document."""
-    shown = [f"{name} {_plain(value)}" for name, value in finding.numbers.items() if not _is_end(name, finding)]
+    """Return the first numbers that a verdict rests on, with their intervals; all are in the JSON document."""
+    shown = [
+        f"{name} {_plain(value)}{_interval_of(name, finding)}"
+        for name, value in finding.numbers.items()
+        if not _is_end(name, finding)
+    ]
     more = len(shown) - _FEW
     return "; ".join(shown[:_FEW]) + (f"; and {more} more" if more > 0 else "")
 
@@ -190,6 +194,14 @@ def _plain(value: Number) -> str:
     if value is None or not math.isfinite(value):
         return MISSING
     return f"{value:g}" if isinstance(value, int) else number(value, 3)
+
+
+def _interval_of(name: str, finding: CheckedFinding) -> str:
+    """Return the interval of one number, where the ends stand beside it and are not the number itself."""
+    low, high = (finding.numbers.get(f"{name}: {end}") for end in ("low", "high"))
+    if low is None or high is None or low == high or not math.isfinite(low + high):
+        return ""
+    return f" {span(low, high, 3)}"
 
 
 def _is_end(name: str, finding: CheckedFinding) -> bool:

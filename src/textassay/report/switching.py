@@ -70,6 +70,6 @@ def _beside(samples: Sequence[SwitchedSample]) -> Iterator[tuple[SwitchedSample,
 
 
 def _bracketed(sample: SwitchedSample) -> tuple[str, str]:
-    """Return the prefix in brackets, and the white space between it and what follows."""
+    """Return the prefix in brackets, nothing where none was given, and the white space before what follows."""
     rest = sample.continuation
-    return f"[{sample.prefix}]", rest[: len(rest) - len(rest.lstrip())]
+    return f"[{sample.prefix}]" if sample.prefix else "", rest[: len(rest) - len(rest.lstrip())]

@@ -1,0 +1,220 @@
+"""The published tables of the paper on exposure bias, as data, and what their ratios are when computed again.
+
+Source: He, Zhang, Zhou, Glass, "Quantifying Exposure Bias for Neural Language Generation", 2019, tables 2, 4 and 7.
+Figures 2 to 4 are drawings without numbers and are not here; tables 1, 3, 5, 6, 8 and 9 hold texts, no numbers.
+Departs from it: LSTM and Transformer-XL have their names besides LS and TF. What does not agree with itself is found by
+`recomputed_ratios`, not written down.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from textassay.meta_evaluation.reproduction import PublishedTable
+
+__all__ = [
+    "DATA_MODEL",
+    "LENGTHS",
+    "PUBLISHED",
+    "SYMBOLS",
+    "Recomputed",
+    "bleu_row",
+    "misprints",
+    "out_of_line",
+    "published_table",
+    "ratio_row",
+    "recomputed_ratios",
+]
+
+LENGTHS = (5, 10, 15, 20, 25, 30)  # of prefixes in table 2
+SYMBOLS: Mapping[str, str] = {"LSTM": "LS", "Transformer-XL": "TF", "position unigram": "U"}
+DATA_MODEL = "data model"
+_KINDS: Mapping[str, str] = {"data": "D", "shuffled": "D_shuf", "random": "random"}
+_MISPRINT = 3.0  # printed spreads: so far apart two means of ten runs each are not
+_COLUMNS = tuple(map(str, LENGTHS))
+
+
+def bleu_row(model: str, prefixes: str) -> str:
+    """Return what table 2 calls C-bleu of a model after prefixes of a kind, such as "C-bleu(TF|D)"."""
+    own = SYMBOLS.get(model, model)
+    return f"C-bleu({own}|{own if prefixes == 'model' else _KINDS.get(prefixes, prefixes)})"
+
+
+def ratio_row(model: str, prefixes: str = "model") -> str:
+    """Return what table 2 calls EB-bleu of a model, such as "EB-bleu(TF|D_shuf)" of shuffled prefixes."""
+    own = SYMBOLS.get(model, model)
+    return f"EB-bleu({own})" if prefixes == "model" else f"EB-bleu({own}|{_KINDS.get(prefixes, prefixes)})"
+
+
+PUBLISHED = (
+    PublishedTable(
+        "table 2",
+        "EB-bleu on wiki-103, BLEU-3 in percent, by the number of words of the prefix",
+        (
+            *("C-bleu(LS|D)", "C-bleu(LS|LS)", "EB-bleu(LS)"),
+            *("C-bleu(TF|D)", "C-bleu(TF|TF)", "EB-bleu(TF)"),
+            *("C-bleu(TF|D_shuf)", "EB-bleu(TF|D_shuf)"),
+        ),
+        _COLUMNS,
+        (
+            (39.81, 39.23, 38.42, 37.43, 36.31, 34.80),
+            (38.90, 38.41, 37.73, 36.82, 35.70, 34.31),
+            (1.023, 1.023, 1.020, 1.017, 1.018, 1.016),
+            (56.81, 57.03, 56.84, 56.51, 56.32, 55.82),
+            (56.33, 56.22, 56.01, 55.83, 55.01, 55.12),
+            (1.009, 1.013, 1.012, 1.013, 1.014, 1.013),
+            (55.63, 55.04, 54.30, 53.69, 53.01, 52.29),
+            (1.020, 1.035, 1.044, 1.052, 1.060, 1.066),
+        ),
+        spreads=(
+            (0.11, 0.13, 0.10, 0.09, 0.13, 0.12),
+            (0.10, 0.11, 0.12, 0.13, 0.11, 0.09),
+            (0.003, 0.004, 0.003, 0.004, 0.005, 0.004),
+            (0.11, 0.12, 0.10, 0.13, 0.15, 0.09),
+            (0.10, 0.11, 0.11, 0.12, 0.12, 0.12),
+            (0.002, 0.003, 0.002, 0.002, 0.002, 0.003),
+            (0.11, 0.12, 0.13, 0.10, 0.12, 0.09),
+            (0.002, 0.002, 0.003, 0.001, 0.003, 0.003),
+        ),
+        note="Mean and spread of 10 runs of 10,000 continuations against 10,000. LS: LSTM, TF: Transformer-XL; after "
+        "the bar what the prefixes are of: the data, the model, the data with the words of each prefix shuffled.",
+    ),
+    PublishedTable(
+        "table 4",
+        "EB-C with people for the data: how often they do not choose the model's likeliest word",
+        tuple(f"{task}, l = {n}" for task, lengths in (("NLG", (10, 20, 30)), ("NMT", (5, 10, 15))) for n in lengths),
+        ("CGD(M|D)", "CGD(M|M)", "EB-C"),
+        (
+            (0.726, 0.738, 1.016),
+            (0.735, 0.752, 1.022),
+            (0.731, 0.752, 1.029),
+            (0.485, 0.482, 0.993),
+            (0.563, 0.562, 0.999),
+            (0.530, 0.526, 0.992),
+        ),
+        spreads=(
+            (0.004, 0.008, 0.014),
+            (0.004, 0.004, 0.012),
+            (0.007, 0.003, 0.010),
+            (0.005, 0.004, 0.008),
+            (0.005, 0.009, 0.017),
+            (0.008, 0.004, 0.019),
+        ),
+        note="Spread of 5 evaluations. NLG: Transformer-XL on wiki-103. NMT: translation of IWSLT14, German to "
+        "English.",
+    ),
+    PublishedTable(
+        "table 7",
+        "Perplexity",
+        (DATA_MODEL, "LSTM-512", "LSTM-32", "RankGAN"),
+        ("perplexity",),
+        ((55.85,), (115.3,), (156.3,), (53.43,)),
+        note="The paper does not say on which text; it is read as the test text of EMNLP-news. RankGAN, which was "
+        "trained in the setting of the random oracle only, cannot be better than the data model: 53.43 is unexplained "
+        "and no value to reach.",
+    ),
+)  # fmt: skip
+_RATIOS: Mapping[str, tuple[tuple[str, str, str], ...]] = {  # table 2: rows ratio, above, below; table 4: columns
+    "table 2": (
+        ("EB-bleu(LS)", "C-bleu(LS|D)", "C-bleu(LS|LS)"),
+        ("EB-bleu(TF)", "C-bleu(TF|D)", "C-bleu(TF|TF)"),
+        ("EB-bleu(TF|D_shuf)", "C-bleu(TF|D)", "C-bleu(TF|D_shuf)"),
+    ),
+    "table 4": (("EB-C", "CGD(M|M)", "CGD(M|D)"),),
+}
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """A printed ratio and the ratio of the printed numbers it is of.
+
+    Attributes
+    ----------
+    table, row, column
+        The cell of the printed ratio.
+    printed, spread
+        As printed.
+    value
+        The ratio of the other two.
+    parts
+        These two cells, as (row, column): what is divided, and what it is divided by.
+    rounding
+        By how much `value` and `printed` may differ because all three are rounded.
+    spread_of_parts
+        Spread of the ratio where its parts vary independently with their printed spreads.
+    """
+
+    table: str
+    row: str
+    column: str
+    printed: float
+    spread: float
+    value: float
+    parts: tuple[tuple[str, str], tuple[str, str]]
+    rounding: float
+    spread_of_parts: float
+
+    @property
+    def in_spreads(self) -> float:
+        """By how many printed spreads the two differ."""
+        return abs(self.value - self.printed) / self.spread
+
+
+def published_table(name: str) -> PublishedTable:
+    """Return one table by its id, such as "table 2"; raises KeyError for an unknown one."""
+    return {table.id: table for table in PUBLISHED}[name]
+
+
+def recomputed_ratios(table: str) -> tuple[Recomputed, ...]:
+    """Return every ratio that "table 2" or "table 4" prints, computed again from the numbers it is of."""
+    cells = {(cell.row, cell.column): cell for cell in published_table(table).cells()}
+    across = table == "table 4"  # the parts of a ratio stand in other columns, not in other rows
+    found = []
+    for names in _RATIOS[table]:
+        for place in published_table(table).rows if across else published_table(table).columns:
+            key, above, below = ((place, name) if across else (name, place) for name in names)
+            values = [cells[one].published or 0.0 for one in (above, below)]
+            relative = [(cells[one].published_spread or 0.0) / (cells[one].published or 1.0) for one in (above, below)]
+            half = 0.005 if table == "table 2" else 0.0005  # of the last digit of the parts
+            value = values[0] / values[1]
+            found.append(
+                Recomputed(
+                    table,
+                    *key,
+                    printed=cells[key].published or 0.0,
+                    spread=cells[key].published_spread or 0.0,
+                    value=value,
+                    parts=(above, below),
+                    rounding=0.0005 + value * half * (1 / values[0] + 1 / values[1]),
+                    spread_of_parts=value * (relative[0] ** 2 + relative[1] ** 2) ** 0.5,
+                )
+            )
+    return tuple(found)
+
+
+def misprints(table: str) -> tuple[Recomputed, ...]:
+    """Return the ratios that are more than three printed spreads from the numbers they are of."""
+    return tuple(one for one in recomputed_ratios(table) if one.in_spreads > _MISPRINT)
+
+
+def out_of_line(ratio: Recomputed) -> tuple[tuple[str, str], float]:
+    """Return which of the three cells of a ratio in table 2 is the likeliest misprint, and what it should be.
+
+    Each is compared with the mean of its neighbours in the row, in its own spreads; one at an end with its neighbour.
+    """
+    cells = {(cell.row, cell.column): cell for cell in published_table(ratio.table).cells()}
+    columns = published_table(ratio.table).columns
+    place = columns.index(ratio.column)
+    beside = [columns[k] for k in (place - 1, place + 1) if 0 <= k < len(columns)]
+    top, bottom = (cells[part].published or 0.0 for part in ratio.parts)
+    restored = {
+        (ratio.row, ratio.column): ratio.value,
+        ratio.parts[0]: ratio.printed * bottom,
+        ratio.parts[1]: top / ratio.printed,
+    }
+
+    def oddness(key: tuple[str, str]) -> float:
+        expected = sum(cells[key[0], column].published or 0.0 for column in beside) / len(beside)
+        return abs((cells[key].published or 0.0) - expected) / (cells[key].published_spread or 1.0)
+
+    worst = max(restored, key=oddness)
+    return worst, restored[worst]

@@ -1,0 +1,168 @@
+"""Made-up results of the study of exposure bias: what each run would find is drawn around values that are known."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from textassay.estimate import Estimate, Interval, Signature
+from textassay.exposure.bleu import BleuRun
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.distance import DISTANCES
+from textassay.exposure.runs import PrefixRun, summarised
+from textassay.exposure.switching import SwitchedSample
+from textassay.exposure.translation import TranslationCurve
+from textassay.generator.text_likelihood import Quantity
+from textassay.study.exposure_results import (
+    DATA_MODEL,
+    FRESH_SAMPLES,
+    RANDOM_ORACLE,
+    SYNTHETIC_MODELS,
+    TEST_SET,
+    ExposureResults,
+    ForcedTranslation,
+    TranslationFound,
+)
+
+LENGTHS = (5, 10, 15, 20, 25, 30)
+RATES = (0.05, 0.1, 0.2, 0.3, 0.5)
+
+
+def make_bleu_runs(
+    rng: np.random.Generator,
+    *,
+    level: float = 0.4,
+    ratios: Mapping[str, Sequence[float]],
+    lengths: Sequence[int] = LENGTHS,
+    n_runs: int = 10,
+    error: float = 0.001,
+) -> tuple[BleuRun, ...]:
+    """Return runs whose EB-bleu of each kind is that of `ratios`, each score with a normal error."""
+    runs = []
+    for _ in range(n_runs):
+        scores = {"data": np.linspace(level, 0.9 * level, len(lengths))}
+        scores |= {kind: scores["data"] / np.array(values) for kind, values in ratios.items()}
+        noisy = {kind: values + error * rng.normal(size=len(lengths)) for kind, values in scores.items()}
+        errors = {kind: np.full(len(lengths), error) for kind in noisy}
+        runs.append(BleuRun(tuple(lengths), noisy, errors, 1000, 1000))
+    return tuple(runs)
+
+
+def make_prefix_runs(
+    rng: np.random.Generator,
+    kind: str,
+    rates: Sequence[float],
+    *,
+    n_runs: int = 3,
+    n: int = 200,
+    spread: float = 0.1,
+    shift: float = 0.0,
+) -> tuple[PrefixRun, ...]:
+    """Return runs whose CGD at length l is `rates[l]` times 0.4, the lengths of a sequence correlated.
+
+    `shift` is the standard deviation of what all sequences of a run share, as those of models trained anew.
+    """
+    runs = []
+    for _ in range(n_runs):
+        own = rng.normal(size=(n, 1)) + rng.normal(size=(n, len(rates)))
+        values = 0.4 * np.array(rates) * (1 + shift * rng.normal(size=len(rates))) + spread * own / np.sqrt(2)
+        distances = {**dict.fromkeys(map(str, DISTANCES), values), "ties": np.zeros_like(values)}
+        runs.append(summarised(distances, kind, range(len(rates)), n_resamples=2))
+    return tuple(runs)
+
+
+def make_synthetic(
+    rng: np.random.Generator, rises: Mapping[str, float], *, n_lengths: int = 11, n_runs: int = 3, n: int = 200
+) -> dict[str, tuple[PrefixRun, ...]]:
+    """Return runs of kinds whose CGD grows, by the last length, by these shares of that after data."""
+    shares = np.linspace(0, 1, n_lengths)
+    found = {"data": make_prefix_runs(rng, "data", np.ones(n_lengths).tolist(), n_runs=n_runs, n=n)}
+    for kind, rise in rises.items():
+        found[kind] = make_prefix_runs(rng, kind, (1 + rise * shares).tolist(), n_runs=n_runs, n=n)
+    return found
+
+
+def make_exposure_results(*, seed: int = 0) -> ExposureResults:
+    """Return results that look like the paper's: a little exposure bias, much harm by shuffling and corruption."""
+    rng = np.random.default_rng(seed)
+    flat: dict[str, list[float]] = {
+        "model": [1.015] * 6,
+        "shuffled": np.linspace(1.02, 1.06, 6).tolist(),
+        "random": np.linspace(1.03, 1.09, 6).tolist(),
+    }
+    bleu = {
+        "wikitext2": {
+            "LSTM": make_bleu_runs(rng, ratios=flat),
+            "Transformer-XL": make_bleu_runs(rng, level=0.5, ratios=flat),
+            "position unigram": make_bleu_runs(rng, level=0.2, ratios=dict.fromkeys(flat, [1.0] * 6), error=0.0003),
+        },
+        "yelp": {
+            "LSTM": make_bleu_runs(rng, ratios={k: v[:4] for k, v in flat.items()}, lengths=(2, 4, 6, 8), n_runs=3)
+        },
+    }
+    corrupted = {f"corrupted:{rate:g}": 0.05 + 2 * rate for rate in RATES}
+    damaged = {"model": 0.03, "shuffled": 0.3, "random": 1.5}
+    synthetic = {
+        "LSTM-512": make_synthetic(rng, {**damaged, **corrupted}, n=10_000),
+        "LSTM-32": make_synthetic(rng, damaged, n=10_000),
+        RANDOM_ORACLE: make_synthetic(rng, damaged, n=10_000),
+    }
+    perplexity = {
+        model: {text: quantity(value * more) for text, more in ((TEST_SET, 1.0), (FRESH_SAMPLES, 0.8))}
+        for model, value in zip((DATA_MODEL, *SYNTHETIC_MODELS), (55.0, 80.0, 120.0), strict=True)
+    }
+    held_out = {text: {model: quantity(100.0) for model in models} for text, models in bleu.items()}
+    switching = {"LSTM on wikitext2": tuple(
+        SwitchedSample(kind, f"the {kind} prefix", f" goes on {k}") for kind in ("data", "random") for k in range(2)
+    )}  # fmt: skip
+    forced = tuple(
+        ForcedTranslation("ein Hund", "a dog", mode, prefix, " dog runs")
+        for mode, prefix in (("normal", ""), ("data3", "a dog is"), ("unrel3", "two men are"), ("rand3", "x y z"))
+    )
+    return ExposureResults(
+        bleu=bleu,
+        synthetic=synthetic,
+        perplexity=perplexity,
+        held_out_perplexity=held_out,
+        eb_dd={"LSTM-512 against the data model": make_eb_dd()},
+        translation=TranslationFound(
+            estimate("translation_bleu", 0.25),
+            {name: make_translation_curve(name) for name in ("tv", "js", "greedy")},
+            forced,
+        ),
+        switching=switching,
+        sizes={"wikitext2": {"train blocks": 100, "unseen blocks": 90}},
+        seconds={"train": 12.0, "measure": 3.5},
+        settings={"scale": "none", "seed": seed},
+        missing=("emnlp_news",),
+        notes=("Nothing here was measured.",),
+    )
+
+
+def quantity(value: float) -> Quantity:
+    """Return a value with an interval of two percent."""
+    return Quantity(value, Interval(0.98 * value, 1.02 * value, 0.95, "made up"))
+
+
+def estimate(name: str, value: float) -> Estimate:
+    """Return an estimate with an interval of 0.02."""
+    interval = Interval(value - 0.02, value + 0.02, 0.95, "made up")
+    return Estimate(name, value, interval, "fraction", "neither", {"n": 100}, Signature({"metric": name}))
+
+
+def make_eb_dd() -> EbDd:
+    """Return dd that is 0.05 more after own prefixes."""
+    interval = Interval(0.01, 0.09, 0.95, "made up")
+    return EbDd(10, estimate("dd", 0.2), estimate("dd", 0.25), 0.05, interval, True, 1000)
+
+
+def make_translation_curve(distance: str, rate: float = 1.02, error: float = 0.005) -> TranslationCurve:
+    """Return a curve with EB-C `rate` at every length."""
+    lengths = (1, 5, 10)
+    data = np.array([0.3, 0.35, 0.4])
+
+    def intervals(values: np.ndarray) -> tuple[Interval, ...]:
+        return tuple(Interval(v - 1.96 * error, v + 1.96 * error, 0.95, "made up") for v in values.tolist())
+
+    rates = np.full(3, rate)
+    return TranslationCurve(distance, lengths, (500, 480, 300), data, rate * data, rates, intervals(data),
+                            intervals(rate * data), intervals(rates), 0.0)  # fmt: skip
