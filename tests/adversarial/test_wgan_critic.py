@@ -1,0 +1,103 @@
+"""The critic: its losses, its penalty, and the second derivatives that the penalty needs."""
+
+import math
+
+import pytest
+
+from textassay.adversarial.wgan_critic import WganCritic, critic_loss, gradient_norms, gradient_penalty
+from textassay.generator.gru_cell import gru_run
+
+torch = pytest.importorskip("torch")
+
+
+def rows(n: int, length: int, n_types: int, seed: int) -> "torch.Tensor":
+    drawn = torch.rand(n, length, n_types, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return drawn / drawn.sum(2, keepdim=True)
+
+
+def critic(width: int = 5, n_types: int = 4) -> "tuple[WganCritic, dict[str, torch.Tensor]]":
+    network = WganCritic(width)
+    rng = torch.Generator().manual_seed(7)
+    began = network.new_weights(n_types, rng)
+    return network, {name: torch.randn(weight.shape, generator=rng).double() for name, weight in began.items()}
+
+
+@pytest.mark.feature("LM-09")
+def test_no_penalty_where_the_gradient_has_length_one() -> None:
+    direction = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).double()
+    direction /= direction.norm()
+    real, generated = rows(6, 3, 4, 1), rows(6, 3, 4, 2)
+    shares = torch.linspace(0, 1, 6).double()
+    for scale, expected in ((1.0, 0.0), (3.0, 4.0), (0.0, 1.0)):
+        found = gradient_penalty(lambda at, s=scale: s * (at * direction).sum((1, 2)), real, generated, shares)
+        assert float(found.detach()) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.feature("LM-09")
+def test_the_gradient_is_taken_between_the_sides_row_by_row() -> None:
+    real, generated = torch.zeros(3, 1, 2).double(), torch.ones(3, 1, 2).double()
+    shares = torch.tensor([0.0, 0.25, 1.0]).double()
+    found = gradient_penalty(lambda at: at.square().sum((1, 2)), real, generated, shares)  # gradient 2 x
+    norms = [2 * share * math.sqrt(2) for share in (0.0, 0.25, 1.0)]
+    assert float(found.detach()) == pytest.approx(sum((norm - 1) ** 2 for norm in norms) / 3)
+
+
+@pytest.mark.feature("LM-09")
+def test_the_norm_is_that_of_finite_differences() -> None:
+    network, weights = critic()
+    at = rows(2, 3, 4, 3)
+    found = gradient_norms(lambda each: network.score(weights, each), at)
+    step = 1e-6
+    for row in range(2):
+        squares = 0.0
+        for place in range(3):
+            for kind in range(4):
+                nudge = torch.zeros_like(at)
+                nudge[row, place, kind] = step
+                higher, lower = (network.score(weights, at + sign * nudge)[row] for sign in (1, -1))
+                squares += float((higher - lower) / (2 * step)) ** 2
+        assert float(found[row].detach()) == pytest.approx(math.sqrt(squares), rel=1e-6)
+
+
+@pytest.mark.feature("LM-09")
+def test_the_penalty_is_differentiated_through_its_gradient() -> None:
+    """Second derivatives: the slope of the penalty along each weight is that of finite differences."""
+    network, weights = critic()
+    real, generated = rows(4, 3, 4, 4), rows(4, 3, 4, 5)
+    shares = torch.tensor([0.1, 0.4, 0.7, 0.9]).double()
+
+    def penalty(of: "dict[str, torch.Tensor]") -> "torch.Tensor":
+        return gradient_penalty(lambda at: network.score(of, at), real, generated, shares)
+
+    learning = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
+    found = torch.autograd.grad(penalty(learning), list(learning.values()), allow_unused=True)
+    step, rng = 1e-5, torch.Generator().manual_seed(6)
+    for (name, weight), gradient in zip(weights.items(), found, strict=True):
+        if name == "output bias":
+            assert gradient is None or float(gradient) == 0  # it moves no gradient
+            continue
+        assert gradient is not None
+        along = torch.randn(weight.shape, generator=rng).double()
+        higher, lower = (float(penalty({**weights, name: weight + sign * step * along}).detach()) for sign in (1, -1))
+        assert float((gradient * along).sum()) == pytest.approx((higher - lower) / (2 * step), rel=1e-5), name
+
+
+def test_the_loss_is_that_of_the_paper() -> None:
+    network, weights = critic()
+    real, generated = rows(4, 3, 4, 4), rows(4, 3, 4, 5)
+    shares = torch.full((4,), 0.5).double()
+    loss, distance, penalty = critic_loss(lambda at: network.score(weights, at), real, generated, shares, penalty=10.0)
+    apart = network.score(weights, real).mean() - network.score(weights, generated).mean()
+    torch.testing.assert_close(distance, apart)
+    torch.testing.assert_close(loss, 10 * penalty - apart)
+    assert float(penalty.detach()) > 0
+
+
+def test_the_cell_is_that_of_torch() -> None:
+    _, weights = critic(width=5)
+    given = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(8)).double()
+    first = torch.randn(3, 5, generator=torch.Generator().manual_seed(9)).double()
+    parameters = [weights[name] for name in ("input", "state", "input bias", "state bias")]
+    expected, _ = torch.gru(given, first[None], parameters, True, 1, 0.0, False, False, True)
+    found = gru_run(weights, torch.nn.functional.linear(given, weights["input"], weights["input bias"]), first)
+    torch.testing.assert_close(found, expected)
