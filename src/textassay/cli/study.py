@@ -16,6 +16,8 @@ from rich.console import Console
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress
+from textassay.cli.study_exposure import ABOUT as ABOUT_EXPOSURE
+from textassay.cli.study_exposure import EXPOSURE, make_exposure_study
 from textassay.cli.study_judges import ABOUT as ABOUT_JUDGES
 from textassay.cli.study_judges import JUDGES, make_judges_study
 from textassay.corpus.docstrings import docstring_sentences
@@ -27,6 +29,7 @@ from textassay.report.reproduction_files import write_reproduction
 from textassay.report.reproduction_text import render_reproduction
 from textassay.seeding import stream
 from textassay.study.dd_study import STUDIES, DdStudy
+from textassay.study.exposure_study import ExposureStudy
 from textassay.study.judges_study import JudgesStudy
 from textassay.study.scales import SCALES, scale_of
 from textassay.study.study_text import split_text
@@ -41,6 +44,7 @@ _ABOUT: Mapping[str, str] = {
     "dd-real": "generators trained on 20 to 100 % of a text; does a metric put them in that order?",
     "dd-synthetic": "the same on text that a GPT-2 wrote; does a metric follow the exact discrepancy?",
     JUDGES: ABOUT_JUDGES,
+    EXPOSURE: ABOUT_EXPOSURE,
 }
 
 
@@ -49,6 +53,7 @@ class StudyOptions:
     """What the command line asked for; the fields are the options of ``textassay study``."""
 
     name: str
+    data: Path | None = None
     judgements: Path | None = None
     real: str | None = None
     valid: str | None = None
@@ -121,29 +126,32 @@ def run_study(options: StudyOptions) -> int:
     return 0
 
 
-def _make_study(options: StudyOptions, out: Path, progress: Progress | None) -> DdStudy | JudgesStudy:
+def _make_study(
+    options: StudyOptions, out: Path, progress: Progress | None
+) -> DdStudy | JudgesStudy | ExposureStudy:  # fmt: skip
     """Return the study that was asked for, its texts read."""
+    of_dd = {
+        "--real": options.real,
+        "--valid": options.valid,
+        "--test": options.test,
+        "--positives": options.positives if options.positives != _POSITIVES[0] else None,
+        "--tokenizer": options.tokenizer if options.tokenizer != "whitespace" else None,
+        "--lowercase": options.lowercase or None,
+        "--column": options.column,
+    }
+    if options.name not in STUDIES:
+        _refuse(of_dd, "dd-real and dd-synthetic")
+    if options.name != JUDGES:
+        _refuse({"--judgements": options.judgements}, JUDGES)
+    if options.name != EXPOSURE:
+        _refuse({"--data": options.data}, EXPOSURE)
+    settings: dict[str, Any] = {"scale": options.scale, "seed": options.seed, "progress": progress}
     if options.name == JUDGES:
-        others = {
-            "--real": options.real,
-            "--valid": options.valid,
-            "--test": options.test,
-            "--positives": options.positives if options.positives != _POSITIVES[0] else None,
-            "--tokenizer": options.tokenizer if options.tokenizer != "whitespace" else None,
-            "--lowercase": options.lowercase or None,
-            "--column": options.column,
-        }
-        _refuse(others, "dd-real and dd-synthetic")
         check_writable(out)
-        return make_judges_study(
-            options.judgements,
-            out,
-            scale=options.scale,
-            partitions=options.seeds,
-            seed=options.seed,
-            progress=progress,
-        )
-    _refuse({"--judgements": options.judgements}, JUDGES)
+        return make_judges_study(options.judgements, out, partitions=options.seeds, **settings)
+    if options.name == EXPOSURE:
+        check_writable(out)
+        return make_exposure_study(options.data, out, runs=options.seeds, quiet=options.quiet, **settings)
     require_neural(f"the study {options.name}")
     check_writable(out)
     scale = scale_of(options.scale)

@@ -13,8 +13,19 @@ __all__ = ["study_command"]
 def study_command(
     *,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="dd-real, dd-synthetic or judges; list tells what they are.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="dd-real, dd-synthetic, judges or exposure-bias; list tells what they are."
+        ),
     ],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Of exposure-bias: folders wikitext2, emnlp_news, yelp, multi30k, or some of them.",
+            show_default=False,
+        ),
+    ] = None,
     judgements: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Of the study judges: people's judgements, with the texts."),
@@ -37,7 +48,9 @@ def study_command(
     seeds: Annotated[
         int | None,
         typer.Option(
-            metavar="K", help="Train each generator K times, deal judged texts K times; by default as the scale says."
+            metavar="K",
+            help="Train each generator K times, deal judged texts K times, draw K times; by default as the scale says.",
+            show_default=False,
         ),
     ] = None,
     positives: Annotated[
@@ -67,6 +80,7 @@ def study_command(
         raise typer.Exit(list_studies(as_json=json))
     options = StudyOptions(
         name=name,
+        data=data,
         judgements=judgements,
         real=real,
         valid=valid,

@@ -106,6 +106,17 @@ class TranslationCurve:
             document[f"{name}_intervals"] = [None if found is None else dict(found.__dict__) for found in intervals]
         return document
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "TranslationCurve":
+        """Return the curve that `to_dict` gave as `data`; None becomes NaN."""
+        found: dict[str, Any] = {"distance": data["distance"], "ties": data["ties"]}
+        found |= {"lengths": tuple(data["lengths"]), "n_pairs": tuple(data["n_pairs"])}
+        for name in ("data", "model", "eb_c"):
+            found[name] = np.array(data[name], dtype=np.float64)
+            intervals = data[f"{name}_intervals"]
+            found[f"{name}_intervals"] = tuple(None if one is None else Interval(**one) for one in intervals)
+        return cls(**found)
+
 
 def translation_eb_c(
     model: Translator,

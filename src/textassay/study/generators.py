@@ -20,10 +20,11 @@ from textassay.generator.saved import load_model, save_model
 from textassay.seeding import stream
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.stages import Stage, Work
+from textassay.training.history import Step
 
-__all__ = ["Part", "first_share", "opened", "sampling", "seed_for", "training"]
+__all__ = ["MODEL", "Part", "first_share", "opened", "sampling", "seed_for", "tell_step", "training"]
 
-_MODEL = "model"
+MODEL = "model"  # the folder, in that of a stage, where it keeps what it trained
 _CHECKPOINT = "training.safetensors"
 
 
@@ -90,6 +91,7 @@ def training(
     seed: int,
     cost: float,
     precision: str = "float32",
+    changes: Mapping[str, Any] | None = None,
     stage_kind: str = "train",
 ) -> Stage:
     """Return the stage that trains a network and keeps it.
@@ -110,6 +112,8 @@ def training(
         Training sentences, say.
     precision
         In which it is trained.
+    changes
+        Settings that differ from the preset.
     stage_kind
         What the stage is called.
     """
@@ -118,16 +122,22 @@ def training(
         checkpoint = work.folder / _CHECKPOINT
         positions = {"positions": longest + 1} if kind == "gpt2" else {}
         model: Any = make_generator(
-            kind, preset=preset, seed=seed, max_length=longest, precision=precision, **positions
+            kind,
+            preset=preset,
+            seed=seed,
+            max_length=longest,
+            precision=precision,
+            **positions,
+            **(changes or {}),
         )
         with workers(1):  # another number of threads sums in another order, and gives other weights
             model.fit(
                 text.load(work, form),
                 valid.load(work, form),
                 checkpoint=checkpoint,
-                progress=lambda step: work.tell(_told(step)),
+                progress=lambda step: tell_step(work, step),
             )
-        save_model(model, work.folder / _MODEL, form=form)
+        save_model(model, work.folder / MODEL, form=form)
         checkpoint.unlink(missing_ok=True)
         return {"model": model.name, "n_parameters": int(getattr(model, "n_parameters", 0))}
 
@@ -140,14 +150,17 @@ def training(
         "longest": longest,
         "train": text.settings,
         "valid": valid.settings,
+        **({"changes": dict(changes)} if changes else {}),
     }
     return Stage(stage_kind, name, settings, run, (*text.inputs, *valid.inputs), cost)
 
 
-def opened(work: Work, trained: Stage) -> LanguageModel:
-    """Return the network that a stage of `training` kept."""
-    model: LanguageModel = load_model(work.inputs[trained].folder / _MODEL).model
-    return model
+def opened(work: Work, trained: Stage, *, precision: str = "float32") -> LanguageModel:
+    """Return the network that a stage kept, which computes in `precision`."""
+    model: Any = load_model(work.inputs[trained].folder / MODEL).model
+    model.precision = precision
+    found: LanguageModel = model
+    return found
 
 
 def sampling(
@@ -158,6 +171,7 @@ def sampling(
     seed: int,
     temperature: float = 1.0,
     longest: int,
+    precision: str = "float32",
     stage_kind: str = "sample",
 ) -> Stage:
     """Return the stage that draws sentences from a trained network: one file a set, each from a seed of its own.
@@ -176,12 +190,14 @@ def sampling(
         Above 0.
     longest
         Tokens after which sentences are cut.
+    precision
+        In which it draws.
     stage_kind
         What the stage is called.
     """
 
     def run(work: Work) -> dict[str, Any]:
-        model = opened(work, trained)
+        model = opened(work, trained, precision=precision)
         told = {}
         for number, (file, count) in enumerate(counts.items()):
             work.tell(f"{count} sentences, set {number + 1} of {len(counts)}")
@@ -196,9 +212,11 @@ def sampling(
         return told
 
     settings = {"counts": dict(counts), "seed": seed, "temperature": temperature, "longest": longest}
+    settings |= {} if precision == "float32" else {"precision": precision}
     return Stage(stage_kind, name, settings, run, (trained,), float(sum(counts.values())))
 
 
-def _told(step: Any) -> str:
+def tell_step(work: Work, step: Step) -> None:
+    """Tell how far a training is."""
     left = "" if not math.isfinite(step.seconds_left) else f", at most {step.seconds_left:.0f} s left"
-    return f"epoch {step.epoch}, step {step.step} of {step.n_steps}{left}"
+    work.tell(f"epoch {step.epoch}, step {step.step} of {step.n_steps}{left}")

@@ -1,0 +1,215 @@
+"""The study ``exposure-bias``: computed as far as it is not there yet, and set beside the paper.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019.
+Departs from it: other texts, and networks as a scale says; what stands for P_D of translation is a model, not people.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from textassay.errors import unknown_name
+from textassay.estimate import Estimate
+from textassay.exposure.bleu import BleuRun
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.runs import PrefixRun
+from textassay.exposure.switching import SwitchedSample
+from textassay.exposure.translation import TranslationCurve
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.study.exposure_experiment import build_exposure
+from textassay.study.exposure_results import ExposureResults, ForcedTranslation, TranslationFound
+from textassay.study.exposure_scales import ExposureScale
+from textassay.study.exposure_stages import quantity_from_dict
+from textassay.study.exposure_texts import ExposureTexts
+from textassay.study.stages import Stage, Stages
+
+__all__ = ["ExposureStudy"]
+
+
+class ExposureStudy:
+    """The study.
+
+    Parameters
+    ----------
+    texts
+        What is there of the texts; without one, what needs it is not measured.
+    scale
+        How much is computed.
+    folder
+        Where stages are kept.
+    seed
+        Of everything random.
+    runs
+        Of EB-bleu and of EB-C, instead of the scale's.
+    progress
+        Called with the stage that runs, how many are done, and how many there are.
+
+    Raises
+    ------
+    OptionError
+        If the device that networks should run on is not there.
+    """
+
+    def __init__(
+        self,
+        texts: ExposureTexts,
+        scale: ExposureScale,
+        folder: Path,
+        *,
+        seed: int = 0,
+        runs: int | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        from textassay.training.backend import chosen_precision, training_device
+
+        self.texts, self.seed = texts, seed
+        self.scale = scale if runs is None else replace(scale, runs=runs, bleu_runs=runs)
+        self.precision = chosen_precision(scale.precision, training_device())
+        self.stages = Stages(folder / "stages", progress)
+        self.experiment = build_exposure(texts, self.scale, precision=self.precision, seed=seed)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of stages, in the order in which they are computed."""
+        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
+
+    def all_stages(self) -> list[Stage]:
+        """Return all stages, each after those it builds on."""
+        found: dict[str, Stage] = {}
+        waiting = list(self.experiment.targets)
+        while waiting:
+            stage = waiting.pop()
+            if stage.key not in found:
+                found[stage.key] = stage
+                waiting.extend(stage.inputs)
+        return sorted(found.values(), key=lambda stage: stage.level)
+
+    def compute(self, only: Sequence[str] = ()) -> int:
+        """Compute what is missing, and return how many stages that were.
+
+        Parameters
+        ----------
+        only
+            Kinds of stages that are wanted, with what they build on; none for all.
+
+        Raises
+        ------
+        OptionError
+            If there is no such kind.
+        """
+        for kind in only:
+            if kind not in self.kinds:
+                raise unknown_name("stage", kind, self.kinds)
+        targets = [stage for stage in self.all_stages() if stage.kind in only] if only else self.experiment.targets
+        return self.stages.compute(targets)
+
+    def seconds(self) -> dict[str, float]:
+        """Return kind of stage to how long its stages took when they were computed, one after the other."""
+        spent: dict[str, float] = {}
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            if done is not None:
+                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
+        return spent
+
+    def result(self) -> Reproduction:
+        """Return what was found beside what was published; all stages are done."""
+        raise NotImplementedError
+
+    def measured(self) -> ExposureResults:
+        """Return what the stages found; all are done."""
+        experiment = self.experiment
+        sizes = {name: dict(text.sizes) for name, text in self.texts.free.items()}
+        if self.texts.pairs is not None:
+            sizes["multi30k"] = self.texts.pairs.sizes
+        return ExposureResults(
+            bleu={
+                text: {
+                    model: tuple(BleuRun.from_dict(self._result(stage)) for stage in runs) for model, runs in of.items()
+                }
+                for text, of in experiment.bleu.items()
+            },
+            synthetic={
+                model: {
+                    kind: tuple(PrefixRun.from_dict(self._result(stage)) for stage in runs) for kind, runs in of.items()
+                }
+                for model, of in experiment.synthetic.items()
+            },
+            perplexity=self._perplexities(experiment.perplexity),
+            held_out_perplexity=self._perplexities(experiment.held_out_perplexity),
+            eb_dd={title: EbDd.from_dict(self._result(stage)) for title, stage in experiment.eb_dd.items()},
+            translation=self._translation(),
+            switching={
+                title: tuple(SwitchedSample(**sample) for sample in self._result(stage))
+                for title, stage in experiment.switching.items()
+            },
+            sizes=sizes,
+            seconds=self.seconds(),
+            settings=self._settings(),
+            missing=self.texts.missing,
+            notes=tuple(self._notes()),
+        )
+
+    def _result(self, stage: Stage) -> Any:
+        done = self.stages.done(stage)
+        assert done is not None, f"{stage.label} is not done"
+        return done.result
+
+    def _perplexities(self, table: Mapping[str, Mapping[str, Stage]]) -> dict[str, dict[str, Any]]:
+        return {
+            row: {column: quantity_from_dict(self._result(stage)["perplexity"]) for column, stage in stages.items()}
+            for row, stages in table.items()
+        }
+
+    def _translation(self) -> TranslationFound | None:
+        stages, pairs = self.experiment.translation, self.texts.pairs
+        if stages is None or pairs is None:
+            return None
+        quality = self._result(stages.quality)
+        samples = sorted(quality["samples"], key=lambda sample: sample["number"])  # all modes of one, then of the next
+        return TranslationFound(
+            Estimate.from_dict(quality["bleu"]),
+            {name: TranslationCurve.from_dict(curve) for name, curve in self._result(stages.bias).items()},
+            tuple(
+                ForcedTranslation(
+                    pairs.test.source.texts[sample["number"]],
+                    pairs.references[sample["number"]],
+                    sample["mode"],
+                    sample["prefix"],
+                    sample["continuation"],
+                )
+                for sample in samples
+            ),
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        texts = {
+            name: {"train": text.train.fingerprint, "valid": text.valid.fingerprint, "unseen": text.unseen.fingerprint}
+            for name, text in self.texts.free.items()
+        }
+        if self.texts.pairs is not None:
+            pairs = self.texts.pairs
+            texts["multi30k"] = {"train": pairs.train.fingerprint, "test": pairs.test.fingerprint}
+        return {
+            "study": "exposure-bias",
+            "scale": self.scale.name,
+            **{name: value for name, value in asdict(self.scale).items() if name not in ("name", "precision")},
+            "precision": self.precision,
+            "seed": self.seed,
+            "version": version("textassay"),
+            "texts": texts,
+        }
+
+    def _notes(self) -> list[str]:
+        notes = [f"{name} is not there: what needs it is not measured." for name in self.texts.missing]
+        for name, text in self.texts.free.items():
+            rate = text.unseen.unk_rate
+            notes.append(f"{name}: {100 * rate:.1f} % of the unseen words are <unk>, in references and prefixes alike.")
+        warned: dict[str, int] = {}
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            for message in () if done is None else done.warnings:
+                warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
+        return [*notes, *(f"{message} ({count} stages)" for message, count in warned.items())]
