@@ -102,7 +102,8 @@ class NoiseGru(FittedNetwork):
     @property
     def _title(self) -> str:
         other = "" if self.feeds == "argmax" else f", feeds={self.feeds}"
-        return f"noise-gru(width={self.width}, length={self.length}{other}{', ends=False' if not self.ends else ''})"
+        other += "" if self.ends else ", ends=False"
+        return f"noise-gru(width={self.width}, length={self.length}, noise={self.noise:g}{other})"
 
     def _expected_shapes(self, weights: "Mapping[str, Tensor]", n_types: int) -> Mapping[str, tuple[int, ...]]:
         return self.network.shapes(n_types)
@@ -115,7 +116,7 @@ class NoiseGru(FittedNetwork):
         OptionError
             Always.
         """
-        raise OptionError(f"{self.name} learns against a critic: textassay.adversarial.wgan.train_wgan")
+        raise OptionError(f"{self.name} learns against a critic: see textassay.adversarial.wgan.train_wgan")
 
     def sample(
         self,
