@@ -98,6 +98,6 @@ def test_weights_of_another_network_are_refused() -> None:
     other = Player({"w": torch.zeros(3, requires_grad=True)}, learning_rate=0.1)
     with pytest.raises(InputError, match="weights/w differs"):
         player.restore(other.tensors())
-    for settings in ({"learning_rate": 0.0}, {"learning_rate": 0.1, "max_norm": 0.0}):
+    for rate, norm in ((0.0, None), (0.1, 0.0)):
         with pytest.raises(OptionError):
-            Player({"w": torch.zeros(2, requires_grad=True)}, **settings)
+            Player({"w": torch.zeros(2, requires_grad=True)}, learning_rate=rate, max_norm=norm)

@@ -47,7 +47,7 @@ def test_draws_average_to_the_gradient_and_a_baseline_narrows_their_spread() -> 
     spreads = []
     for baseline in (False, True):
         actions = torch.multinomial(torch.softmax(logits, 0).detach(), 2000 * 8, replacement=True, generator=rng)
-        found = torch.stack([_estimate(logits, part, baseline=baseline) for part in actions.split(8)])
+        found = torch.stack([_estimate(logits, part, baseline=baseline) for part in actions.reshape(-1, 8)])
         error = found.std(0) / len(found) ** 0.5
         assert ((found.mean(0) - _exact(logits)).abs() < 4 * error).all()
         spreads.append(float(found.std(0).mean()))

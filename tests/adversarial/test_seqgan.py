@@ -81,7 +81,7 @@ def test_the_gradient_is_the_exact_one_of_the_expected_reward(training: SeqGan) 
     everything = _all_actions(training)
     log_probs = training.log_probs(everything).double()
     probs = log_probs.sum(1).exp()
-    assert float(probs.sum()) == pytest.approx(1, abs=1e-5)
+    assert float(probs.sum().detach()) == pytest.approx(1, abs=1e-5)
     judged = torch.from_numpy(training._judged(everything.tokens))
     weights = list(training.generator.weights.values())
     exact = torch.autograd.grad((probs * judged).sum(), weights, retain_graph=True)
@@ -199,6 +199,13 @@ def test_bad_input_is_refused() -> None:
         SeqGan(_fitted().model, Corpus.from_texts(["a b a b"]), recipe=RECIPE)
     with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2"):
         LstmModel(4, length=2).fit(Corpus.from_texts(["a b", "a"]))
-    for setting in ({"rounds": -1}, {"n_roll_outs": 0}, {"discount": 0.0}, {"baseline": "mean"}, {"filters": {}}):
+    bad: tuple[dict[str, Any], ...] = (
+        {"rounds": -1},
+        {"n_roll_outs": 0},
+        {"discount": 0.0},
+        {"baseline": "mean"},
+        {"filters": {}},
+    )
+    for setting in bad:
         with pytest.raises(OptionError):
             SeqGanRecipe(**setting)
