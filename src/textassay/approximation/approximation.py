@@ -16,7 +16,8 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation.count_cost import check_floor, richardson
+from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
+from textassay.approximation.count_cost import check_floor, floor_bits, richardson
 from textassay.approximation.gold_text import GoldText, gold_text
 from textassay.approximation.stopping_rule import ALPHA, RuleCurve, check_samples, rule_curve
 from textassay.approximation.tallies import (
@@ -30,6 +31,7 @@ from textassay.approximation.tallies import (
     soft_tallies,
 )
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import SPECIAL_TOKENS
 from textassay.errors import OptionError, UnavailableError, unknown_name
 from textassay.generator.base import LanguageModel
 from textassay.generator.gold_history import gold_log_probs
@@ -52,7 +54,7 @@ FLOOR = 1e-20  # its authors'
 _LOG_2 = math.log(2)
 _TOLD = (
     *("generator", "mode", "n_samples", "floor", "window", "context", "level", "seed"),
-    *("n_rows", "n_tokens", "n_dropped", "characters_per_token", "unknown_share", "zero_share", "zero_bits"),
+    *("n_rows", "n_tokens", "n_dropped", "characters_per_token", "unknown_share", "n_types", "zero_share", "zero_bits"),
 )
 
 
@@ -98,6 +100,8 @@ class Approximation:
         Of the text as read.
     unknown_share
         Share of scored tokens that the generator does not know.
+    n_types
+        Ordinary types of its vocabulary, 27 for text8.
     plain, corrected
         Bits per token, as Algorithm 1 gives them and corrected for their bias; None in mode ``exact``.
     exact
@@ -125,6 +129,7 @@ class Approximation:
     n_dropped: int
     characters_per_token: float
     unknown_share: float
+    n_types: int
     plain: Quantity | None
     corrected: Quantity | None
     exact: Quantity | None
@@ -133,6 +138,11 @@ class Approximation:
     zero_bits: float
     curve: tuple[CurvePoint, ...]
     rule: RuleCurve | None = None
+
+    @property
+    def bound(self) -> int:
+        """Draws that Hoeffding's bound asks for, so that no share is off by 1e-3 with probability 0.99."""
+        return samples_needed(GAMMA, EPSILON, max(self.n_types, 1))
 
     def per_character(self, bits: Quantity) -> Quantity:
         """Return bits per token as bits per character (BPC)."""
@@ -153,6 +163,7 @@ class Approximation:
                 told[name]["bits_per_character"] = self.per_character(bits).to_dict()
             if bits is not None and name != "gap":
                 told[name]["perplexity"] = self.perplexity(bits).to_dict()
+        told["bound"] = self.bound
         told["curve"] = [vars(point) for point in self.curve]
         told["rule"] = None if self.rule is None else self.rule.to_dict()
         return {**told, "version": version("textassay")}
@@ -275,12 +286,13 @@ def approximate(
         n_dropped=text.n_dropped,
         characters_per_token=text.characters_per_token,
         unknown_share=text.unknown_share,
+        n_types=len(corpus.vocabulary) - len(SPECIAL_TOKENS),
         plain=None if found is None else text.mean(last["plain"], level=level),
         corrected=None if found is None else text.mean(last["corrected"], level=level),
         exact=None if exact_sums is None else text.mean(exact_sums, level=level),
         gap=gap,
         zero_share=zero_share,
-        zero_bits=zero_share * -math.log2(floor),
+        zero_bits=zero_share * floor_bits(floor),
         curve=() if found is None else _curve(found, sizes, text),
         rule=followed,
     )

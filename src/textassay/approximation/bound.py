@@ -11,7 +11,9 @@ import math
 
 from textassay.errors import OptionError
 
-__all__ = ["hoeffding_bound", "samples_needed"]
+__all__ = ["EPSILON", "GAMMA", "hoeffding_bound", "samples_needed"]
+
+GAMMA, EPSILON = 1e-3, 1e-2  # of the paper
 
 
 def hoeffding_bound(gamma: float, epsilon: float, n_types: int) -> float:

@@ -26,6 +26,7 @@ from textassay.errors import OptionError
 
 __all__ = [
     "check_floor",
+    "floor_bits",
     "harmonic_bits",
     "jackknife_bits",
     "plain_bits",
@@ -44,6 +45,11 @@ def check_floor(floor: float, n: int) -> None:
     """Raise unless `floor` is above 0 and at most 1/n: above that it would change counts that are not 0."""
     if not 0 < floor <= 1 / n:
         raise OptionError(f"the floor must be above 0 and at most 1 / samples ({1 / n:g}), got {floor:g}")
+
+
+def floor_bits(floor: float) -> float:
+    """Return what a token costs that was never drawn: 66.44 bits at 1e-20."""
+    return -math.log2(floor)
 
 
 def plain_bits(counts: Counts, n: int, *, floor: float) -> FloatArray:

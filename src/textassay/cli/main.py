@@ -16,6 +16,7 @@ from typing import Annotated
 
 import typer
 
+from textassay.cli.approximate_command import approximate_command
 from textassay.cli.bench_command import bench_command
 from textassay.cli.declarations import (
     Column,
@@ -315,6 +316,7 @@ app.command(name="sample")(sample_command)
 app.command(name="likelihood")(likelihood_command)
 app.command(name="discrepancy")(discrepancy_command)
 app.command(name="exposure")(exposure_command)
+app.command(name="approximate")(approximate_command)
 app.add_typer(human_app)
 
 
