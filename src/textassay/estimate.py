@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Better", "Estimate", "Evidence", "Interval", "Signature"]
+__all__ = ["Better", "Estimate", "Evidence", "Interval", "Signature", "json_ready"]
 
 Better = Literal["lower", "higher", "closer", "neither"]
 FloatArray = npt.NDArray[np.float64]
@@ -108,16 +108,16 @@ class Estimate:
         interval = self.interval
         return {
             "metric": self.metric,
-            "value": _finite(self.value),
-            "low": None if interval is None else _finite(interval.low),
-            "high": None if interval is None else _finite(interval.high),
+            "value": json_ready(self.value),
+            "low": None if interval is None else json_ready(interval.low),
+            "high": None if interval is None else json_ready(interval.high),
             "level": None if interval is None else interval.level,
             "interval_method": None if interval is None else interval.method,
             "unit": self.unit,
             "better": self.better,
             "sizes": dict(self.sizes),
             "signature": str(self.signature),
-            "details": _finite(dict(self.details)),
+            "details": json_ready(dict(self.details)),
         }
 
     @classmethod
@@ -139,12 +139,14 @@ class Estimate:
         )
 
 
-def _finite(value: Any) -> Any:
-    """Return `value` with NaN and infinity, at any depth, replaced by None and NumPy scalars by Python's."""
+def json_ready(value: Any) -> Any:
+    """Return `value` as JSON holds it, at any depth: None for NaN and infinity, lists for arrays and tuples."""
+    if isinstance(value, Interval):
+        return json_ready(value.__dict__)
     if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: json_ready(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_finite(item) for item in value]
+        return [json_ready(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

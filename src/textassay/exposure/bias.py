@@ -12,17 +12,17 @@ Departs from them: intervals. The value over several runs is the mean of the rat
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from textassay.errors import InputError, OptionError
-from textassay.estimate import Interval
+from textassay.estimate import Interval, json_ready
 from textassay.exposure.distance import DISTANCES, Distance
+from textassay.exposure.run_interval import run_interval, sd_of_runs
 from textassay.exposure.runs import PrefixRun, measure_run
 from textassay.generator.base import LanguageModel
 from textassay.generator.next_words import Ends
@@ -79,16 +79,7 @@ class _Curve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; NaN and infinity become None."""
-        document: dict[str, Any] = {}
-        for name, value in self.__dict__.items():
-            if name == "intervals":
-                document[name] = [None if part is None else dict(part.__dict__) for part in value]
-            elif isinstance(value, Interval):
-                document[name] = dict(value.__dict__)
-            elif isinstance(value, np.ndarray):
-                document[name] = _finite(value.tolist())
-            else:
-                document[name] = _finite(list(value) if isinstance(value, tuple) else value)
+        document: dict[str, Any] = json_ready(self.__dict__)
         return document
 
 
@@ -287,43 +278,26 @@ def _curve(
 ) -> dict[str, Any]:
     """Return the attributes of a curve whose values are at least `lowest`."""
     table = np.stack([part.values for part in parts])
-    values = np.array([math.fsum(column) / len(column) for column in table.T])
     averages = table.mean(axis=1)
     with np.errstate(invalid="ignore"):
-        spread = table.std(axis=0, ddof=1) if len(table) > 1 else np.full(len(values), np.nan)
         resampled = np.sqrt(np.mean([part.resampled.var(axis=0, ddof=1) for part in parts], axis=0))
-    errors = np.stack([part.errors for part in parts])
-    intervals = [_interval(table[:, place], errors[:, place], level, lowest) for place in range(len(values))]
+
+    def interval(numbers: FloatArray, error: float) -> Interval | None:
+        return run_interval(numbers, error, units="sequences", level=level, low=lowest)
+
     return {
         "distance": distance,
         "prefixes": runs[0].prefixes,
         "lengths": lengths,
-        "values": values,
+        "values": table.mean(axis=0),
         "runs": table,
-        "intervals": tuple(intervals),
-        "sd_runs": spread,
+        "intervals": tuple(map(interval, table.T, parts[0].errors.tolist())),
+        "sd_runs": sd_of_runs(table),
         "sd_resampled": resampled,
         "average": float(averages.mean()),
-        "average_interval": _interval(averages, np.array([part.average_error for part in parts]), level, lowest),
+        "average_interval": interval(averages, parts[0].average_error),
         "n_sequences": tuple(run.n_sequences for run in runs),
     }
-
-
-def _interval(values: FloatArray, errors: FloatArray, level: float, lowest: float) -> Interval | None:
-    """Return Student's interval over runs, or, of one run, the normal one with its standard error."""
-    if not np.isfinite(values).all():
-        return None
-    middle = float(values.mean())
-    if len(values) > 1:
-        error = float(values.std(ddof=1)) / math.sqrt(len(values))
-        half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
-        return Interval(max(lowest, middle - half), middle + half, level, f"t: over {len(values)} runs")
-    if not math.isfinite(errors[0]):
-        return None
-    half = float(stats.norm.ppf((1 + level) / 2)) * float(errors[0])
-    return Interval(
-        max(lowest, middle - half), middle + half, level, "normal: delta method over the sequences of one run"
-    )
 
 
 def _check(groups: Sequence[Sequence[PrefixRun]], distance: str, level: float) -> None:
@@ -336,11 +310,3 @@ def _check(groups: Sequence[Sequence[PrefixRun]], distance: str, level: float) -
         raise InputError("the runs are of different prefix lengths")
     if any(len({run.prefixes for run in runs}) > 1 for runs in groups):
         raise InputError("the runs of one side are of different kinds of prefixes")
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.estimate import Interval
+from textassay.estimate import Interval, json_ready
 from textassay.execution import parallel_map
 from textassay.exposure.bias import run_seed
+from textassay.exposure.run_interval import run_interval, sd_of_runs
 from textassay.exposure.runs import parse_kind
 from textassay.generator.base import LanguageModel
 from textassay.generator.continuation import continue_prefixes
@@ -148,16 +148,8 @@ class EbBleu:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; NaN becomes None."""
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, np.ndarray | tuple | list):
-                return [plain(item) for item in value]
-            if isinstance(value, Interval):
-                return dict(value.__dict__)
-            value = value.item() if isinstance(value, np.generic) else value
-            return None if isinstance(value, float) and not math.isfinite(value) else value
-
-        return {name: plain(value) for name, value in self.__dict__.items()}
+        document: dict[str, Any] = json_ready(self.__dict__)
+        return document
 
 
 def eb_bleu(
@@ -236,19 +228,8 @@ def measure_bleu_run(
     another. `score` gives one score to each continuation, from rows of ids of continuations and references; none for
     BLEU-3.
     """
-    check_not_translation(model)
-    check_ends(ends)
+    _check(model, text, lengths, sentence_length, n, ends)
     parsed = {kind: parse_kind(kind) for kind in kinds}
-    if not lengths or min(lengths) < 0 or n < 1:
-        raise OptionError(f"prefixes must have at least 0 tokens, and n be at least 1, got {list(lengths)} and {n}")
-    if sentence_length - max(lengths) < ORDER:
-        raise OptionError(
-            f"a continuation needs at least {ORDER} tokens to be scored: a prefix of {max(lengths)} of "
-            f"{sentence_length} tokens leaves {sentence_length - max(lengths)}"
-        )
-    vocabulary = model_vocabulary(model)
-    if text.vocabulary is not vocabulary and text.vocabulary.tokens != vocabulary.tokens:
-        raise OptionError(f"{model.name} and the real text have different vocabularies: use text.with_vocabulary")
     n_usable = n_long_enough(text, sentence_length if ends == "excluded" else max(lengths) + 1)
     n = min(n, n_usable // 2)
     if n < 1:
@@ -256,6 +237,7 @@ def measure_bleu_run(
             f"{n_usable} of {len(text)} sentences are long enough for continuations of {sentence_length} tokens, at "
             "least 2 are needed, for a prefix and for a reference: ask for shorter sentences"
         )
+    vocabulary = model_vocabulary(model)
 
     def of(purpose: str) -> int:
         return int(stream(seed, "EB-bleu", purpose).integers(2**62))
@@ -266,24 +248,27 @@ def measure_bleu_run(
     own = data[:0]
     if any(name in ("model", "corrupted") for name, _ in parsed.values()):
         own = model_prefixes(model, sentence_length, n, seed=of("model"), ends=ends)
+
+    def sentences(name: str, rate: float, length: int) -> IntArray:
+        """Return sentences of the model, shape (n, sentence_length), that begin with `length` tokens of a kind."""
+        if name == "model":
+            return own
+        begin = data[:, :length]
+        if name == "shuffled":
+            begin = shuffled(begin, seed=of(f"shuffled {length}"))
+        elif name == "random":
+            begin = random_prefixes(len(vocabulary), length, n, seed=of(f"random {length}"))
+        elif name == "corrupted":
+            begin = corrupted(own[:, :length], rate, len(vocabulary), seed=of(f"corrupted {length}"))
+        return continue_prefixes(
+            model, begin, sentence_length - length, seed=of(f"continued {name} {length}"), ends=ends
+        )
+
     found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in (*(["data"] * with_data), *kinds)}
     tasks: list[tuple[str, IntArray, IntArray]] = []
     for length in lengths:
         for kind in found:
-            name, rate = parsed.get(kind, ("data", 0.0))
-            if name == "model":
-                rows = own
-            else:
-                begin = data[:, :length]
-                if name == "shuffled":
-                    begin = shuffled(begin, seed=of(f"shuffled {length}"))
-                elif name == "random":
-                    begin = random_prefixes(len(vocabulary), length, n, seed=of(f"random {length}"))
-                elif name == "corrupted":
-                    begin = corrupted(own[:, :length], rate, len(vocabulary), seed=of(f"corrupted {length}"))
-                rows = continue_prefixes(
-                    model, begin, sentence_length - length, seed=of(f"continued {name} {length}"), ends=ends
-                )
+            rows = sentences(*parsed.get(kind, ("data", 0.0)), length)
             going = (rows[:, : length + 1] != EOS).all(axis=1)
             if not going.any():
                 raise TooFewSentencesError(f"{model.name}: no sentence goes on after {length} tokens")
@@ -293,7 +278,7 @@ def measure_bleu_run(
         tasks, parallel_map(lambda task: measure(task[1], task[2], vocabulary), tasks), strict=True
     ):
         error = float(scores.std(ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.nan
-        found[kind].append((math.fsum(scores) / max(len(scores), 1), error))
+        found[kind].append((math.fsum(scores) / len(scores), error))
     return BleuRun(
         tuple(lengths),
         {kind: np.array([value for value, _ in values]) for kind, values in found.items()},
@@ -317,20 +302,24 @@ def eb_bleu_of_runs(runs: Sequence[BleuRun], *, prefixes: str = "model", level: 
         errors = np.abs(ratios) * np.sqrt(relative[0] ** 2 + relative[1] ** 2)  # (runs, lengths)
     average = ratios.mean(axis=1)
     together = np.sqrt((errors**2).sum(axis=1)) / len(ratios[0])
+
+    def interval(numbers: FloatArray, error: float) -> Interval | None:
+        return run_interval(numbers, error, units="sentences", level=level)
+
     return EbBleu(
         prefixes=prefixes,
         lengths=runs[0].lengths,
         values=ratios.mean(axis=0),
-        sd=_sd(ratios),
+        sd=sd_of_runs(ratios),
         runs=ratios,
         data=data.mean(axis=0),
-        data_sd=_sd(data),
+        data_sd=sd_of_runs(data),
         other=other.mean(axis=0),
-        other_sd=_sd(other),
-        intervals=tuple(_interval(ratios[:, k], errors[0, k], level) for k in range(ratios.shape[1])),
+        other_sd=sd_of_runs(other),
+        intervals=tuple(map(interval, ratios.T, errors[0].tolist())),
         sd_sentences=np.sqrt((errors**2).mean(axis=0)),
         average=float(average.mean()),
-        average_interval=_interval(average, float(together[0]), level),
+        average_interval=interval(average, float(together[0])),
         n_sentences=min(run.n_sentences for run in runs),
         n_references=min(run.n_references for run in runs),
     )
@@ -366,18 +355,18 @@ def check_not_translation(model: object) -> None:
         )
 
 
-def _sd(table: FloatArray) -> FloatArray:
-    return table.std(axis=0, ddof=1) if len(table) > 1 else np.full(table.shape[1], np.nan)
-
-
-def _interval(values: FloatArray, error: float, level: float) -> Interval | None:
-    if not np.isfinite(values).all():
-        return None
-    middle = float(values.mean())
-    if len(values) > 1:
-        half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * float(values.std(ddof=1)) / math.sqrt(len(values))
-        return Interval(middle - half, middle + half, level, f"t: over {len(values)} runs")
-    if not math.isfinite(error):
-        return None
-    half = float(stats.norm.ppf((1 + level) / 2)) * float(error)
-    return Interval(middle - half, middle + half, level, "normal: delta method over the sentences of one run")
+def _check(
+    model: LanguageModel, text: Corpus, lengths: Sequence[int], sentence_length: int, n: int, ends: Ends
+) -> None:
+    check_not_translation(model)
+    check_ends(ends)
+    if not lengths or min(lengths) < 0 or n < 1:
+        raise OptionError(f"prefixes must have at least 0 tokens, and n be at least 1, got {list(lengths)} and {n}")
+    if sentence_length - max(lengths) < ORDER:
+        raise OptionError(
+            f"a continuation needs at least {ORDER} tokens to be scored: a prefix of {max(lengths)} of "
+            f"{sentence_length} tokens leaves {sentence_length - max(lengths)}"
+        )
+    vocabulary = model_vocabulary(model)
+    if text.vocabulary is not vocabulary and text.vocabulary.tokens != vocabulary.tokens:
+        raise OptionError(f"{model.name} and the real text have different vocabularies: use text.with_vocabulary")

@@ -13,6 +13,7 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 "Quantifying Exposure Bias for Neural Language Generation", 2019, section 3, for the idea. EB-DD itself is ours.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS
 from textassay.errors import OptionError
-from textassay.estimate import Estimate, Interval
+from textassay.estimate import Estimate, Interval, json_ready
 from textassay.exposure.bleu import check_not_translation
 from textassay.generator.base import LanguageModel, drawn_corpus
 from textassay.generator.continuation import continue_prefixes
@@ -67,20 +68,18 @@ class EbDd:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values."""
-        found: Mapping[str, Any] = self.__dict__
-        return {
-            **found,
-            "data": self.data.to_dict(),
-            "model": self.model.to_dict(),
-            "interval": None if self.interval is None else dict(self.interval.__dict__),
-        }
+        found: dict[str, Any] = json_ready(
+            {**self.__dict__, "data": self.data.to_dict(), "model": self.model.to_dict()}
+        )
+        return found
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "EbDd":
         """Return what `to_dict` gave as `data`, without the evidence of the two dd."""
         interval = None if data["interval"] is None else Interval(**data["interval"])
         sides = {side: Estimate.from_dict(data[side]) for side in ("data", "model")}
-        return cls(**{**data, **sides, "interval": interval})
+        difference = math.nan if data["difference"] is None else data["difference"]
+        return cls(**{**data, **sides, "difference": difference, "interval": interval})
 
 
 def eb_dd(

@@ -10,7 +10,6 @@ Departs from it: a pair counts at a length that both its reference and its trans
 the same sources; the end of a sentence is one of the next words; intervals, by the delta method over pairs.
 """
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,17 +17,17 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.parallel import ParallelText
 from textassay.corpus.vocabulary import EOS, SOS, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
-from textassay.estimate import Interval
+from textassay.estimate import Interval, json_ready
 from textassay.execution import parallel_map
 from textassay.exposure.distance import DISTANCES
 from textassay.exposure.kernel import COLUMNS, row_distances
 from textassay.metric.base import check_level, check_range
+from textassay.resampling.jackknife import terms_interval
 
 __all__ = ["TranslationCurve", "Translator", "translation_eb_c"]
 
@@ -75,7 +74,7 @@ class TranslationCurve:
     n_pairs
         How many pairs were long enough on both sides.
     data, model
-        CGD(M|D) and CGD(M|M), shapes (K,); NaN where fewer than 2 pairs are left.
+        CGD(M|D) and CGD(M|M), shapes (K,).
     eb_c
         Their ratio; NaN where CGD(M|D) is 0.
     data_intervals, model_intervals, eb_c_intervals
@@ -97,13 +96,7 @@ class TranslationCurve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; NaN becomes None."""
-        document: dict[str, Any] = {"distance": self.distance, "ties": self.ties}
-        document |= {"lengths": list(self.lengths), "n_pairs": list(self.n_pairs)}
-        for name in ("data", "model", "eb_c"):
-            values = getattr(self, name).tolist()
-            document[name] = [value if math.isfinite(value) else None for value in values]
-            intervals = getattr(self, f"{name}_intervals")
-            document[f"{name}_intervals"] = [None if found is None else dict(found.__dict__) for found in intervals]
+        document: dict[str, Any] = json_ready(self.__dict__)
         return document
 
     @classmethod
@@ -251,25 +244,19 @@ def _curve(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(cgd[:, 0] == 0, np.nan, cgd[:, 1] / cgd[:, 0])
         terms = [(m - r * d) / d.mean() for (d, m), r in zip(columns, ratio, strict=True)]
-    sides = [[_interval(column[side], cgd[k, side], level) for k, column in enumerate(columns)] for side in (0, 1)]
+
+    def interval(value: float, terms: FloatArray) -> Interval | None:
+        return terms_interval(value, [terms], level=level, method="t: delta method over pairs", low=0.0)
+
     return TranslationCurve(
-        distance,
-        tuple(lengths),
-        tuple(int(count) for count in usable.sum(0)),
-        cgd[:, 0],
-        cgd[:, 1],
-        ratio,
-        tuple(sides[0]),
-        tuple(sides[1]),
-        tuple(_interval(term, value, level) for term, value in zip(terms, ratio.tolist(), strict=True)),
-        ties,
+        distance=distance,
+        lengths=tuple(lengths),
+        n_pairs=tuple(int(count) for count in usable.sum(0)),
+        data=cgd[:, 0],
+        model=cgd[:, 1],
+        eb_c=ratio,
+        data_intervals=tuple(interval(value, d) for value, (d, _) in zip(cgd[:, 0].tolist(), columns, strict=True)),
+        model_intervals=tuple(interval(value, m) for value, (_, m) in zip(cgd[:, 1].tolist(), columns, strict=True)),
+        eb_c_intervals=tuple(map(interval, ratio.tolist(), terms)),
+        ties=ties,
     )
-
-
-def _interval(terms: FloatArray, value: float, level: float) -> Interval | None:
-    """Return the interval of a value whose sampling error is that of the mean of `terms`."""
-    if not (math.isfinite(value) and np.isfinite(terms).all()):
-        return None
-    error = float(terms.std(ddof=1)) / math.sqrt(len(terms))
-    half = float(stats.t.ppf((1 + level) / 2, len(terms) - 1)) * error
-    return Interval(value - half, value + half, level, "t: delta method over pairs")

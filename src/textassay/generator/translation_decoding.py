@@ -27,7 +27,7 @@ from textassay.training.backend import single_threaded
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["BEAM", "Translations", "Translator", "sample_translations", "translate"]
+__all__ = ["BEAM", "EncoderDecoder", "Translations", "sample_translations", "translate"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ _PLACES = 640  # beginnings of translations that are decoded together
 _TIMES, _MORE = 2, 10  # a translation has at most so many times the tokens of its source, and so many more
 
 
-class Translator(Protocol):
+class EncoderDecoder(Protocol):
     """A fitted encoder-decoder, as `textassay.generator.translation.TranslationModel` is one."""
 
     network: TranslationNetwork
@@ -94,7 +94,7 @@ class Translations:
 
 
 def translate(
-    model: Translator, source: Corpus, *, width: int = BEAM, power: float = 1.0, prefix: Corpus | None = None
+    model: EncoderDecoder, source: Corpus, *, width: int = BEAM, power: float = 1.0, prefix: Corpus | None = None
 ) -> Translations:
     """Return the best translations that beam search finds.
 
@@ -146,7 +146,7 @@ def translate(
 
 
 def sample_translations(
-    model: Translator, source: Corpus, choice: Choice, *, seed: int, prefix: Corpus | None = None
+    model: EncoderDecoder, source: Corpus, choice: Choice, *, seed: int, prefix: Corpus | None = None
 ) -> Corpus:
     """Return one drawn translation of each source.
 
@@ -193,7 +193,7 @@ def sample_translations(
     return _corpus(model, [drawn[place] for place in np.argsort(order).tolist()])
 
 
-def _given(model: Translator, prefix: Corpus | None, n: int) -> list[IntArray]:
+def _given(model: EncoderDecoder, prefix: Corpus | None, n: int) -> list[IntArray]:
     if prefix is None:
         return [np.empty(0, dtype=np.int64)] * n
     if len(prefix) != n:
@@ -206,7 +206,7 @@ def _limits(source: Corpus, given: Sequence[IntArray]) -> IntArray:
     return np.maximum(_TIMES * source.lengths + _MORE, [len(tokens) for tokens in given])
 
 
-def _corpus(model: Translator, rows: Sequence[IntArray]) -> Corpus:
+def _corpus(model: EncoderDecoder, rows: Sequence[IntArray]) -> Corpus:
     offsets = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
     tokens = np.concatenate([*rows, np.empty(0, dtype=np.int64)])
     return drawn_corpus(tokens.astype(np.int32), offsets, vocabulary=model.vocabulary, tokenizer=model.tokenizer)
@@ -215,7 +215,7 @@ def _corpus(model: Translator, rows: Sequence[IntArray]) -> Corpus:
 class _Sources:
     """A block of sources, read once."""
 
-    def __init__(self, model: Translator, source: Corpus, rows: IntArray) -> None:
+    def __init__(self, model: EncoderDecoder, source: Corpus, rows: IntArray) -> None:
         import torch
 
         self.model = model

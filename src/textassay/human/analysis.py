@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import InputError, OptionError
-from textassay.estimate import Interval
+from textassay.estimate import Interval, json_ready
 from textassay.human.agreement import Agreement, agreements
 from textassay.human.disagreement import Disputed, JudgedText, judged_texts, most_disputed, most_misleading
 from textassay.human.judgements import Judgements, Scale
@@ -122,7 +122,8 @@ class HumanAnalysis:
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
-        return {key: _finite(part) for key, part in document.items()}
+        found: dict[str, Any] = json_ready(document)
+        return found
 
 
 def analyse(
@@ -298,14 +299,3 @@ def _bounds(interval: Interval | None) -> dict[str, Any]:
 
 def _without(found: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name != key}
-
-
-def _finite(value: Any) -> Any:
-    """Return a document with None for numbers that are not finite."""
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from textassay.errors import InputError, OptionError
-from textassay.estimate import Interval
+from textassay.estimate import Interval, json_ready
 from textassay.human.judgements import Judgements
 from textassay.resampling.clusters import clustered_means
 
@@ -57,12 +57,7 @@ class NextWordScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values, NaN as null."""
-        document: dict[str, Any] = {}
-        for name, value in self.__dict__.items():
-            if isinstance(value, Interval):
-                document[name] = dict(value.__dict__)
-            else:
-                document[name] = None if isinstance(value, float) and math.isnan(value) else value
+        document: dict[str, Any] = json_ready(self.__dict__)
         return document
 
 

@@ -17,6 +17,7 @@ from typing import Any, get_args
 import numpy as np
 
 from textassay.errors import InputError
+from textassay.estimate import json_ready
 from textassay.meta_evaluation.correlation import CorrelationKind
 from textassay.meta_evaluation.correlations import (
     Agreement,
@@ -188,7 +189,8 @@ class Judging:
             "left_out": dict(self.left_out),
             "warnings": list(self.warnings),
         }
-        return {key: _finite(value) for key, value in document.items()}
+        found: dict[str, Any] = json_ready(document)
+        return found
 
 
 def judge_evaluators(
@@ -370,12 +372,3 @@ def _told(evaluation: Evaluation) -> dict[str, Any]:
         "values": [{"generator": name, "value": value, "goodness": good} for name, value, good in rows],
         "n_texts": None if evaluation.terms is None else [len(terms) for terms in evaluation.terms.values()],
     }
-
-
-def _finite(value: Any) -> Any:
-    """Return `value` with NaN and infinity, at any depth, replaced by None."""
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,7 +1,6 @@
 """A training run as it is reported: on a terminal, as ``history.json``, as a learning curve."""
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -14,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.errors import InputError
+from textassay.estimate import json_ready
 from textassay.generator.likelihood import perplexity
 from textassay.report.console import heading, label_grid, safe
 from textassay.report.drawing import Drawing, plane, tick_places
@@ -119,7 +119,8 @@ class Training:
         """Return everything, JSON-ready."""
         document = {**asdict(self), "valid_perplexity": perplexity(self.valid_nll_per_token), "kept_epoch": self.kept}
         document["epochs"] = [{**asdict(epoch), "valid_perplexity": perplexity(-epoch.score)} for epoch in self.epochs]
-        return {name: _finite(value) for name, value in document.items()}
+        found: dict[str, Any] = json_ready(document)
+        return found
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -233,12 +234,3 @@ def _table(*headers: str) -> Table:
     for header in headers:
         table.add_column(header, justify="right", overflow="fold")
     return table
-
-
-def _finite(value: Any) -> Any:
-    """Return a JSON-ready document with none for what is not finite."""
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,23 @@
+"""Estimates as documents: everything that JSON has no number for is None, at any depth."""
+
+import json
+import math
+
+import numpy as np
+
+from textassay.estimate import Interval, json_ready
+
+
+def test_what_is_json_ready_is_valid_json() -> None:
+    value = {
+        "numbers": np.array([[1.0, math.nan], [math.inf, 2.0]]),
+        "count": np.int64(3),
+        "intervals": (Interval(-math.inf, 1.0, 0.95, "t"), None),
+        "told": {"name": "a", "share": np.float32(0.5)},
+    }
+    assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == {
+        "numbers": [[1.0, None], [None, 2.0]],
+        "count": 3,
+        "intervals": [{"low": None, "high": 1.0, "level": 0.95, "method": "t"}, None],
+        "told": {"name": "a", "share": 0.5},
+    }
