@@ -1,21 +1,26 @@
 """The critic: its losses, its penalty, and the second derivatives that the penalty needs."""
 
 import math
+from typing import TYPE_CHECKING
 
 import pytest
 
 from textassay.adversarial.wgan_critic import WganCritic, critic_loss, gradient_norms, gradient_penalty
 from textassay.generator.gru_cell import gru_run
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 torch = pytest.importorskip("torch")
 
 
-def rows(n: int, length: int, n_types: int, seed: int) -> "torch.Tensor":
+def rows(n: int, length: int, n_types: int, seed: int) -> "Tensor":
     drawn = torch.rand(n, length, n_types, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return drawn / drawn.sum(2, keepdim=True)
+    shares: Tensor = drawn / drawn.sum(2, keepdim=True)
+    return shares
 
 
-def critic(width: int = 5, n_types: int = 4) -> "tuple[WganCritic, dict[str, torch.Tensor]]":
+def critic(width: int = 5, n_types: int = 4) -> "tuple[WganCritic, dict[str, Tensor]]":
     network = WganCritic(width)
     rng = torch.Generator().manual_seed(7)
     began = network.new_weights(n_types, rng)
@@ -29,7 +34,12 @@ def test_no_penalty_where_the_gradient_has_length_one() -> None:
     real, generated = rows(6, 3, 4, 1), rows(6, 3, 4, 2)
     shares = torch.linspace(0, 1, 6).double()
     for scale, expected in ((1.0, 0.0), (3.0, 4.0), (0.0, 1.0)):
-        found = gradient_penalty(lambda at, s=scale: s * (at * direction).sum((1, 2)), real, generated, shares)
+
+        def score(at: "Tensor", scale: float = scale) -> "Tensor":
+            scored: Tensor = scale * (at * direction).sum((1, 2))
+            return scored
+
+        found = gradient_penalty(score, real, generated, shares)
         assert float(found.detach()) == pytest.approx(expected, abs=1e-12)
 
 
@@ -66,7 +76,7 @@ def test_the_penalty_is_differentiated_through_its_gradient() -> None:
     real, generated = rows(4, 3, 4, 4), rows(4, 3, 4, 5)
     shares = torch.tensor([0.1, 0.4, 0.7, 0.9]).double()
 
-    def penalty(of: "dict[str, torch.Tensor]") -> "torch.Tensor":
+    def penalty(of: "dict[str, Tensor]") -> "Tensor":
         return gradient_penalty(lambda at: network.score(of, at), real, generated, shares)
 
     learning = {name: weight.clone().requires_grad_() for name, weight in weights.items()}

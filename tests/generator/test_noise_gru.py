@@ -125,9 +125,8 @@ def test_both_variants_are_distributions_and_the_soft_one_varies_less() -> None:
 
 def test_it_is_a_steppable_generator_without_likelihood() -> None:
     model = generator()
-    assert as_window_stepper(model) is model
-    assert emits_distributions(model)
-    assert not has_softmax(model)
+    told: object = model
+    assert (as_window_stepper(told) is model, emits_distributions(told), has_softmax(told)) == (True, True, False)
     prefixes = np.array([[4, 5], [6, 6]])
     assert (model.step(prefixes, seed=2) == model.step_after(np.array([[4, 5, 4], [6, 6, 4]]), seed=2)[:, 2]).all()
     assert model.step(np.zeros((3, 0), dtype=np.int64), seed=2).shape == (3,)
@@ -160,4 +159,4 @@ def test_what_it_does_not_have_is_refused() -> None:
         ({"feeds": "gold"}, "feeds must be argmax or distribution, got 'gold'"),
     ):
         with pytest.raises(OptionError, match=message):
-            NoiseGru(**settings)  # type: ignore[arg-type]
+            NoiseGru(**settings)

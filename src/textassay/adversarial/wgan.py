@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.adversarial.history import RoundsHistory
-from textassay.adversarial.player import Player
+from textassay.adversarial.player import Player, part_of
 from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
 from textassay.adversarial.wgan_critic import WganCritic, critic_loss
 from textassay.adversarial.wgan_recipe import WganRecipe
@@ -101,8 +101,7 @@ class WganTraining:
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
         """Take over, copied, what `state` returned once."""
         for side, player in self._players.items():
-            own = {name.removeprefix(f"{side}/"): each for name, each in tensors.items() if name.startswith(f"{side}/")}
-            player.restore(own)
+            player.restore(part_of(tensors, side))
 
     def round(self, phase: str, number: int) -> Mapping[str, float]:
         """Do round `number`; return means over it of losses, distance and penalty, and the share of distinct rows."""
@@ -235,6 +234,8 @@ def train_wgan(
         check_train(valid, generator=model.name, what="validation")
     if seed < 0:
         raise OptionError(f"seed must be at least 0, got {seed}")
+    if model.length < recipe.length:
+        raise OptionError(f"{model.name} writes {model.length} tokens, but the recipe teaches {recipe.length}")
     import torch
 
     began = model.network.new_weights(
