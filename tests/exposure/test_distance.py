@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,8 +106,38 @@ def test_tensors_give_what_arrays_give() -> None:
     one[:20] = one[:20].round()
     one[3, 4] = -np.inf
     one[4, 5] = other[4, 5] = -np.inf
-    found = tensor_distances(torch.from_numpy(one), torch.from_numpy(other))
-    assert found == pytest.approx(row_distances(one, other), rel=1e-6, abs=1e-6)
+    one[5, :100] = other[5, 100:] = -np.inf  # nothing in common
+    one[6] = -np.inf  # nothing can come
+    other[7] = one[7]
+    found, expected = tensor_distances(torch.from_numpy(one), torch.from_numpy(other)), row_distances(one, other)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6, nan_ok=True)
+    assert found[5, :2].tolist() == [1.0, math.log(2)]
+    assert np.isnan(found[6]).all()
+    assert found[7, :4].tolist() == [0, 0, 0, 0]
+
+
+def test_a_network_off_the_processor_is_compared_with_counts(
+    models: dict[str, LanguageModel], text: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of a GPU, its kind of device told of tensors that are here."""
+    prefixes = data_prefixes(text, 3, 50, seed=0)
+    pairs = [("small", "large"), ("small", "bigram")]
+    here = [next_word_distances(models[one], models[other], prefixes, [0, 3]) for one, other in pairs]
+    used = []
+
+    def told(model: Any, oracle: Any) -> FloatArray:
+        used.append(len(model))
+        return tensor_distances(model, oracle)
+
+    class Elsewhere:
+        type = "cuda"
+
+    monkeypatch.setattr("textassay.exposure.distance.training_device", Elsewhere)
+    monkeypatch.setattr("textassay.exposure.distance.tensor_distances", told)
+    there = [next_word_distances(models[one], models[other], prefixes, [0, 3]) for one, other in pairs]
+    assert used == [50, 50], "the networks alone are compared there, all rows at once"
+    for found, expected in zip(there, here, strict=True):
+        assert all(found[name] == pytest.approx(expected[name], abs=1e-6) for name in expected)
 
 
 @pytest.mark.feature("EB-14")

@@ -7,6 +7,7 @@ Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2
 al., "Why Exposure Bias Matters", Findings of ACL 2022, for the divergence KL(oracle || model).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Literal
@@ -110,7 +111,7 @@ def next_word_distances(
             for place, length in enumerate(lengths):
                 for begin in range(0, len(rows), together):
                     part = slice(begin, begin + together)
-                    of_both = _compared(sides[0](length, part), sides[1](length, part), ends)
+                    of_both = _compared(sides[0](length, part), sides[1](length, part), ends, device)
                     found[start : start + batch_size, place][part] = of_both
 
     batches = range(0, len(prefixes), batch_size)
@@ -141,7 +142,8 @@ def tensor_distances(model: "Tensor", oracle: "Tensor") -> FloatArray:
     p, q = log_p.exp(), log_q.exp()
     middle = ((p + q) / 2).clamp_min_(_SMALLEST).log_()
     sums = ((p - q).abs_() / 2, (p * (log_p - middle) + q * (log_q - middle)) / 2, q * (log_q - log_p))
-    tv, js, kl = (terms.sum(1, dtype=torch.float64).clamp_min_(0) for terms in sums)
+    highest = (1.0, math.log(2), math.inf)
+    tv, js, kl = (terms.sum(1, dtype=torch.float64).clamp_(0, top) for terms, top in zip(sums, highest, strict=True))
     kl[shut_out] = torch.inf
     js[tv == 0], kl[tv == 0] = 0, 0
     words = torch.arange(model.shape[1], device=model.device)
@@ -149,7 +151,9 @@ def tensor_distances(model: "Tensor", oracle: "Tensor") -> FloatArray:
     best, other_best = (torch.where(top, words, len(words)).amin(1) for top in tops)
     tie = (tops[0].sum(1) > 1) | (tops[1].sum(1) > 1)
     columns = {"tv": tv, "js": js, "greedy": (best != other_best).double(), "kl": kl, "ties": tie.double()}
-    return np.asarray(torch.stack([columns[name] for name in COLUMNS], 1).cpu().numpy())
+    found = torch.stack([columns[name] for name in COLUMNS], 1)
+    found[tv.isnan()] = torch.nan  # nothing can come next
+    return np.asarray(found.cpu().numpy())
 
 
 def _same_words(vocabulary: Vocabulary, other: Vocabulary, name: str, other_name: str) -> IntArray | None:
@@ -191,15 +195,16 @@ def _reader(
     return of_others
 
 
-def _compared(model: "FloatArray | Tensor", oracle: "FloatArray | Tensor", ends: Ends) -> FloatArray:
-    """Return the distances of two blocks of logits, shape (n, 5)."""
+def _compared(model: "FloatArray | Tensor", oracle: "FloatArray | Tensor", ends: Ends, device: str) -> FloatArray:
+    """Return the distances of two blocks of logits, shape (n, 5); tensors are on a kind of device."""
     first = UNK
     if ends == "absorbing":  # the end takes the place of the mark of the beginning, so that all words stand together
         first = SOS
         for logits in (model, oracle):
             logits[:, SOS] = logits[:, EOS]  # type: ignore[assignment]  # of its own kind: array or tensor
     if not isinstance(model, np.ndarray) and not isinstance(oracle, np.ndarray):
-        if model.device.type != "cpu":
+        if device != "cpu":
             return tensor_distances(model[:, first:], oracle[:, first:])
         return row_distances(model.numpy(), oracle.numpy(), first=first)
-    return row_distances(*(np.ascontiguousarray(side, dtype=np.float64) for side in (model, oracle)), first=first)
+    arrays = (side if isinstance(side, np.ndarray) else side.cpu().numpy() for side in (model, oracle))
+    return row_distances(*(np.ascontiguousarray(side, dtype=np.float64) for side in arrays), first=first)
