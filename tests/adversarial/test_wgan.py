@@ -34,8 +34,8 @@ def test_rows_of_both_sides_have_one_shape_and_lengths_advance(ends: bool, helpi
     assert [each.values["length"] for each in history.rounds] == [1, 1, 2, 2, 3, 3]
     assert {"critic_loss", "distance", "penalty", "generator_loss", "distinct"} < set(history.rounds[0].values)
     assert [told.step for told in history.validations] == [0, 1, 2, 3, 4, 5, 6]
-    with model.in_training(model.weights, TEXT.vocabulary, TEXT.tokenizer) as weights:
-        training = WganTraining(model, weights, TEXT, None, recipe, seed=0)
+    training = WganTraining(model, TEXT, None, recipe, seed=0)
+    with training.lasting:
         rng = torch.Generator().manual_seed(0)
         real, generated = training._rows(3, rng, np.random.default_rng(0))
         empty = (real == 0).all(2)
@@ -43,7 +43,7 @@ def test_rows_of_both_sides_have_one_shape_and_lengths_advance(ends: bool, helpi
         torch.testing.assert_close(generated.sum(2), (~empty).float())
         assert bool(empty.any()) is variable
         assert bool((real[:, :-1] == generated[:, :-1]).all()) is helping
-        gradients = torch.autograd.grad(generated[:, -1, 4:].square().sum(), list(weights.values()))
+        gradients = torch.autograd.grad(generated[:, -1, 4:].square().sum(), list(model.weights.values()))
         assert any(bool((gradient != 0).any()) for gradient in gradients)
         assert training.validate() == {}
 

@@ -9,11 +9,10 @@ Departs from it: windows of running text begin at any token.
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,18 +35,17 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["PHASE", "WganTraining", "train_wgan"]
+__all__ = ["COLLAPSE", "VALID", "WganTraining", "train_wgan"]
 
-PHASE = "adversarial"
+VALID = "approximate_nll_per_token"  # what validation says: nats, by the mean of the distributions of noise vectors
+COLLAPSE = Collapse("distinct", least=0.02, patience=20)
 
 _WATCHED = 512  # sentences drawn each round, to see whether they are all the same
-_VALID_WINDOWS, _VALID_DRAWS = 64, 100
+_VALID_WINDOWS, _VALID_TOGETHER, _VALID_CALLS = 64, 8, 13  # windows, noise vectors for each at once, how often
 _FLOOR = 1e-20  # of a probability, as in the public code of the study
 _SMALL = 1 << 14  # numbers in the states of a batch, up to which one thread is faster than two
-_COLLAPSE = Collapse("distinct", least=0.02, patience=20)
 
 IntArray = npt.NDArray[np.int64]
-Weights = Mapping[str, "Tensor"]
 
 
 class WganTraining:
@@ -56,25 +54,51 @@ class WganTraining:
     Parameters
     ----------
     model
-        In training, so that it draws as the training has it then.
-    weights
-        Those of `model`, which learn in place.
+        What draws; its `length` must be at least that of the recipe. Until `lasting` is closed it is in training: it
+        draws as the training has it then.
     train, valid
-        At least one sentence each; without `NoiseGru.ends`, one that has as many tokens as the longest windows.
+        Text to learn from, and held-out text for `validate`; at least one sentence each. `valid` may have another
+        vocabulary. Without `NoiseGru.ends`, one sentence has as many tokens as the longest windows.
     recipe
         How to train.
     seed
         With the text, decides everything random.
+
+    Attributes
+    ----------
+    lasting
+        What ends when training does: to be closed, or left by an exception, which makes `model` what it was before.
     """
 
-    def __init__(
-        self, model: NoiseGru, weights: Weights, train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int
-    ) -> None:
+    def __init__(self, model: NoiseGru, train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int) -> None:
+        check_train(train, generator=model.name)
+        if valid is not None:
+            check_train(valid, generator=model.name, what="validation")
+        if seed < 0:
+            raise OptionError(f"seed must be at least 0, got {seed}")
+        if model.length < recipe.length:
+            raise OptionError(f"{model.name} writes {model.length} tokens, but the recipe teaches {recipe.length}")
         import torch
 
         self.model, self.recipe = model, recipe
+        self._told = {
+            **training_record(train, train.fingerprint),
+            "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
+            "recipe": asdict(recipe),
+            "seed": seed,
+        }
+        self._name = ("wgan", model.name, train.fingerprint)
+        self._seed = seed
+        new = model.network.new_weights(len(train.vocabulary), torch.Generator().manual_seed(self._key("generator")))
+        self._windows = TextWindows(train, recipe.length, ends=model.ends)
+        self._valid: IntArray | None = None
+        if valid is not None:
+            known = TextWindows(valid.with_vocabulary(train.vocabulary), recipe.length, ends=model.ends)
+            rng = np.random.default_rng(self._key("validation"))
+            self._valid = known.draw(_VALID_WINDOWS, recipe.length, rng)
+        self.lasting = ExitStack()
+        weights = self.lasting.enter_context(model.in_training(new, train.vocabulary, train.tokenizer))
         self._weights = weights
-        self._key = partial(_key, seed, model, train)
         self._n_types = len(train.vocabulary)
         self._device = weights["words"].device
         self._small = recipe.batch_size * max(model.width, recipe.critic_width) <= _SMALL
@@ -86,12 +110,16 @@ class WganTraining:
             "generator": Player(weights, learning_rate=recipe.learning_rate, betas=betas),
             "critic": Player(judge, learning_rate=recipe.learning_rate, betas=betas),
         }
-        self._windows = TextWindows(train, recipe.length, ends=model.ends)
-        self._valid: IntArray | None = None
-        if valid is not None:
-            known = TextWindows(valid.with_vocabulary(train.vocabulary), recipe.length, ends=model.ends)
-            rng = np.random.default_rng(self._key("validation"))
-            self._valid = known.draw(_VALID_WINDOWS, recipe.length, rng)
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The only one: the rounds of all lengths."""
+        return (Phase("adversarial", self.recipe.curriculum.n_rounds),)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What decides the outcome, JSON-ready."""
+        return {"kind": self.model.kind, **self.model.settings, **self._told}
 
     def state(self) -> "Mapping[str, Tensor]":
         """Return weights and Adam's moments of both sides."""
@@ -129,13 +157,20 @@ class WganTraining:
         """Return nats per token of held-out windows, by the mean of the distributions of some noise vectors."""
         if self._valid is None:
             return {}
-        key = self._key("validation draws")
         total = np.zeros((*self._valid.shape, self._n_types))
-        for draw in range(_VALID_DRAWS):
-            total += self.model.soft_after(self._valid, seed=(key + draw) % 2**63)
-        gold = np.take_along_axis(total / _VALID_DRAWS, self._valid[:, :, None], 2)[:, :, 0]
+        for call in range(_VALID_CALLS):
+            rows = np.tile(self._valid, (_VALID_TOGETHER, 1))
+            found = self.model.soft_after(rows, seed=self._key("validation draws", call))
+            total += found.reshape(_VALID_TOGETHER, *total.shape).sum(0, dtype=np.float64)
+        probs = total / (_VALID_TOGETHER * _VALID_CALLS)
+        gold = np.take_along_axis(probs, self._valid[:, :, None], 2)[:, :, 0]
         ended = np.cumsum(self._valid == EOS, axis=1) - (self._valid == EOS) > 0
-        return {"approximate_nll_per_token": float(-np.log(np.maximum(gold, _FLOOR))[~ended].mean())}
+        return {VALID: float(-np.log(np.maximum(gold, _FLOOR))[~ended].mean())}
+
+    def finish(self, history: RoundsHistory) -> None:
+        """Let the model be what the generator is now, and say in its record how it got there."""
+        self.lasting.close()
+        self.model.record = {**self._told, "history": asdict(history), "device": self._device.type}
 
     def _teach_critic(
         self, length: int, rng: "torch.Generator", windows: np.random.Generator
@@ -180,9 +215,8 @@ class WganTraining:
         drawn = self.model.draw_rows(_WATCHED, length, seed=int(windows.integers(2**62)))
         return len(np.unique(drawn, axis=0)) / len(np.unique(real, axis=0))
 
-
-def _key(seed: int, model: NoiseGru, train: Corpus, *purpose: str | int) -> int:
-    return int(stream(seed, "wgan", model.name, train.fingerprint, *purpose).integers(2**62))
+    def _key(self, *purpose: str | int) -> int:
+        return int(stream(self._seed, *self._name, *purpose).integers(2**62))
 
 
 def train_wgan(
@@ -203,15 +237,8 @@ def train_wgan(
 
     Parameters
     ----------
-    model
-        What draws; its `length` must be at least that of the recipe.
-    train, valid
-        Text to learn from, and held-out text that is looked at between rounds but chooses nothing; at least one
-        sentence each. `valid` may have another vocabulary.
-    recipe
-        How to train.
-    seed
-        With the text, decides everything random: the same bits on one CPU and number of threads.
+    model, train, valid, recipe, seed
+        See `WganTraining`: the same bits on one CPU and number of threads. `valid` chooses nothing.
     checkpoint, checkpoint_seconds, validate_every, monitors, monitor_every, progress
         See `textassay.adversarial.rounds.train_in_rounds`.
 
@@ -229,33 +256,19 @@ def train_wgan(
     OptionError
         If a setting is out of range.
     """
-    check_train(train, generator=model.name)
-    if valid is not None:
-        check_train(valid, generator=model.name, what="validation")
-    if seed < 0:
-        raise OptionError(f"seed must be at least 0, got {seed}")
-    if model.length < recipe.length:
-        raise OptionError(f"{model.name} writes {model.length} tokens, but the recipe teaches {recipe.length}")
-    import torch
-
-    began = model.network.new_weights(
-        len(train.vocabulary), torch.Generator().manual_seed(_key(seed, model, train, "generator"))
-    )
-    told = training_record(train, train.fingerprint)
-    told |= {"valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)}}
-    told |= {"recipe": asdict(recipe), "seed": seed}
-    with model.in_training(began, train.vocabulary, train.tokenizer) as weights:
+    training = WganTraining(model, train, valid, recipe, seed=seed)
+    with training.lasting:
         history = train_in_rounds(
-            WganTraining(model, weights, train, valid, recipe, seed=seed),
-            [Phase(PHASE, recipe.curriculum.n_rounds)],
-            collapse=_COLLAPSE,
+            training,
+            training.phases,
+            collapse=COLLAPSE,
             checkpoint=checkpoint,
             checkpoint_seconds=checkpoint_seconds,
-            config={"kind": model.kind, **model.settings, **told},
+            config=training.config,
             validate_every=validate_every,
             monitors=monitors,
             monitor_every=monitor_every,
             progress=progress,
         )
-    model.record = {**told, "history": asdict(history), "device": weights["words"].device.type}
+    training.finish(history)
     return history
