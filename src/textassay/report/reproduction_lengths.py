@@ -33,11 +33,11 @@ from textassay.report.svg import INK, MUTED, SETTINGS, slug, to_svg
 
 __all__ = ["draw_by_length"]
 
-_IN_LEGEND = 4  # lines of a panel
+_IN_LEGEND = 5  # lines of a panel
 _PANEL, _HEIGHT = 1.9, 1.75
 _LEFT, _GAP, _RIGHT, _BOTTOM, _TITLE = 0.58, 0.22, 0.15, 0.44, 0.24
 _PALEST = 0.55  # share of white in the first line of a colour
-_WITHOUT: Mapping[str, float] = {"EB-C": 1.0, "EB-bleu": 1.0, "excess error": 0.0}  # exposure bias
+_WITHOUT: Mapping[str, float] = {"EB-C": 1.0, "EB-bleu": 1.0, "share": 1.0, "excess error": 0.0}  # exposure bias
 
 
 @mpl.rc_context(SETTINGS)
@@ -48,8 +48,8 @@ def draw_by_length(curves: Sequence[Curve]) -> Drawing:
     looks = _looks(list(dict.fromkeys(curve.name for curve in curves)))
     beside = max(map(len, members.values())) > _IN_LEGEND
     names = {curve.name: printable(curve.name) for curve in curves}
-    width, gap, right, top = _PANEL, _GAP, _RIGHT, _TITLE
-    height = _HEIGHT
+    title_room = _TITLE if any(families) else 0.07
+    width, gap, right, top, height = _PANEL, _GAP, _RIGHT, title_room, _HEIGHT
     if beside:
         gap = right = 0.24 + INCHES_A_LETTER * max(map(len, names.values()))
         height = max(height, LABEL_HEIGHT * max(map(len, members.values())))
@@ -81,7 +81,7 @@ def draw_by_length(curves: Sequence[Curve]) -> Drawing:
             }
             names_beside(axes, ends, height=height, bold=())
         else:
-            legend(figure, {_entry(curve): _key(looks[curve.name]) for curve in own}, left=left, top=_TITLE)
+            legend(figure, {_entry(curve): _key(looks[curve.name]) for curve in own}, left=left, top=title_room)
     title = curves[0].title
     told = ". ".join(f"{family}: {'; '.join(_told(curve) for curve in own)}" for family, own in members.items())
     text = f"{title}: {curves[0].y} by {curves[0].x}, with intervals. {told}."
@@ -103,7 +103,7 @@ def _looks(names: Sequence[str]) -> dict[str, tuple[str, tuple[float, ...]]]:
     """Return colour and dashes of each name."""
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(re.sub(r"\W[\d.]+$", "", name), []).append(name)
+        groups.setdefault(re.sub(r"\s[\d.]+$", "", name), []).append(name)
     found: dict[str, tuple[str, tuple[float, ...]]] = {}
     for place, own in enumerate(groups.values()):
         colour = np.array(to_rgb(COLOURS[place % len(COLOURS)]))

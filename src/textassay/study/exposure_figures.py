@@ -4,14 +4,15 @@ Source: He, Zhang, Zhou, Glass, "Quantifying Exposure Bias for Neural Language G
 tables 1, 5, 8 and 9, which hold texts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.estimate import Interval
 from textassay.exposure.bias import cgd_curve, eb_c, excess_error
-from textassay.exposure.bleu import EbBleu, eb_bleu_of_runs
+from textassay.exposure.bleu import eb_bleu_of_runs
 from textassay.exposure.switching import SwitchedSample
 from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Number, Reproduction
 from textassay.study.exposure_results import ExposureResults
@@ -30,6 +31,8 @@ _TOKENS = "tokens of the prefix"
 _NOTES = (
     "A verdict is about these trained models and this held-out text: what varies is what was drawn, and with models "
     "trained anew for each run also the training.",
+    "Tables and figures show intervals over runs. Where the runs share one model, verdicts on EB-C and CGD rest on the "
+    "error over the sequences of all runs.",
     "Means over l leave out the empty prefix, after which all kinds of prefixes are the same.",
 )
 
@@ -135,17 +138,14 @@ def _eb_bleu(results: ExposureResults) -> Iterable[Curve]:
 
 
 def _recovery(results: ExposureResults) -> Iterable[Curve]:
-    """Yield C-bleu after each kind of prefixes, a panel a model and text: how well a model recovers from bad ones."""
-    title, axis = "Self-recovery", "C-bleu, percent"
+    """Yield what is left of C-bleu after each kind of prefixes, a panel a model and text: how well a model recovers."""
     for text, models in results.bleu.items():
         for model, runs in models.items():
-            rates: Mapping[str, EbBleu] = {
-                kind: eb_bleu_of_runs(runs, prefixes=kind) for kind in runs[0].scores if kind != "data"
-            }
-            first = next(iter(rates.values()))
-            sides = {"data": first.data, **{kind: rate.other for kind, rate in rates.items()}}
-            for kind, values in sides.items():
-                yield _curve(title, kind, f"{model}, {text}", axis, first.lengths, 100 * values)
+            for kind in (kind for kind in runs[0].scores if kind != "data"):
+                rate = eb_bleu_of_runs(runs, prefixes=kind)
+                bounds = [one and replace(one, low=1 / one.high, high=1 / one.low) for one in rate.intervals]
+                yield _curve("Self-recovery", kind, f"{model}, {text}", "share of C-bleu after data", rate.lengths,
+                             1 / rate.values, bounds)  # fmt: skip
 
 
 def _excess(results: ExposureResults) -> Iterable[Curve]:

@@ -11,6 +11,7 @@ kept, it is that over runs, and intervals are Student's. Printed values vary ind
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +57,7 @@ class Claim:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return Student's interval, the normal one where the degrees are infinite; NaN without an error."""
-        half = float(stats.t.ppf((1 + level) / 2, self.degrees)) * self.error if self.degrees > 0 else math.nan
+        half = _quantile(level, self.degrees) * self.error
         return self.value - half, self.value + half
 
     @property
@@ -108,7 +109,7 @@ class LengthValues:
         """Return a claim for each length about a sum of weighted values."""
         return [
             self.claim(
-                f"{told}, l = {length}",
+                f"l = {length}: {told}",
                 {one: weight * np.eye(len(self.lengths))[k] for one, weight in weights.items()},
                 lower=lower,
                 upper=upper,
@@ -205,10 +206,11 @@ def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *,
             known[own, own] = runs[run].covariances[distance]
             slopes[own, own] = np.eye(size)
         bottom, ratio, names = tables["data"][run], tables[EB_C][run], list(cut)
-        for kind, slope in (("data", -ratio / bottom), ("model", 1 / bottom)):
-            begin = names.index(kind) * size
-            slopes[-size:, begin : begin + size] = np.diag(slope)
-        total += slopes @ known @ slopes.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for kind, slope in (("data", -ratio / bottom), ("model", 1 / bottom)):
+                begin = names.index(kind) * size
+                slopes[-size:, begin : begin + size] = np.diag(np.where(bottom > _NONE, slope, np.nan))
+            total += slopes @ known @ slopes.T
     return replace(found, covariance=total / n_runs**2, degrees=math.inf)
 
 
@@ -232,6 +234,11 @@ def judge_claims(claims: Iterable[Claim], level: float) -> tuple[Verdict, dict[s
         return "does not hold", numbers
     inside = all(one.lower < low and high < one.upper for one in parts for low, high in [one.interval(level)])
     return ("holds" if inside else "not separated at this size"), numbers
+
+
+@cache
+def _quantile(level: float, degrees: float) -> float:
+    return float(stats.t.ppf((1 + level) / 2, degrees)) if degrees > 0 else math.nan
 
 
 def _over_runs(lengths: tuple[int, ...], tables: Mapping[str, FloatArray]) -> LengthValues:

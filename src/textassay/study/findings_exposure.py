@@ -274,7 +274,7 @@ def _perplexities(known: Mapping[str, Quantity]) -> list[Claim]:
 def _translation_claims(results: ExposureResults) -> list[Claim]:
     assert results.translation is not None
     return [
-        Claim(f"{told}, l = {length}", value, math.nan if found is None else _error(found), math.inf,
+        Claim(f"l = {length}: {told}", value, math.nan if found is None else _error(found), math.inf,
               lower=0.95, upper=1.05)
         for name, told in DISTANCE_NAMES.items()
         if (curve := results.translation.curves.get(name)) is not None
