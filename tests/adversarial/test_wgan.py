@@ -109,8 +109,9 @@ def test_a_generator_that_always_says_the_same_is_stopped_with_advice(monkeypatc
 
 
 def test_presets_and_settings_are_what_they_say() -> None:
-    paper = WGAN_PRESETS["paper"]["recipe"]
-    assert WGAN_PRESETS["paper"]["width"] == paper.critic_width == 512
+    network, paper = WGAN_PRESETS["paper"]
+    assert network == {"width": 512, "noise": 10.0}
+    assert paper.critic_width == 512
     assert (paper.length, paper.rounds * paper.iterations) == (32, 15_000)
     assert (paper.critic_updates, paper.generator_updates, paper.batch_size, paper.penalty) == (10, 50, 64, 10)
     assert (paper.learning_rate, paper.beta1, paper.beta2) == (1e-4, 0.5, 0.9)

@@ -6,6 +6,7 @@ within two minutes on two processors.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from textassay.adversarial.wgan_rows import Curriculum
@@ -84,18 +85,21 @@ class WganRecipe:
         return Curriculum(self.length, self.rounds)
 
 
-WGAN_PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {"width": 512, "recipe": WganRecipe()},
-    "tiny": {
-        "width": 64,
-        "recipe": WganRecipe(
-            length=7,
-            rounds=10,
-            iterations=5,
-            critic_updates=5,
-            generator_updates=5,
-            critic_width=64,
-            learning_rate=1e-3,
+# The generator (`NoiseGru`) and how it is trained.
+WGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], WganRecipe]] = MappingProxyType(
+    {
+        "paper": ({"width": 512, "noise": 10.0}, WganRecipe()),
+        "tiny": (
+            {"width": 64, "noise": 10.0},
+            WganRecipe(
+                length=7,
+                rounds=10,
+                iterations=10,
+                critic_updates=5,
+                generator_updates=5,
+                critic_width=64,
+                learning_rate=2e-3,
+            ),
         ),
-    },
-}
+    }
+)

@@ -1,0 +1,39 @@
+"""Running text cut into windows of one length, which then are the sentences of a corpus."""
+
+import numpy as np
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import join_tokens
+from textassay.errors import OptionError, TooFewSentencesError
+
+__all__ = ["cut_windows"]
+
+
+def cut_windows(text: Corpus, length: int) -> Corpus:
+    """Return consecutive windows of `length` tokens, at least 1, of each sentence; what is left at its end is dropped.
+
+    Raises
+    ------
+    OptionError
+        If `length` is below 1.
+    TooFewSentencesError
+        If no sentence has so many tokens.
+    """
+    if length < 1:
+        raise OptionError(f"length must be at least 1, got {length}")
+    counts = text.lengths // length
+    if counts.sum() == 0:
+        raise TooFewSentencesError(
+            f"no window of {length} tokens: the longest sentence has {text.lengths.max(initial=0)}, ask for fewer"
+        )
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = np.repeat(text.offsets[:-1], counts) + within * length
+    rows = text.tokens[starts[:, None] + np.arange(length)]
+    words = np.array(text.vocabulary.tokens, dtype=object)[rows].tolist()
+    return Corpus(
+        rows.reshape(-1),
+        np.arange(len(rows) + 1, dtype=np.int64) * length,
+        text.vocabulary,
+        tuple(join_tokens(text.tokenizer, row) for row in words),
+        tokenizer=text.tokenizer,
+    )
