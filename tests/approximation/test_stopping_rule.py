@@ -6,6 +6,7 @@ import pytest
 from textassay.approximation.approximation import approximate
 from textassay.approximation.gold_text import gold_text
 from textassay.approximation.stopping_rule import check_samples, log_slope, rule_curve, rule_of_draws
+from textassay.approximation.tallies import Mode
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.errors import OptionError
@@ -53,7 +54,8 @@ def test_passes_give_the_curve_of_the_short_cut(char_lstm: LstmModel, gold: Corp
 def test_soft_means_change_less(letters: TextForm, gold: Corpus) -> None:
     text = gold_text(gold, window=7)
     generator = Noisy(letters.vocabulary)
-    soft, hard = (rule_curve(generator, text, 300, mode=mode, seed=0, n_rows=8) for mode in ("soft", "onehot"))  # type: ignore[arg-type]
+    modes: tuple[Mode, ...] = ("soft", "onehot")
+    soft, hard = (rule_curve(generator, text, 300, mode=mode, seed=0, n_rows=8) for mode in modes)
     assert soft.slope == pytest.approx(-1, abs=0.1)
     assert soft.spread < hard.spread / 2
 

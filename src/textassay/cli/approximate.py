@@ -65,7 +65,7 @@ def run_approximate(options: ApproximateOptions) -> int:
     with workers(default_workers() if options.workers is None else options.workers), device(options.device):
         opened = open_generator(options.generator)
         set_precision(opened, options.precision)
-        choose_mode(opened.model, options.mode)
+        draws = choose_mode(opened.model, options.mode) in ("onehot", "soft")
         if options.window is None and not getattr(opened.model, "draws_ends", True):
             raise OptionError(f"{opened.model.name} never ends a sentence: add --window T, such as --window 7")
         corpus = _read(options, opened)
@@ -80,7 +80,7 @@ def run_approximate(options: ApproximateOptions) -> int:
                 floor=options.floor,
                 rule=options.curve,
                 level=options.level,
-                keep=_Parts(options, opened, corpus) if options.out is not None else None,
+                keep=_Parts(options, opened, corpus) if draws and options.out is not None else None,
                 progress=progress,
                 seed=options.seed,
             )

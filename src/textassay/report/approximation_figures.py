@@ -14,7 +14,6 @@ from textassay.report.svg import GENERATED, INK, MUTED, REAL, SETTINGS, to_svg
 __all__ = ["draw_approximation"]
 
 _WIDTH, _HEIGHT = 3.8, 2.5
-_TOP = 0.62
 
 
 def draw_approximation(found: Approximation) -> list[Drawing]:
@@ -26,7 +25,7 @@ def draw_approximation(found: Approximation) -> list[Drawing]:
 @mpl.rc_context(SETTINGS)
 def _bits(found: Approximation) -> Drawing:
     unit = "bits per character" if found.characters_per_token == 1 else "bits per token"
-    figure, axes = plane(_WIDTH, _HEIGHT, x="draws a position, N", y=unit, top=_TOP)
+    figure, axes = plane(_WIDTH, _HEIGHT, x="draws a position, N", y=unit, top=0.36)
     sizes = [point.n_samples for point in found.curve]
     lines = {
         "approximate": Line2D([], [], color=GENERATED, marker="o", ms=3.4, mew=0, linewidth=1.3),
@@ -56,7 +55,7 @@ def _bits(found: Approximation) -> Drawing:
 def _rule(found: Approximation) -> Drawing:
     rule = found.rule
     assert rule is not None
-    figure, axes = plane(_WIDTH, _HEIGHT, x="draws a position, N", y="largest difference of a share", top=_TOP)
+    figure, axes = plane(_WIDTH, _HEIGHT, x="draws a position, N", y="largest difference of a share", top=0.54)
     lines = {"change, which the rule looks at": Line2D([], [], color=GENERATED, linewidth=1.3)}
     axes.plot(rule.sizes, rule.differences, color=GENERATED, linewidth=1.3)
     told = f"Change of the mean over the last {rule.alpha} draws, log-log slope {number(rule.slope, 2)}"
@@ -72,6 +71,7 @@ def _rule(found: Approximation) -> Drawing:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     _label_sizes(axes, [size for size in (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
                         if rule.sizes[0] <= size <= rule.sizes[-1]])  # fmt: skip
     legend(figure, lines, left=0.58, columns=2)
