@@ -17,7 +17,7 @@ from textassay.human.acceptance import Submission, accept, collect
 from textassay.human.html_form import html_form
 from textassay.human.judgements import Item, Judgements
 from textassay.human.next_word import END, Prefix, build_next_word, candidates_of, draw_prefixes, read_prefixes
-from textassay.human.next_word_score import score_next_word
+from textassay.human.next_word_score import NextWordScore, score_next_word
 from textassay.human.study import NONE_OF_THEM, Study, load_study, save_study
 from textassay.human.terminal import keys_of
 
@@ -221,6 +221,33 @@ def test_intervals_cover(twice: bool) -> None:
     # 0.95 within three standard errors of 400 runs; the ratio errs on the wide side, as the larger of three variances
     assert np.all(covered / n_runs > 0.917)
     assert np.all(covered / n_runs < 0.99)
+
+
+@pytest.mark.feature("EB-27")
+def test_a_simulated_study_of_five_groups_gives_back_ratio_and_error() -> None:
+    """The spread over groups is that of whole studies of their size, drawn anew."""
+    rng = np.random.default_rng(2)
+    n_runs, size = 300, 100  # judgements of a group and side
+
+    def judged(n: int) -> NextWordScore:
+        wrong = rng.random(2 * n) < np.repeat([0.73, 0.75], n)
+        order = rng.permutation(2 * n)  # of pages: sides are mixed
+        items = tuple(Item(str(k), str(k // 10), "", "lm" if order[k] >= n else None) for k in range(2 * n))
+        rater = np.arange(2 * n) % 40
+        return score_next_word(
+            Judgements(
+                items, tuple(map(str, range(40))), np.arange(2 * n), rater, np.where(wrong[order], 0.0, 1.0), "number"
+            )
+        )
+
+    scores = [judged(5 * size) for _ in range(n_runs)]
+    assert np.mean([score.eb_c for score in scores]) == pytest.approx(0.75 / 0.73, abs=0.005)
+    found = np.sqrt(np.mean([np.square(score.spreads or math.nan) for score in scores], axis=0))
+    errors = [np.sqrt(p * (1 - p) / size) for p in (0.73, 0.75)]
+    ratio = 0.75 / 0.73 * np.hypot(errors[0] / 0.73, errors[1] / 0.75)
+    assert found == pytest.approx([*errors, ratio], rel=0.08)
+    few = judged(4)
+    assert few.spreads is None
 
 
 def test_one_rater_has_intervals_by_prefix_and_undefined_is_said() -> None:

@@ -4,7 +4,7 @@
 counts as that) after prefixes from H; ``EB-C = CGD(M|M) / CGD(M|D)`` is 1 without exposure bias and larger with it.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equations 3 to 5 and section 4.4.
-Departs from it: intervals instead of the spread of five evaluations. They allow for raters who differ and for prefixes
+Departs from it: intervals besides the spread of five evaluations. They allow for raters who differ and for prefixes
 that are judged several times (`textassay.resampling.clusters`).
 """
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval, json_ready
@@ -21,6 +22,10 @@ from textassay.human.judgements import Judgements
 from textassay.resampling.clusters import clustered_means
 
 __all__ = ["NextWordScore", "score_next_word"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+_EVALUATIONS = 5
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,10 @@ class NextWordScore:
         Judgements of each side.
     n_prefixes, n_raters
         Prefixes judged, and raters who judged them.
+    spreads
+        As the paper prints them: standard deviation of CGD after prefixes of data and of the model, and of EB-C, over
+        five evaluations, which are five groups of pages. None where a group has no prefix of one side, NaN where EB-C
+        is undefined in one.
     """
 
     model: str
@@ -54,6 +63,7 @@ class NextWordScore:
     n_model: int
     n_prefixes: int
     n_raters: int
+    spreads: tuple[float, float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values, NaN as null."""
@@ -122,4 +132,20 @@ def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordS
         n_model=int(is_model.sum()),
         n_prefixes=len(np.unique(judgements.item)),
         n_raters=len(np.unique(judgements.rater)),
+        spreads=_spreads(judgements, is_model),
     )
+
+
+def _spreads(judgements: Judgements, is_model: BoolArray) -> tuple[float, float, float] | None:
+    """Return the spread over evaluations; pages are dealt to them in turn, in the order of the study."""
+    order = {page: place for place, page in enumerate(dict.fromkeys(item.page for item in judgements.items))}
+    group = np.array([order[item.page] for item in judgements.items])[judgements.item] % _EVALUATIONS
+    cell = is_model * _EVALUATIONS + group
+    counts = np.bincount(cell, minlength=2 * _EVALUATIONS)
+    if not counts.all():
+        return None
+    means = (np.bincount(cell, weights=1 - judgements.value) / counts).reshape(2, -1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.where(means[0] > 0, means[1] / means[0], np.nan)
+    data, model, ratio = np.std([*means, rates], axis=1, ddof=1).tolist()
+    return data, model, ratio

@@ -105,6 +105,9 @@ def render_exposure(score: NextWordScore, console: Console) -> None:
     if known is not None:
         text = f"{level(known.level)} intervals; {count(score.n_prefixes)} prefixes, raters: {count(score.n_raters)}"
         console.print(safe(console, text, "dim"))
+    if score.spreads is not None:
+        shown = ", ".join(number(spread, 3) for spread in score.spreads)
+        console.print(safe(console, f"spread of the three over five groups of pages, as in the paper: {shown}", "dim"))
 
 
 def render_power(document: Mapping[str, Any], console: Console) -> None:
