@@ -16,11 +16,13 @@ from textassay.cli.monitored import check_monitor, monitor_figures, monitored, n
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress, tell_step
 from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, finished, print_training
+from textassay.corpus.characters import read_running, split_characters
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.reader import TextFile, read_texts
+from textassay.corpus.reader import read_texts
 from textassay.corpus.split import nested_fractions, split_last
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import SPECIAL_TOKENS
+from textassay.corpus.windows import cut_windows
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.generator.base import LanguageModel
@@ -36,7 +38,7 @@ from textassay.report.training import TrainedText, Training, draw_training
 from textassay.report.whole_files import write_whole
 from textassay.training.processes import is_main
 
-__all__ = ["TrainOptions", "run_train"]
+__all__ = ["TrainOptions", "TrainingTexts", "check_options", "read_training", "run_train", "settings_of"]
 
 _NEVER_DRAWN = 2  # <pad> and <sos>
 _CUT = 200  # tokens after which samples are cut where --max-tokens says nothing and no sentence is longer
@@ -49,7 +51,8 @@ _NOT_SETTINGS = ("out", "workers", "device", "monitor", "monitor_steps", "monito
 class TrainOptions:
     """What the command line asked for; the fields are the options of ``textassay train``.
 
-    `settings` are those of the model and of its training, by the names that `make_generator` gives them.
+    `settings` are those of the model and of its training, by the names that `make_generator` gives them. `window` cuts
+    running text into sentences of so many tokens; none reads one sentence a line.
     """
 
     model: str
@@ -66,6 +69,7 @@ class TrainOptions:
     min_count: int = 1
     like: str | None = None
     max_tokens: int | None = None
+    window: int | None = None
     fraction: float = 1.0
     seed: int = 0
     monitor: str | None = None
@@ -79,7 +83,7 @@ class TrainOptions:
 
 
 @dataclass(frozen=True)
-class _Texts:
+class TrainingTexts:
     """Sentences to train on and to validate with, in the form of the model; `longest`: tokens it must take."""
 
     form: TextForm
@@ -102,9 +106,9 @@ def run_train(options: TrainOptions) -> int:
         workers(default_workers() if options.workers is None else options.workers),
         device(options.device),
     ):
-        texts = _read(options)
-        settings = _settings(options, texts)
-        training = finished(options.out, settings)
+        texts = read_training(options)
+        settings = settings_of(options, texts)
+        training = finished(options.out, settings, Training.from_json)
         if training is None:
             training = _train(options, texts, settings)
         elif not options.quiet:
@@ -118,7 +122,17 @@ def run_train(options: TrainOptions) -> int:
 def _check(options: TrainOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     if options.model not in PRESETS:
-        raise unknown_name("model", options.model, (*PRESETS, "translation"))
+        raise unknown_name("model", options.model, (*PRESETS, "seqgan", "translation"))
+    check_options(options)
+    model = _new_model(options, {})
+    if options.auto_batch and not isinstance(model, NetworkLanguageModel):
+        raise OptionError(f"{options.model} is counted in one go: it has no --auto-batch")
+    trains_in_steps = isinstance(model, NetworkLanguageModel)
+    check_monitor(options.model, options.monitor, steps=options.monitor_steps, trains_in_steps=trains_in_steps)
+
+
+def check_options(options: TrainOptions) -> None:
+    """Raise for what is wrong with any option but the model's own, before anything is read."""
     least = {
         "--seed": (options.seed, 0),
         "--max-tokens": (options.max_tokens, 1),
@@ -141,27 +155,27 @@ def _check(options: TrainOptions) -> None:
     if options.like is not None and told != (None, None, "whitespace", False, 1):
         raise OptionError("--like MODEL brings tokenizer and vocabulary: leave options of these out")
     check_device(options.device)
-    model = _new_model(options, {})
-    if options.auto_batch and not isinstance(model, NetworkLanguageModel):
-        raise OptionError(f"{options.model} is counted in one go: it has no --auto-batch")
-    trains_in_steps = isinstance(model, NetworkLanguageModel)
-    check_monitor(options.model, options.monitor, steps=options.monitor_steps, trains_in_steps=trains_in_steps)
     if options.valid is not None:
         check_sources(options.real, {"--valid": options.valid}, {"--valid": _VALIDATE})
     check_writable(options.out)
 
 
-def _read(options: TrainOptions) -> _Texts:
+def read_training(options: TrainOptions) -> TrainingTexts:
     """Return the texts that training needs; say what was held out or left out."""
-    real = _file(options.real, options.column)
-    if options.valid is None:
-        kept, held_out = split_last(len(real.texts), math.ceil(len(real.texts) / _HELD_OUT))
-        train_texts = [real.texts[index] for index in kept.tolist()]
-        valid_texts = [real.texts[index] for index in held_out.tolist()]
+    real = _texts(options, options.real)
+    if options.valid is None and options.window is not None:
+        train_part, valid_part = split_characters(real[0], (1 - 1 / _HELD_OUT, 1 / _HELD_OUT))
+        train_texts, valid_texts = [train_part], [valid_part]
+        valid_source = f"the last {len(valid_part)} characters of {options.real}"
+        _say(options, f"no --valid: {valid_source}, a tenth, are held out and not trained on")
+    elif options.valid is None:
+        kept, held_out = split_last(len(real), math.ceil(len(real) / _HELD_OUT))
+        train_texts = [real[index] for index in kept.tolist()]
+        valid_texts = [real[index] for index in held_out.tolist()]
         valid_source = f"the last {len(valid_texts)} of {options.real}"
         _say(options, f"no --valid: {valid_source}, a tenth, are held out and not trained on")
     else:
-        train_texts, valid_texts = list(real.texts), list(_file(options.valid, options.column).texts)
+        train_texts, valid_texts = real, _texts(options, options.valid)
         valid_source = options.valid
         if train_texts == valid_texts:
             raise InputError(f"{options.valid} holds the same sentences as {options.real}: {_VALIDATE}")
@@ -173,8 +187,8 @@ def _read(options: TrainOptions) -> _Texts:
     first = nested_fractions(len(train_texts), [options.fraction])[0]
     source = options.real if options.fraction == 1 else f"the first {len(first)} of {len(train_texts)}, {options.real}"
     all_train = form.corpus(train_texts)
-    train, train_told = _fitting(options, all_train.take(first), source)
-    valid, valid_told = _fitting(options, form.corpus(valid_texts), valid_source)
+    train, train_told = _fitting(options, _cut(options, all_train.take(first)), source)
+    valid, valid_told = _fitting(options, _cut(options, form.corpus(valid_texts)), valid_source)
     if len(train) < 2:
         raise TooFewSentencesError(
             f"training needs at least 2 sentences, one a line, {source} has {len(train)}: give more, or break its lines"
@@ -182,7 +196,7 @@ def _read(options: TrainOptions) -> _Texts:
     longest = (
         int(max(all_train.lengths.max(), valid.lengths.max())) if options.max_tokens is None else options.max_tokens
     )
-    return _Texts(form, train, valid, train_told, valid_told, longest)
+    return TrainingTexts(form, train, valid, train_told, valid_told, longest)
 
 
 def _form(options: TrainOptions, texts: list[str]) -> TextForm:
@@ -200,11 +214,18 @@ def _form(options: TrainOptions, texts: list[str]) -> TextForm:
     )
 
 
-def _file(source: str, column: str | None) -> TextFile:
-    file = read_texts(source, column=column)
-    if not any(text and not text.isspace() for text in file.texts):
-        raise EmptyCorpusError(f"{source} is empty: all of its {len(file.texts)} lines are blank")
-    return file
+def _texts(options: TrainOptions, source: str) -> list[str]:
+    """Return the sentences of a file; running text is one."""
+    if options.window is not None:
+        return [read_running(source, column=options.column)]
+    texts = list(read_texts(source, column=options.column).texts)
+    if not any(text and not text.isspace() for text in texts):
+        raise EmptyCorpusError(f"{source} is empty: all of its {len(texts)} lines are blank")
+    return texts
+
+
+def _cut(options: TrainOptions, corpus: Corpus) -> Corpus:
+    return corpus if options.window is None else cut_windows(corpus, options.window)
 
 
 def _fitting(options: TrainOptions, corpus: Corpus, source: str) -> tuple[Corpus, TrainedText]:
@@ -227,7 +248,7 @@ def _fitting(options: TrainOptions, corpus: Corpus, source: str) -> tuple[Corpus
     return corpus, TrainedText(source, len(corpus), len(corpus.tokens), n_long, unknown)
 
 
-def _settings(options: TrainOptions, texts: _Texts) -> dict[str, Any]:
+def settings_of(options: TrainOptions, texts: TrainingTexts) -> dict[str, Any]:
     """Return everything that decides what is trained, as it reads back from JSON."""
     asked = {name.replace("_", "-"): value for name, value in asdict(options).items() if name not in _NOT_SETTINGS}
     asked |= {"real": texts.train.fingerprint, "valid": texts.valid.fingerprint, "vocabulary": texts.form.hash}
@@ -259,7 +280,7 @@ def _lengths(options: TrainOptions, longest: int) -> dict[str, int]:
     return {}
 
 
-def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) -> Training:
+def _train(options: TrainOptions, texts: TrainingTexts, settings: Mapping[str, Any]) -> Training:
     """Train, write all files, the model last, and return what is reported."""
     model = _new_model(options, _lengths(options, texts.longest))
     out = options.out
@@ -310,7 +331,7 @@ def _train(options: TrainOptions, texts: _Texts, settings: Mapping[str, Any]) ->
 
 
 def _fit_network(
-    options: TrainOptions, texts: _Texts, model: NetworkLanguageModel, monitor: TextMonitor | None
+    options: TrainOptions, texts: TrainingTexts, model: NetworkLanguageModel, monitor: TextMonitor | None
 ) -> dict[str, Any]:
     """Train a network and return what `Training` holds of it."""
     monitors = None if monitor is None else loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))

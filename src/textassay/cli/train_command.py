@@ -9,11 +9,14 @@ import typer
 from textassay.cli.declarations import Column, Config, Device, Json, Lowercase, Quiet, Seed, Tokenizer, Workers
 from textassay.errors import OptionError
 
-__all__ = ["train_command"]
+__all__ = ["ADVERSARIAL", "train_command"]
+
+ADVERSARIAL = ("seqgan",)  # the models that `textassay.cli.train_adversarial` trains
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
 _OF_PAIRS = "Of translation"
+_AGAINST = "Of training against a discriminator"
 _TRANSFORMERS = "gpt2, transformer-xl."
 _NETWORKS = "lstm, gpt2, transformer-xl."
 
@@ -21,7 +24,10 @@ _NETWORKS = "lstm, gpt2, transformer-xl."
 def train_command(
     *,
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="lstm, gpt2, transformer-xl, ngram, position-unigram or translation.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="lstm, gpt2, transformer-xl, ngram, position-unigram, translation or seqgan."
+        ),
     ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the model goes; again, it goes on or is done.")],
@@ -107,6 +113,21 @@ def train_command(
         int | None,
         typer.Option(metavar="N", help="Keep N pairs out of training; they go to --out.", rich_help_panel=_OF_PAIRS),
     ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Adversarial rounds; 0: none, as MLE SeqGAN.", rich_help_panel=_AGAINST),
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(metavar="WHICH", help="last round (default), or best.", rich_help_panel=_AGAINST)
+    ] = None,
+    length: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="All sentences have N tokens: text cut in windows.", rich_help_panel=_AGAINST),
+    ] = None,
+    oracle: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="What drew --real, such as random-lstm.", rich_help_panel=_AGAINST),
+    ] = None,
     column: Column = None,
     workers: Workers = None,
     device: Device = "auto",
@@ -130,7 +151,9 @@ def train_command(
         "memory": memory,
         "emptied": emptied,
     }
+    of_rounds = {"--rounds": rounds is not None, "--keep": keep, "--length": length is not None, "--oracle": oracle}
     if model == "translation":
+        _refuse(model, of_rounds)
         from textassay.cli.train_translation import TrainTranslationOptions, run_train_translation
 
         _refuse(
@@ -206,6 +229,13 @@ def train_command(
         json=json,
         quiet=quiet,
     )
+    if model in ADVERSARIAL:
+        from textassay.cli.adversarial_kind import TrainAdversarialOptions
+        from textassay.cli.train_adversarial import run_train_adversarial
+
+        against = TrainAdversarialOptions(options, rounds=rounds, keep=keep or "last", length=length, oracle=oracle)
+        raise typer.Exit(run_train_adversarial(against))
+    _refuse(model, of_rounds)
     raise typer.Exit(run_train(options))
 
 

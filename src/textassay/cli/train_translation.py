@@ -81,7 +81,7 @@ def run_train_translation(options: TrainTranslationOptions) -> int:
     with workers(default_workers() if options.workers is None else options.workers), device(options.device):
         texts = _read(options)
         settings = _settings(options, texts)
-        training = finished(options.out, settings)
+        training = finished(options.out, settings, Training.from_json)
         if training is None:
             training = _train(options, texts, settings)
         elif not options.quiet:

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 
@@ -20,9 +20,11 @@ CHECKPOINT = "checkpoint.safetensors"  # there until training is done
 MODEL = "model.json"
 FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 
+Told = TypeVar("Told")
 
-def finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
-    """Return what was trained in `out` before, None where that is still to do.
+
+def finished(out: Path, settings: Mapping[str, Any], read: Callable[[str], Told]) -> Told | None:
+    """Return what was trained in `out` before, as `read` reads its history; None where that is still to do.
 
     Raises
     ------
@@ -52,7 +54,7 @@ def finished(out: Path, settings: Mapping[str, Any]) -> Training | None:
     except InputError as error:
         raise InputError(f"{error}; delete {out} to train again, or choose another --out") from None
     try:
-        return Training.from_json((out / HISTORY).read_text(encoding="utf-8"))
+        return read((out / HISTORY).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{out / HISTORY} cannot be read ({error.strerror}): choose another --out") from None
 

@@ -1,0 +1,181 @@
+"""A two-sided training as it is reported: on a terminal, as ``history.json``, as curves over its rounds."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import matplotlib as mpl
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from textassay.adversarial.history import Round, RoundsHistory
+from textassay.errors import InputError
+from textassay.report.console import heading, label_grid, safe
+from textassay.report.drawing import Drawing, plane, tick_places
+from textassay.report.number import MISSING, count, decimals, number
+from textassay.report.svg import GENERATED, INK, RULE, SETTINGS, slug, to_svg
+from textassay.report.training import Monitored, TrainedText
+from textassay.training.history import Reading
+
+__all__ = ["AdversarialTraining", "draw_rounds", "render_adversarial_training"]
+
+_ROWS = 12  # about as many rounds are printed; all are in history.json
+_MONITORS = "textassay/"  # what names of readings begin with
+
+
+@dataclass(frozen=True)
+class AdversarialTraining:
+    """What was trained, on what, where, and what each round brought.
+
+    Attributes
+    ----------
+    model
+        Name of the generator.
+    n_parameters
+        Numbers that it learnt.
+    tokenizer, n_types
+        What it draws over, special tokens counted.
+    train, valid
+        The texts.
+    computed
+        Device, precision and threads.
+    history
+        The rounds.
+    keep
+        ``last``, or what validation had lowest after the round that was kept.
+    monitored
+        What the readings are of; none without.
+    """
+
+    model: str
+    n_parameters: int
+    tokenizer: str
+    n_types: int
+    train: TrainedText
+    valid: TrainedText
+    computed: Mapping[str, str]
+    history: RoundsHistory
+    keep: str = "last"
+    monitored: Monitored | None = field(default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, JSON-ready."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return what `to_dict` gave, read back; raise `InputError` if it is something else."""
+        try:
+            document = json.loads(text)
+            parts = {name: document[name] for name in cls.__dataclass_fields__}
+            parts["train"], parts["valid"] = TrainedText(**parts["train"]), TrainedText(**parts["valid"])
+            told = dict(parts["history"])
+            told["rounds"] = tuple(Round(**each) for each in told["rounds"])
+            for name in ("validations", "readings"):
+                told[name] = tuple(Reading(**each) for each in told[name])
+            parts["history"] = RoundsHistory(**told)
+            parts["monitored"] = None if parts["monitored"] is None else Monitored(**parts["monitored"])
+            return cls(**parts)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"history.json is damaged ({error}): delete the folder to train again") from None
+
+    @property
+    def curves(self) -> dict[str, dict[int, float]]:
+        """What rounds and validation told: name to number of round to value."""
+        told = [(each.number, each.values) for each in self.history.rounds]
+        return _by_name([*told, *((each.step, each.values) for each in self.history.validations)])
+
+    @property
+    def readings(self) -> dict[str, dict[int, float]]:
+        """What the monitors told, likewise."""
+        return _by_name([(each.step, each.values) for each in self.history.readings])
+
+
+def render_adversarial_training(training: AdversarialTraining, console: Console) -> None:
+    """Print what was trained, and a table of rounds."""
+    heading(console, training.model)
+    history = training.history
+    grid = label_grid()
+    types = f"{count(training.n_types)} types ({training.tokenizer})"
+    kept = f"after round {history.kept} of {len(history.rounds)}"
+    rows = {
+        "size": f"{count(training.n_parameters)} parameters, {types}",
+        "trained on": str(training.train),
+        "validated with": str(training.valid),
+        "computed with": ", ".join(f"{name} {value}" for name, value in training.computed.items()),
+        "kept": f"{kept}, the last" if training.keep == "last" else f"{kept}, the lowest {_words(training.keep)}",
+    }
+    if history.stopped is not None:
+        rows["stopped"] = history.stopped
+    for name, told in rows.items():
+        grid.add_row(safe(console, name, "dim"), safe(console, told))
+    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+    for title, curves in {"Rounds": training.curves, "Monitors": training.readings}.items():
+        if curves:
+            heading(console, title)
+            console.print(Padding(_table(curves, training), (0, 0, 0, 2), expand=False))
+    if training.monitored is not None:
+        console.print(Padding(safe(console, f"{training.monitored}.", "dim"), (0, 0, 0, 2), expand=False))
+
+
+def _table(curves: Mapping[str, Mapping[int, float]], training: AdversarialTraining) -> Table:
+    phases = {each.number: each.phase for each in training.history.rounds}
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for header in ("round", "phase", *map(_words, curves)):
+        table.add_column(header, justify="right", overflow="fold")
+    for place in _shown(sorted({place for curve in curves.values() for place in curve}), training.history.kept):
+        told = [curve.get(place) for curve in curves.values()]
+        table.add_row(str(place), phases.get(place, "before"), *(_value(each) for each in told))
+    floor = {} if training.monitored is None else training.monitored.floor
+    found = [floor.get(f"{_MONITORS}{name}") for name in curves]
+    if any(each is not None for each in found):
+        table.add_row("real text", "", *(_value(each) for each in found), style="dim")
+    return table
+
+
+def _shown(places: Sequence[int], kept: int) -> list[int]:
+    """Return the rounds that are printed: about `_ROWS`, the first, the last and the kept among them."""
+    step = math.ceil(len(places) / _ROWS)
+    return [place for index, place in enumerate(places) if index % step == 0 or place in (places[-1], kept)]
+
+
+@mpl.rc_context(SETTINGS)
+def draw_rounds(training: AdversarialTraining) -> list[Drawing]:
+    """Return a figure for each loss, reward and validation value over the rounds."""
+    return [_draw(name, curve, training) for name, curve in training.curves.items()]
+
+
+def _draw(name: str, curve: Mapping[int, float], training: AdversarialTraining) -> Drawing:
+    figure, axes = plane(3.6, 2.0, x="round", y=_words(name), top=0.22)
+    places, values = zip(*sorted(curve.items()), strict=True)
+    axes.plot(places, values, "o-" if len(places) < 40 else "-", color=GENERATED, linewidth=1.3, ms=3.0, mew=0)
+    kept = training.history.kept
+    axes.axvline(kept, color=RULE, linewidth=0.8, zorder=0)
+    axes.annotate("kept", (kept, 1), (0, 2), ("data", "axes fraction"), "offset points", ha="center", color=INK,
+                  annotation_clip=False)  # fmt: skip
+    tick_places(axes)
+    first, last = _value(values[0]), _value(values[-1])
+    told = f"{_words(name)} over the rounds: {first} after round {places[0]}, {last} after round {places[-1]}."
+    return Drawing("rounds", name, f"rounds-{slug(name)}.svg", to_svg(figure), told)
+
+
+def _by_name(told: Sequence[tuple[int, Mapping[str, float | None]]]) -> dict[str, dict[int, float]]:
+    """Return name to number of round to value, what is missing left out."""
+    curves: dict[str, dict[int, float]] = {}
+    for place, values in told:
+        for name, value in values.items():
+            if value is not None:
+                curves.setdefault(name.removeprefix(_MONITORS), {})[place] = value
+    return curves
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").replace("nll", "NLL")
+
+
+def _value(value: float | None) -> str:
+    return MISSING if value is None else number(value, decimals(value, None))
