@@ -20,7 +20,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.exposure.bleu import check_not_translation
+from textassay.exposure.bleu import NotForTranslationError, check_not_translation
 from textassay.exposure.distance import DISTANCES, Distance
 from textassay.exposure.lengths import LONGEST, ChosenLengths, choose_lengths
 from textassay.exposure.measurement import ExposureSettings, Keep, measure_exposure
@@ -78,9 +78,8 @@ def run_exposure(options: ExposureOptions) -> int:
         workers(default_workers() if options.workers is None else options.workers),
         device(options.device),
     ):
-        opened = open_model(options.model)
-        check_not_translation(opened.model)
-        oracle = None if options.oracle is None else open_model(options.oracle)
+        opened = _opened(options.model)
+        oracle = None if options.oracle is None else _opened(options.oracle)
         for side in (opened, oracle):
             if side is not None:
                 set_precision(side, options.precision)
@@ -163,6 +162,16 @@ def _listed(option: str, text: str) -> tuple[str, ...]:
     if not parts:
         raise OptionError(f"{option} names nothing")
     return parts
+
+
+def _opened(name: str) -> Opened:
+    opened = open_model(name)
+    try:
+        check_not_translation(opened.model)
+    except NotForTranslationError as error:
+        told = "'textassay translate --prefix-mode' shows what it makes of forced beginnings"
+        raise NotForTranslationError(f"{error}; {told}") from None
+    return opened
 
 
 def _check_vocabularies(options: ExposureOptions, opened: Opened, oracle: Opened) -> None:

@@ -6,7 +6,7 @@ The statements are about the longest prefix that was measured, which is fixed be
 from textassay.estimate import Interval
 from textassay.exposure.discrepancy import EbDd
 from textassay.exposure.measurement import Exposure
-from textassay.report.number import count, interval, level, number
+from textassay.report.number import count, counted, interval, level, number
 
 __all__ = ["DISTANCE_NAMES", "explanations", "rule", "sizes", "verdicts"]
 
@@ -17,6 +17,10 @@ DISTANCE_NAMES = {
     "kl": "Kullback-Leibler divergence",
 }
 _MODEL = "model"
+_ENDS = {
+    "excluded": "no sentence ends, on any side: models of whole sentences run on past their ends",
+    "absorbing": "a sentence may end, on all sides; what has ended says nothing more",
+}
 _FINE = 0.1  # percent points: intervals narrower than this to each side get another decimal
 
 
@@ -24,21 +28,21 @@ def verdicts(found: Exposure) -> list[str]:
     """Return one sentence a measure, the one against the oracle first."""
     told = []
     last = len(found.lengths.lengths) - 1
-    words = f"{count(found.lengths.lengths[last])} {'word' if found.lengths.lengths[last] == 1 else 'words'}"
+    tokens = counted(found.lengths.lengths[last], "token")
     name = found.settings.distances[0]
     rate = found.rates.get(name, {}).get(_MODEL)
     if rate is not None:
-        told.append(_of_rate(rate.intervals[last], float(rate.values[last]), words, DISTANCE_NAMES[name]))
+        told.append(_of_rate(rate.intervals[last], float(rate.values[last]), tokens, DISTANCE_NAMES[name]))
     bleu = found.bleu.get(_MODEL)
     if bleu is not None:
-        told.append(_of_bleu(bleu.intervals[last], float(bleu.values[last]), words))
+        told.append(_of_bleu(bleu.intervals[last], float(bleu.values[last]), tokens))
     scale = [
         f"{_described(kind)} {_percent(1 - 1 / float(other.values[last]), 1 - 1 / bounds.low, 1 - 1 / bounds.high)}"
         for kind, other in found.bleu.items()
         if kind != _MODEL and (bounds := other.intervals[last]) is not None and bounds.low > 0
     ]
     if scale:
-        told.append(f"For scale, this share of BLEU is lost after {words} of: {'; '.join(scale)}.")
+        told.append(f"For scale, this share of BLEU is lost after {tokens} of: {'; '.join(scale)}.")
     if found.excess is not None:
         told += _of_excess(found.excess.intervals[-1], float(found.excess.values[-1]), found.excess.lengths[-1])
     if found.dd:
@@ -84,6 +88,7 @@ def explanations(found: Exposure) -> list[tuple[str, str]]:
         ("C-bleu(H)", "mean BLEU-3, in percent, of what the model writes after prefixes from H; prefixes do not count"),
         ("EB-bleu", "C-bleu(data) divided by C-bleu(H): 1 without exposure bias, more with it"),
         ("±", "standard deviation over runs"),
+        ("ends", _ENDS[found.settings.ends]),
     ]
     if found.oracle is not None:
         told += [
@@ -100,34 +105,34 @@ def explanations(found: Exposure) -> list[tuple[str, str]]:
     return told
 
 
-def _of_rate(bounds: Interval | None, value: float, words: str, distance: str) -> str:
+def _of_rate(bounds: Interval | None, value: float, tokens: str, distance: str) -> str:
     if bounds is None:
         return "EB-C is undefined: after real words, the next words of model and oracle do not differ."
     if bounds.low > 1 or bounds.high < 1:
         way, what = ("farther from", "exposure bias") if bounds.low > 1 else ("nearer to", "no exposure bias, rather")
         tail = "" if bounds.low > 1 else " the contrary"
         return (
-            f"After {words} of its own the model's next words are {_change(value, bounds)} {way} the oracle's than "
+            f"After {tokens} of its own the model's next words are {_change(value, bounds)} {way} the oracle's than "
             f"after real ones ({distance}): {what}{tail}."
         )
     return (
-        f"No exposure bias is to be seen against the oracle: after {words} of its own the model's next words are "
+        f"No exposure bias is to be seen against the oracle: after {tokens} of its own the model's next words are "
         f"{_between(bounds, 'nearer to', 'farther from')} the oracle's than after real ones ({distance})."
     )
 
 
-def _of_bleu(bounds: Interval | None, value: float, words: str) -> str:
+def _of_bleu(bounds: Interval | None, value: float, tokens: str) -> str:
     if bounds is None:
         return "EB-bleu is undefined: no word of a continuation is that of a reference."
     if bounds.low > 1 or bounds.high < 1:
         way, what = ("higher", "exposure bias") if bounds.low > 1 else ("lower", "no exposure bias, rather")
         tail = "" if bounds.low > 1 else " the contrary"
         return (
-            f"After {words} of real text the model's continuations have a BLEU {_change(value, bounds)} {way} than "
+            f"After {tokens} of real text the model's continuations have a BLEU {_change(value, bounds)} {way} than "
             f"after its own: {what}{tail}."
         )
     return (
-        f"No exposure bias is to be seen by BLEU: after {words} of real text the model's continuations score "
+        f"No exposure bias is to be seen by BLEU: after {tokens} of real text the model's continuations score "
         f"{_between(bounds, 'lower', 'higher')} than after its own."
     )
 
