@@ -254,10 +254,10 @@ class _Plan:
             text.unseen,
             sentence_length=scale.sentence_length[name],
             lengths=scale.lengths[name],
-            n=scale.n_bleu,
+            n=scale.n_bleu[name],
             run=run,
             seed=self.seed,
-            cost=float(scale.n_bleu * len(scale.lengths[name])) * (3 if _TRANSFORMER in subject.title else 1),
+            cost=float(scale.n_bleu[name] * len(scale.lengths[name])) * (3 if _TRANSFORMER in subject.title else 1),
         )
 
     def _perplexity(self, subject: Subject, title: str, part: Part, text: FreeText) -> Stage:

