@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from made_up import sentences
+from next_word_table import NextWordTable
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError
@@ -107,21 +108,22 @@ def test_the_value_is_the_mean_of_the_ratios_of_the_runs() -> None:
     assert interval.high - interval.low == pytest.approx(2 * 1.959964 * error)
 
 
-def test_only_half_of_the_long_sentences_give_prefixes_and_the_rest_are_references() -> None:
-    text = _text(101)
-    asked: list[tuple[set[tuple[int, ...]], set[tuple[int, ...]]]] = []
+@pytest.mark.feature("EB-04")
+def test_half_of_the_long_sentences_give_prefixes_and_others_references() -> None:
+    words = [f"w{number}" for number in range(101)]
+    text = Corpus.from_texts([*(" ".join([word] * 12) for word in words), "short"])
+    model = NextWordTable(text.vocabulary, lambda prefix: {prefix[-1]: 1.0})  # goes on as it was begun
+    asked: list[tuple[list[int], list[int]]] = []
 
     def score(rows: np.ndarray, references: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
-        asked.append((set(map(tuple, rows.tolist())), set(map(tuple, references.tolist()))))
+        assert rows.shape == references.shape == (50, 4)
+        asked.append((rows[:, 0].tolist(), references[:, 0].tolist()))
         return np.ones(len(rows))
 
-    model = NgramModel(12).fit(text)
-    run = measure_bleu_run(model, text, kinds=[], lengths=[8], sentence_length=12, n=10_000, score=score)
+    run = measure_bleu_run(model, text, kinds=["shuffled"], lengths=[8], sentence_length=12, n=10_000, score=score)
     assert run.n_sentences == run.n_references == 50
-    (_, references) = asked[0]
-    ends = {tuple(row) for row in text.tokens.reshape(-1, 12)[:, 8:].tolist()}
-    assert references <= ends
-    assert len(references) >= 45
+    for begun, references in asked:
+        assert len({*begun, *references}) == 100, "no sentence is there twice, none on both sides"
 
 
 def test_ends_are_absorbed_on_both_sides() -> None:
