@@ -2,9 +2,10 @@
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from itertools import groupby
+from typing import Any
 
 from textassay.meta_evaluation.reproduction import (
     Cell,
@@ -103,11 +104,17 @@ def finding_numbers(finding: CheckedFinding) -> str:
 
 
 def settings_told(reproduction: Reproduction) -> list[tuple[str, str]]:
-    """Return the settings as names and texts; lists in one line."""
-    return [
-        (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
-        for name, value in reproduction.settings.items()
-    ]
+    """Return the settings as names and texts; lists and mappings in one line."""
+    return [(name, _setting(value)) for name, value in reproduction.settings.items()]
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {f'({_setting(one)})' if isinstance(one, Mapping | list | tuple) else _setting(one)}"
+                         for name, one in value.items())  # fmt: skip
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value))
+    return "none" if value is None else str(value)
 
 
 def _places(cells: Iterable[Cell]) -> int:
