@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLLAPSE", "VALID", "WganTraining", "train_wgan"]
 
-VALID = "approximate_nll_per_token"  # what validation says: nats, by the mean of the distributions of noise vectors
+VALID = "approximate_nll"  # what validation says: nats per token, by the mean of the distributions of noise vectors
 COLLAPSE = Collapse("distinct", least=0.02, patience=20)
 
 _WATCHED = 512  # sentences drawn each round, to see whether they are all the same
@@ -247,7 +247,7 @@ def train_wgan(
     RoundsHistory
         Means over each round: `critic_loss`, `distance` (how far apart the critic finds the sides), `penalty`,
         `generator_loss`, `distinct` (different rows drawn, over those among as many real ones) and `length`; validation
-        gives `approximate_nll_per_token`, from a few noise vectors: too high, but comparable along one training.
+        gives `approximate_nll`, from a few noise vectors: too high, but comparable along one training.
 
     Raises
     ------

@@ -94,9 +94,9 @@ WGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], WganRecipe]] = MappingProxyT
             WganRecipe(
                 length=7,
                 rounds=10,
-                iterations=10,
+                iterations=20,
                 critic_updates=5,
-                generator_updates=5,
+                generator_updates=2,
                 critic_width=64,
                 learning_rate=2e-3,
             ),

@@ -122,7 +122,7 @@ def run_train(options: TrainOptions) -> int:
 def _check(options: TrainOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     if options.model not in PRESETS:
-        raise unknown_name("model", options.model, (*PRESETS, "seqgan", "translation"))
+        raise unknown_name("model", options.model, (*PRESETS, "seqgan", "translation", "wgan"))
     check_options(options)
     model = _new_model(options, {})
     if options.auto_batch and not isinstance(model, NetworkLanguageModel):
@@ -184,10 +184,10 @@ def read_training(options: TrainOptions) -> TrainingTexts:
         raise EmptyCorpusError(
             f"no word is left of {options.real}: none stands --min-count {options.min_count} times; lower it"
         )
-    first = nested_fractions(len(train_texts), [options.fraction])[0]
-    source = options.real if options.fraction == 1 else f"the first {len(first)} of {len(train_texts)}, {options.real}"
-    all_train = form.corpus(train_texts)
-    train, train_told = _fitting(options, _cut(options, all_train.take(first)), source)
+    all_train = _cut(options, form.corpus(train_texts))
+    first = nested_fractions(len(all_train), [options.fraction])[0]
+    source = options.real if options.fraction == 1 else f"the first {len(first)} of {len(all_train)}, {options.real}"
+    train, train_told = _fitting(options, all_train.take(first), source)
     valid, valid_told = _fitting(options, _cut(options, form.corpus(valid_texts)), valid_source)
     if len(train) < 2:
         raise TooFewSentencesError(

@@ -20,6 +20,7 @@ from textassay.cli.progress import show_progress
 from textassay.cli.seqgan_training import SeqGanKind
 from textassay.cli.train import TrainingTexts, check_options, read_training, settings_of
 from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, finished
+from textassay.cli.wgan_training import WganKind
 from textassay.errors import OptionError
 from textassay.execution import default_workers, device, workers
 from textassay.generator.saved import save_model
@@ -33,7 +34,7 @@ from textassay.training.processes import launched
 __all__ = ["KINDS", "ROUNDS", "run_train_adversarial"]
 
 ROUNDS = "rounds.safetensors"  # the checkpoint of the rounds, there until training is done
-KINDS: Mapping[str, AdversarialKind] = MappingProxyType({"seqgan": SeqGanKind()})
+KINDS: Mapping[str, AdversarialKind] = MappingProxyType({"seqgan": SeqGanKind(), "wgan": WganKind()})
 
 _READINGS = 5  # of the monitors over the rounds, where --monitor-steps says nothing
 
@@ -49,6 +50,7 @@ def run_train_adversarial(options: TrainAdversarialOptions) -> int:
         device(texts_asked.device),
     ):
         texts = read_training(texts_asked)
+        kind.check_texts(options, texts)
         settings = _settings(options, kind, texts)
         training = finished(texts_asked.out, settings, AdversarialTraining.from_json)
         if training is None:

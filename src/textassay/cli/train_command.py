@@ -11,7 +11,7 @@ from textassay.errors import OptionError
 
 __all__ = ["ADVERSARIAL", "train_command"]
 
-ADVERSARIAL = ("seqgan",)  # the models that `textassay.cli.train_adversarial` trains
+ADVERSARIAL = ("seqgan", "wgan")  # the models that `textassay.cli.train_adversarial` trains
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
@@ -26,7 +26,7 @@ def train_command(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="lstm, gpt2, transformer-xl, ngram, position-unigram, translation or seqgan."
+            metavar="MODEL", help="lstm, gpt2, transformer-xl, ngram, position-unigram, translation, seqgan, wgan."
         ),
     ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
@@ -124,6 +124,9 @@ def train_command(
         int | None,
         typer.Option(metavar="N", help="All sentences have N tokens: text cut in windows.", rich_help_panel=_AGAINST),
     ] = None,
+    running: Annotated[
+        bool, typer.Option(help="Cut running text in windows of --length tokens.", rich_help_panel=_AGAINST)
+    ] = False,
     oracle: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="What drew --real, such as random-lstm.", rich_help_panel=_AGAINST),
@@ -152,6 +155,7 @@ def train_command(
         "emptied": emptied,
     }
     of_rounds = {"--rounds": rounds is not None, "--keep": keep, "--length": length is not None, "--oracle": oracle}
+    of_rounds["--running"] = running
     if model == "translation":
         _refuse(model, of_rounds)
         from textassay.cli.train_translation import TrainTranslationOptions, run_train_translation
@@ -218,6 +222,7 @@ def train_command(
         min_count=min_count,
         like=like,
         max_tokens=max_tokens,
+        window=length if running else None,
         fraction=fraction,
         seed=seed,
         monitor=monitor,
@@ -230,6 +235,8 @@ def train_command(
         quiet=quiet,
     )
     if model in ADVERSARIAL:
+        if running and length is None:
+            raise OptionError("--running cuts text in windows: add --length N for their tokens")
         from textassay.cli.adversarial_kind import TrainAdversarialOptions
         from textassay.cli.train_adversarial import run_train_adversarial
 
