@@ -10,6 +10,7 @@ from scipy.special import exp1
 
 from textassay.approximation.count_cost import (
     check_floor,
+    expected_bias_bits,
     harmonic_bits,
     jackknife_bits,
     plain_bits,
@@ -71,6 +72,15 @@ def test_second_order_bias_against_simulation(p: float, n: int) -> None:
     formula = float(second_order_bits(np.array([p]), n)[0])
     assert abs(bias.mean() - formula) < 4 * error + 0.05 * formula
     assert formula > 10 * error  # so that a wrong one would be seen
+
+
+@pytest.mark.parametrize("n", [20, 300, 5000])
+def test_expected_bias_is_the_expectation(n: int) -> None:
+    chances = np.array([1e-30, 1e-6, 0.3 / n, 2 / n, 0.01, min(0.99, 49.9 / n), min(0.99, 50.1 / n), 0.3, 0.999, 1.0])
+    found = expected_bias_bits(np.log(chances), n, floor=FLOOR)
+    for p, bias in zip(chances, found, strict=True):
+        exact = expected(plain_bits(np.arange(n + 1), n, floor=FLOOR), p) + math.log2(p)
+        assert bias == pytest.approx(exact, abs=2e-5)
 
 
 def test_second_order_bias_of_the_even_distribution() -> None:

@@ -53,7 +53,7 @@ def test_a_language_model_by_lines(folder: Path, models: Path, run: Run) -> None
     for name in ("plain", "corrected", "exact", "gap"):
         assert found[name]["bits_per_token"]["low"] < found[name]["bits_per_token"]["value"]
     table = " ".join(run("approximate", models / "lstm", "real.txt").stdout.split())
-    for part in ("300 sentences with their ends", "approximate less exact", "perplexity", "per character", "N = 2,000"):
+    for part in ("300 sentences with their ends", "expected difference", "perplexity", "per character", "N = 2,000"):
         assert part in table
 
 

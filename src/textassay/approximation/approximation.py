@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
-from textassay.approximation.count_cost import check_floor, floor_bits, richardson
+from textassay.approximation.count_cost import check_floor, expected_bias_bits, floor_bits, richardson
 from textassay.approximation.gold_text import GoldText, gold_text
 from textassay.approximation.stopping_rule import ALPHA, RuleCurve, check_samples, rule_curve
 from textassay.approximation.tallies import (
@@ -107,7 +107,7 @@ class Approximation:
     exact
         Bits per token by the softmax; None without one.
     gap
-        `plain` less `exact`, over the same text; None where one is missing.
+        `plain` less `exact`, in expectation over all draws, which has no chance in it; None without a softmax.
     zero_share, zero_bits
         Share of tokens that were never drawn, and what they cost, in bits per token of all the text.
     curve
@@ -270,8 +270,8 @@ def approximate(
     zero_share = 0.0 if found is None else float(found["zeros"][-1].sum() / text.n_tokens)
     last = {} if found is None else {key: sums[-1] for key, sums in found.items()}
     gap = None
-    if exact_sums is not None and np.isfinite(exact_sums).all() and found is not None:
-        gap = text.mean(last["plain"] - exact_sums, level=level)
+    if exact is not None and np.isfinite(exact).all() and found is not None:
+        gap = text.mean(_row_sums(expected_bias_bits(exact, n_samples, floor=floor), text), level=level)
     return Approximation(
         generator=str(name),
         mode=chosen,

@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma
+from scipy.stats import binom
 
 from textassay.errors import OptionError
 
 __all__ = [
     "check_floor",
+    "expected_bias_bits",
     "floor_bits",
     "harmonic_bits",
     "jackknife_bits",
@@ -39,6 +41,8 @@ FloatArray = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.integer[Any]]
 
 _LOG_2 = math.log(2)
+_TOGETHER = 1 << 12  # tokens whose expectations are summed together
+_SERIES_FROM, _COUNTED_TO = 50.0, 200  # expected counts from which the series is good to 1e-5; counts summed below
 
 
 def check_floor(floor: float, n: int) -> None:
@@ -87,6 +91,36 @@ def richardson(at_n: FloatArray, at_half: FloatArray) -> FloatArray:
 def second_order_bits(probabilities: FloatArray, n: int) -> FloatArray:
     """Return the bias of the plain value to second order, ``(1 - p) / (2 n p ln 2)`` bits; true where n p is large."""
     return np.asarray((1 - probabilities) / (2 * n * probabilities * _LOG_2), dtype=np.float64)
+
+
+def expected_bias_bits(log_probs: FloatArray, n: int, *, floor: float) -> FloatArray:
+    """Return how much too high the plain value is on average over all draws of n, for tokens of known probability.
+
+    Zero counts and their floor are counted; nothing is drawn, so no chance is in it.
+
+    Parameters
+    ----------
+    log_probs
+        In nats, finite, any shape (P,).
+    n
+        Draws, at least 1.
+    floor
+        As for `plain_bits`.
+    """
+    found = np.empty(len(log_probs))
+    few = log_probs + math.log(n) < math.log(_SERIES_FROM)
+    p = np.exp(np.minimum(log_probs[~few], 0.0))
+    mean, spread = n * p, n * p * (1 - p)
+    third, fourth = spread * (1 - 2 * p), 3 * spread**2 + spread * (1 - 6 * p * (1 - p))
+    found[~few] = (spread / (2 * mean**2) - third / (3 * mean**3) + fourth / (4 * mean**4)) / _LOG_2
+    counts = np.arange(min(n, _COUNTED_TO) + 1)
+    costs = plain_bits(counts, n, floor=floor)
+    places = np.flatnonzero(few)
+    for start in range(0, len(places), _TOGETHER):
+        some = places[start : start + _TOGETHER]
+        chances = binom.pmf(counts, n, np.exp(log_probs[some])[:, None])
+        found[some] = chances @ costs + log_probs[some] / _LOG_2
+    return found
 
 
 def soft_correction_bits(sums: FloatArray, squares: FloatArray, n: int, *, floor: float) -> FloatArray:

@@ -20,6 +20,7 @@ MODE_WORDS = {
     "soft": "average of its distributions, a noise vector each",
     "exact": "the softmax, nothing drawn",
 }
+_FEW = 10
 _LEAST_SHARE = 1e-4  # of tokens; a smaller one is told as such
 
 
@@ -77,7 +78,7 @@ def _values(found: Approximation) -> Table:
         "approximate": found.plain,
         "corrected": found.corrected,
         "exact": found.exact,
-        "approximate less exact": found.gap,
+        "expected difference": found.gap,
     }
     for name, bits in rows.items():
         if bits is None:
@@ -140,6 +141,10 @@ def _notes(found: Approximation) -> list[str]:
             "On average the truth lies between the corrected value, too low where tokens are rarer than 1/N, and the "
             "approximate one, too high everywhere."
         )
+    if found.gap is not None:
+        notes.append("The expected difference is that of approximate and exact over all draws there could have been.")
+    elif 0 < found.zero_share * found.n_tokens < _FEW:
+        notes.append(f"Fewer than {_FEW} tokens were never drawn: what they add to the approximate value is chance.")
     notes.append("The intervals are over stretches of the text; the generator is fixed.")
     if found.window is not None:
         notes.append("Compare only with values of the same window: the first tokens of a short one are hard to guess.")
