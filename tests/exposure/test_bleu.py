@@ -126,6 +126,37 @@ def test_half_of_the_long_sentences_give_prefixes_and_others_references() -> Non
         assert len({*begun, *references}) == 100, "no sentence is there twice, none on both sides"
 
 
+def test_prefixes_and_references_are_of_different_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = np.repeat(np.arange(6), 5)
+    lines = [" ".join(f"d{document}w{k}" for k in range(8)) for document in documents]
+    text = Corpus.from_texts(lines, groups=documents)
+    of_word = np.array([int(word[1]) if word.startswith("d") else -1 for word in text.vocabulary.tokens])
+    prefixes, references = [], []
+
+    def continue_with_itself(model: object, rows: np.ndarray, n: int, **settings: object) -> np.ndarray:
+        prefixes.append(rows)
+        return np.concatenate([rows, rows[:, :1].repeat(n, axis=1)], axis=1)
+
+    def score(continuations: np.ndarray, others: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+        references.append(others)
+        return np.ones(len(continuations))
+
+    monkeypatch.setattr("textassay.exposure.bleu.continue_prefixes", continue_with_itself)
+    for seed in range(3):
+        prefixes.clear()
+        references.clear()
+        run = measure_bleu_run(
+            PositionUnigram().fit(text), text, kinds=["shuffled"], lengths=[4], sentence_length=8, n=100, seed=seed,
+            score=score,
+        )  # fmt: skip
+        assert run.n_sentences == len(prefixes[0]) == len(references[0]) == 15
+        assert not set(of_word[prefixes[0]].ravel()) & set(of_word[references[0]].ravel())
+    with pytest.raises(TooFewSentencesError, match="all sentences are of one group"):
+        measure_bleu_run(
+            PositionUnigram().fit(text), text.take(np.arange(5)), kinds=[], lengths=[4], sentence_length=8, n=100
+        )
+
+
 def test_ends_are_absorbed_on_both_sides() -> None:
     rng = np.random.default_rng(3)
     text = Corpus.from_texts([" ".join(rng.choice(list("abc"), rng.integers(3, 12))) for _ in range(600)])

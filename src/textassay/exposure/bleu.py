@@ -5,7 +5,8 @@ A continuation is scored without its beginning, by its mean sentence BLEU-3 agai
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equation (2), section 4.1.
 Departs from it: the sentences that prefixes come from are no references, since a continuation would find its own
-sentence among them; of the held-out text, half (at most) gives prefixes and as much gives references.
+sentence among them; of the held-out text, half (at most) gives prefixes and as much gives references. Where sentences
+have groups, such as documents, those of prefixes and of references are different.
 """
 
 import math
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import halves
 from textassay.corpus.vocabulary import EOS, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Interval, json_ready
@@ -32,7 +34,6 @@ from textassay.generator.prefixes import (
     corrupted,
     first_tokens_of,
     model_prefixes,
-    n_long_enough,
     random_prefixes,
     shuffled,
 )
@@ -230,21 +231,20 @@ def measure_bleu_run(
     """
     _check(model, text, lengths, sentence_length, n, ends)
     parsed = {kind: parse_kind(kind) for kind in kinds}
-    n_usable = n_long_enough(text, sentence_length if ends == "excluded" else max(lengths) + 1)
-    n = min(n, n_usable // 2)
-    if n < 1:
-        raise TooFewSentencesError(
-            f"{n_usable} of {len(text)} sentences are long enough for continuations of {sentence_length} tokens, at "
-            "least 2 are needed, for a prefix and for a reference: ask for shorter sentences"
-        )
     vocabulary = model_vocabulary(model)
 
     def of(purpose: str) -> int:
         return int(stream(seed, "EB-bleu", purpose).integers(2**62))
 
-    usable = text if ends == "excluded" else text.take(np.flatnonzero(text.lengths > max(lengths)))
-    chosen = chosen_sentences(usable, sentence_length, 2 * n, seed=of("data"), ends=ends)
-    data, references = (first_tokens_of(usable, part, sentence_length) for part in (chosen[:n], chosen[n:]))
+    usable = text.take(np.flatnonzero(text.lengths >= (sentence_length if ends == "excluded" else max(lengths) + 1)))
+    if len(usable) < 2:
+        raise TooFewSentencesError(
+            f"{len(usable)} of {len(text)} sentences are long enough for continuations of {sentence_length} tokens, at "
+            "least 2 are needed, for a prefix and for a reference: ask for shorter sentences"
+        )
+    chosen = _two_sides(usable, n, seed=of("data"))
+    n = len(chosen[0])
+    data, references = (first_tokens_of(usable, part, sentence_length) for part in chosen)
     own = data[:0]
     if any(name in ("model", "corrupted") for name, _ in parsed.values()):
         own = model_prefixes(model, sentence_length, n, seed=of("model"), ends=ends)
@@ -286,6 +286,23 @@ def measure_bleu_run(
         n,
         n,
     )
+
+
+def _two_sides(text: Corpus, n: int, *, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the numbers of up to `n` sentences for prefixes and of as many for references.
+
+    Where sentences have groups (documents, overlapping blocks), no group is on both sides: a continuation would find
+    the names of its own document among the references.
+    """
+    if text.groups is None:
+        order = chosen_sentences(text, 0, 2 * min(n, len(text) // 2), seed=seed)
+        return order[: len(order) // 2], order[len(order) // 2 :]
+    if len(np.unique(text.groups)) < 2:
+        raise TooFewSentencesError("all sentences are of one group: prefixes and references need one each")
+    sides = halves(len(text), stream(seed, "groups"), text.groups)
+    n = min(n, *map(len, sides))
+    first, second = (stream(seed, "side", k).permutation(side)[:n] for k, side in enumerate(sides))
+    return first, second
 
 
 def eb_bleu_of_runs(runs: Sequence[BleuRun], *, prefixes: str = "model", level: float = 0.95) -> EbBleu:
