@@ -7,6 +7,7 @@ from typing import Any
 from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.wgan import COLLAPSE, VALID, WganTraining
 from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
+from textassay.adversarial.wgan_rows import TextWindows
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
 from textassay.cli.messages import print_line
 from textassay.cli.train import TrainingTexts
@@ -31,6 +32,12 @@ class WganKind:
         """Return what the preset and the options come to."""
         model, recipe = _plan(options)
         return {"network": model.settings, "rounds": asdict(recipe)}
+
+    def check_texts(self, options: TrainAdversarialOptions, texts: TrainingTexts) -> None:
+        """Raise where no sentence is as long as windows shall be."""
+        model, recipe = _plan(options)
+        for corpus in (texts.train, texts.valid):
+            TextWindows(corpus, recipe.length, ends=model.ends)
 
     def begin(self, options: TrainAdversarialOptions, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Return the training."""
