@@ -93,8 +93,8 @@ WGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], WganRecipe]] = MappingProxyT
             {"width": 64, "noise": 10.0},
             WganRecipe(
                 length=7,
-                rounds=10,
-                iterations=20,
+                rounds=20,
+                iterations=10,
                 critic_updates=5,
                 generator_updates=2,
                 critic_width=64,
