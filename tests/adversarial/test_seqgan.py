@@ -15,7 +15,7 @@ from textassay.adversarial.rounds import Phase, train_in_rounds
 from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD
+from textassay.corpus.vocabulary import EOS, PAD, UNK
 from textassay.errors import InputError, OptionError
 from textassay.execution import workers
 from textassay.generator.lstm import LstmModel
@@ -52,7 +52,7 @@ def _fitted(*, length: int | None = None, seed: int = 0, **recipe: Any) -> SeqGa
 def _all_actions(training: SeqGan) -> Actions:
     """Return every sentence that can be written, as actions."""
     n_types = len(training.model.vocabulary)
-    drawn = [token for token in range(n_types) if token > 2 or (token == EOS and training.model.length is None)]
+    drawn = [token for token in range(n_types) if token > UNK or (token == EOS and training.model.length is None)]
     rows = {tuple(row[: row.index(EOS) + 1] if EOS in row else row) for row in product(drawn, repeat=LIMIT)}
     lengths = np.array([len(row) for row in sorted(rows)])
     tokens = np.array([[*row, *[PAD] * (LIMIT - len(row))] for row in sorted(rows)])
@@ -104,7 +104,7 @@ def test_roll_outs_average_to_the_expected_reward_and_the_last_action_earns_the_
     found = training.rewards(tiled, key=5).reshape(n, len(everything), LIMIT)
     exact = _exact_rewards(training, everything)
     last = np.arange(len(everything)), everything.lengths - 1
-    np.testing.assert_array_equal(found[:, *last], np.tile(training._judged(everything.tokens), (n, 1)))
+    np.testing.assert_allclose(found[:, *last], np.tile(training._judged(everything.tokens), (n, 1)), rtol=1e-6)
     errors = found.std(axis=0) / n**0.5
     assert (np.abs(found.mean(axis=0) - exact) <= 4.5 * errors + 1e-6).all()
     assert errors.max() > 1e-5

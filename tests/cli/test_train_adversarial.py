@@ -69,7 +69,7 @@ def test_an_oracle_says_how_good_the_draws_are(folder: Path, run: Run) -> None:
 
 
 def test_what_makes_no_sense_is_refused_in_a_line(folder: Path, run: Run, refused: Refused) -> None:
-    asked = ("train", "seqgan", "--real", "train.txt", "--out", "out")
+    asked = ("train", "seqgan", "--real", "train.txt", "--valid", "real.txt", "--out", "out")
     assert "--rounds must be at least 0, got -1" in refused(*asked, "--rounds", -1)
     assert "--keep must be last or best, got 'first'" in refused(*asked, "--keep", "first")
     assert "seqgan has no --heads" in refused(*asked, "--heads", 2)

@@ -7,9 +7,11 @@ refreshed with what the generator then writes. What draws is an `LstmModel`; "ML
 Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017.
 Departs from it: sentences may end (the end is an action like any other), unless the model has a `length`; the loss is
 the mean over sentences, not the sum, which Adam does not see but for where the gradient is clipped; the policy of
-roll-outs follows the generator in all its weights, after each round.
+roll-outs follows the generator in all its weights, after each round; where real text has no unknown word, none is drawn
+in the rounds.
 """
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from textassay.adversarial.roll_outs import Actions, draw_actions, mean_outcomes
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.adversarial.sequence_cnn import fitting_filters, judge_loss, new_judge, prob_real
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import UNK
 from textassay.discriminator.network import seeded
 from textassay.errors import InputError
 from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in
@@ -39,6 +42,18 @@ IntArray = npt.NDArray[np.int64]
 
 VALID = "valid_nll_per_token"  # what validation says: of validation text under the generator
 ORACLE = "oracle_nll_per_token"  # of what the generator draws under the oracle
+
+
+class _Policy(LstmModel):
+    """The generator as it draws in the rounds: without dropout, and without ``<unk>`` where real text has none."""
+
+    knows_all = False
+
+    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
+        matrix, bias = super().output_layer(weights)
+        if self.knows_all:
+            bias[UNK] = -math.inf
+        return matrix, bias
 
 
 class SeqGan:
@@ -79,7 +94,8 @@ class SeqGan:
     ) -> None:
         check_train(train, generator=model.name)
         self.model, self.recipe, self.oracle = model, recipe, oracle
-        self._policy = LstmModel(**{**model.settings, "recipe": model.recipe, "dropout": 0.0})
+        self._policy = _Policy(**{**model.settings, "recipe": model.recipe, "dropout": 0.0})
+        self._policy.knows_all = UNK not in tokens_in(model.vocabulary, train, generator=model.name)
         limit = model.max_length
         longest = max(int(train.lengths.max()), 0 if valid is None else int(valid.lengths.max(initial=0)))
         if limit is None or longest > limit:
@@ -150,7 +166,7 @@ class SeqGan:
             tokens, offsets = self._valid
             n_scored = len(tokens) + (0 if self.model.length is not None else len(offsets) - 1)
             told[VALID] = (
-                -float(token_scores(self._policy, self.generator.weights, tokens, offsets, 1.0).sum()) / n_scored
+                -float(token_scores(self.model, self.generator.weights, tokens, offsets, 1.0).sum()) / n_scored
             )
         if self.oracle is not None:
             drawn = self.sample(self.recipe.n_validation, seed=self._key("oracle"))

@@ -81,6 +81,10 @@ class AdversarialKind(Protocol):
         """Return what the preset and the options come to, JSON-ready: all that decides the training but the text."""
         ...
 
+    def check_texts(self, options: TrainAdversarialOptions, texts: TrainingTexts) -> None:
+        """Raise for what is wrong with the texts, before anything is written."""
+        ...
+
     def begin(self, options: TrainAdversarialOptions, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Do what comes before the rounds, or take it from the folder, and return the training."""
         ...

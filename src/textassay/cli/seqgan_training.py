@@ -13,7 +13,7 @@ from textassay.adversarial.rounds import Collapse, Phase
 from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
 from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
-from textassay.cli.models import open_model
+from textassay.cli.models import RANDOM, open_model
 from textassay.cli.progress import tell_step
 from textassay.cli.train import TrainingTexts
 from textassay.cli.trained_folder import CHECKPOINT
@@ -41,7 +41,7 @@ class SeqGanKind:
             return
         if options.texts.like != options.oracle or options.length is not None:
             raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
-        if not isinstance(open_model(options.oracle).model, RandomLstm):
+        if options.oracle.split(":")[0] != RANDOM:
             raise OptionError(f"--oracle must be random-lstm or random-lstm:SEED, got '{options.oracle}'")
 
     def settings(self, options: TrainAdversarialOptions) -> Mapping[str, Any]:
@@ -49,13 +49,17 @@ class SeqGanKind:
         network, recipe = _plan(options)
         return {"network": {**network, "recipe": asdict(network["recipe"])}, "rounds": asdict(recipe)}
 
+    def check_texts(self, options: TrainAdversarialOptions, texts: TrainingTexts) -> None:
+        """Raise where a sentence has another length than all shall have."""
+        length = _length(options)
+        if length is not None:
+            _check_length(texts, length)
+
     def begin(self, options: TrainAdversarialOptions, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Fit the generator by maximum likelihood, keep it, and return the training."""
         network, recipe = _plan(options)
         oracle = None if options.oracle is None else open_model(options.oracle).model
-        length = oracle.length if isinstance(oracle, RandomLstm) else options.length
-        if length is not None:
-            _check_length(texts, length)
+        length = _length(options)
         out, seed = options.texts.out, options.texts.seed
         model = LstmModel(**network, length=length, max_length=length or texts.longest, seed=seed)
         progress = None if tell is None else partial(tell_step, tell, model.recipe.max_epochs)
@@ -104,6 +108,12 @@ def _plan(options: TrainAdversarialOptions) -> tuple[dict[str, Any], SeqGanRecip
     if options.rounds is not None:
         recipe = replace(recipe, rounds=options.rounds)
     return network, recipe
+
+
+def _length(options: TrainAdversarialOptions) -> int | None:
+    """Return how many tokens every sentence has; none where they end."""
+    oracle = None if options.oracle is None else open_model(options.oracle).model
+    return oracle.length if isinstance(oracle, RandomLstm) else options.length
 
 
 def _check_length(texts: TrainingTexts, length: int) -> None:
