@@ -24,6 +24,7 @@ from textassay.report.reproduction_words import (
     finding_numbers,
     inseparable,
     settings_told,
+    table_heading,
     tau_row,
     unmatched,
 )
@@ -149,7 +150,7 @@ def _findings(reproduction: Reproduction) -> list[str]:
 
 
 def _table(table: ReproducedTable) -> list[str]:
-    lines = ["", f"## {escaped(table.id.capitalize())}. {escaped(table.title)}", ""]
+    lines = ["", f"## {escaped(table_heading(table))}", ""]
     texts = {column: cell_texts(table, column) for column in table.columns}
     header = ["", *(text for column in table.columns for text in (column, "paper"))]
     rows = [

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from textassay.meta_evaluation.reproduction import Curve, CurvePoint
 from textassay.report.digest import printable
@@ -68,7 +69,7 @@ def draw_by_length(curves: Sequence[Curve]) -> Drawing:
         for axes in drawn:
             axes.axhline(without, color=MUTED, linewidth=0.8, zorder=0)
     tick_places(first, x=4, y=5)
-    first.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
+    first.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     first.autoscale_view()
     for place, (axes, (family, own)) in enumerate(zip(drawn, members.items(), strict=True)):
         left = _LEFT + place * (width + gap)
@@ -94,7 +95,8 @@ def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, tuple[str, tu
         points = _shown(curve)
         band = [(p.x, p.y_low, p.y_high) for p in points if p.y_low is not None and p.y_high is not None]
         if band:
-            axes.fill_between(*zip(*band, strict=True), color=colour, alpha=0.16, linewidth=0)
+            x, low, high = np.array(band).T
+            axes.fill_between(x, low, high, color=colour, alpha=0.16, linewidth=0)
         axes.plot([p.x for p in points], [p.y for p in points], color=colour, linewidth=1.2, dashes=dashes,
                   marker="o" if len(points) <= 10 else "", ms=2.8, mew=0)  # fmt: skip
 
@@ -109,7 +111,7 @@ def _looks(names: Sequence[str]) -> dict[str, tuple[str, tuple[float, ...]]]:
         colour = np.array(to_rgb(COLOURS[place % len(COLOURS)]))
         for k, name in enumerate(own):
             pale = _PALEST * (1 - (k + 1) / len(own)) if len(own) > 1 else 0.0
-            found[name] = (to_hex(colour + pale * (1 - colour)), DASHES[place % len(DASHES)])
+            found[name] = (to_hex(tuple((colour + pale * (1 - colour)).tolist())), DASHES[place % len(DASHES)])
     return {name: found[name] for name in names}
 
 

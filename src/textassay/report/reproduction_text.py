@@ -17,6 +17,7 @@ from textassay.report.reproduction_words import (
     finding_numbers,
     inseparable,
     settings_told,
+    table_heading,
     tau_row,
     unmatched,
 )
@@ -41,7 +42,8 @@ def render_reproduction(reproduction: Reproduction, console: Console) -> None:
         heading(console, "Kendall's tau with the gold order")
         _print_taus(reproduction, console)
     for table in reproduction.tables:
-        heading(console, f"{table.id.capitalize()}. {table.title}: ours, paper")
+        sides = ": ours, paper" if any(cell.published is not None for cell in table.cells) else ""
+        heading(console, f"{table_heading(table)}{sides}")
         _print_table(table, console)
     for title, samples in reproduction.samples.items():
         heading(console, f"Prefix switching: {title}")

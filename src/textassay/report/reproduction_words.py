@@ -26,6 +26,7 @@ __all__ = [
     "finding_numbers",
     "inseparable",
     "settings_told",
+    "table_heading",
     "tau_row",
     "unmatched",
 ]
@@ -56,12 +57,19 @@ def differences_told(table: ReproducedTable) -> list[str]:
 
 
 def unmatched(table: ReproducedTable) -> list[str]:
-    """Return which cells only one side has, by row and column."""
-    told = []
+    """Return which cells only one side has, by row and column; nothing of a table that only one side has at all."""
+    told: list[str] = []
+    if not any(cell.published is not None for cell in table.cells):
+        return told
     for cells, text in ((table.published_alone, "Published, not measured here"), (table.ours_alone, "Not published")):
         if cells:
             told.append(f"{text}: {'; '.join(_places_told(cells, set(table.rows)))}.")
     return told
+
+
+def table_heading(table: ReproducedTable) -> str:
+    """Return id and title of a table."""
+    return f"{table.id[:1].upper()}{table.id[1:]}. {table.title}"
 
 
 def tau_row(tau: TauDistribution) -> list[str]:
@@ -95,7 +103,7 @@ def inseparable(taus: Iterable[TauDistribution]) -> list[str]:
 def finding_numbers(finding: CheckedFinding) -> str:
     """Return the first numbers that a verdict rests on, with their intervals; all are in the JSON document."""
     shown = [
-        f"{name} {_plain(value)}{_interval_of(name, finding)}"
+        f"{name} {_with_interval(name, value, finding)}"
         for name, value in finding.numbers.items()
         if not _is_end(name, finding)
     ]
@@ -203,12 +211,13 @@ def _plain(value: Number) -> str:
     return f"{value:g}" if isinstance(value, int) else number(value, 3)
 
 
-def _interval_of(name: str, finding: CheckedFinding) -> str:
-    """Return the interval of one number, where the ends stand beside it and are not the number itself."""
+def _with_interval(name: str, value: Number, finding: CheckedFinding) -> str:
+    """Return a number and, where the ends stand beside it and are not the number itself, its interval."""
     low, high = (finding.numbers.get(f"{name}: {end}") for end in ("low", "high"))
-    if low is None or high is None or low == high or not math.isfinite(low + high):
-        return ""
-    return f" {span(low, high, 3)}"
+    if value is None or low is None or high is None or low == high or not math.isfinite(value + low + high):
+        return _plain(value)
+    places = decimals(value, max(high - value, value - low))
+    return f"{number(value, places)} {span(low, high, places)}"
 
 
 def _is_end(name: str, finding: CheckedFinding) -> bool:

@@ -14,7 +14,7 @@ from textassay.estimate import Interval
 from textassay.exposure.bias import cgd_curve, eb_c, excess_error
 from textassay.exposure.bleu import eb_bleu_of_runs
 from textassay.exposure.switching import SwitchedSample
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Number, Reproduction
+from textassay.meta_evaluation.reproduction import CheckedFinding, Curve, CurvePoint, Number, Reproduction
 from textassay.study.exposure_results import ExposureResults
 from textassay.study.exposure_tables import exposure_tables
 from textassay.study.exposure_values import after_words
@@ -58,12 +58,17 @@ def exposure_reproduction(results: ExposureResults, *, retrained: bool = False, 
         title="Quantifying Exposure Bias for Neural Language Generation",
         settings={**results.settings, **sizes},
         tables=exposure_tables(results),
-        findings=(*check_findings(results, retrained=retrained, level=level), *check_published(level)),
+        findings=_together(check_findings(results, retrained=retrained, level=level), check_published(level)),
         curves=exposure_curves(results),
         samples=exposure_samples(results),
         notes=(*results.notes, *missing, *_NOTES),
         seconds=results.seconds,
     )
+
+
+def _together(ours: Sequence[CheckedFinding], published: Sequence[CheckedFinding]) -> tuple[CheckedFinding, ...]:
+    """Return the findings with those of the published numbers after ours of the same id."""
+    return tuple(one for name in dict.fromkeys(one.id for one in ours) for one in (*ours, *published) if one.id == name)
 
 
 def exposure_samples(results: ExposureResults) -> dict[str, tuple[SwitchedSample, ...]]:
@@ -105,12 +110,12 @@ def _eb_c(results: ExposureResults) -> Iterable[Curve]:
 
 
 def _cgd(results: ExposureResults) -> Iterable[Curve]:
-    """Yield figure 3, a panel a model, the better kinds of prefixes first."""
+    """Yield figure 3, a figure a model: how far models are from the data differs more than prefixes do."""
     for model, kinds in results.synthetic.items():
         for kind, runs in kinds.items():
             found = cgd_curve(after_words(runs), "tv")
-            yield _curve("Figure 3: CGD", kind.replace(":", " "), model, "CGD, total variation", found.lengths,
-                         found.values, found.intervals)  # fmt: skip
+            title, name = f"Figure 3: CGD, {model}", kind.replace(":", " ")
+            yield _curve(title, name, model, "CGD, total variation", found.lengths, found.values, found.intervals)
 
 
 def _eb_bleu(results: ExposureResults) -> Iterable[Curve]:
@@ -189,4 +194,5 @@ def _curve(
         for length, value, found in zip(lengths, values.tolist(), bounds, strict=True)
         if np.isfinite(value)
     )
-    return Curve("by length", name, family, x, y, points, title, average)
+    known = None if average is None or not np.isfinite(average) else average
+    return Curve("by length", name, family, x, y, points, title, known)

@@ -143,7 +143,7 @@ def _of_synthetic(synthetic: Mapping[str, Mapping[str, Sequence[PrefixRun]]]) ->
         cells = []
         for distance, name in DISTANCE_NAMES.items():
             rate = eb_c(data, own, distance)
-            cells += _column(name, rate.lengths, rate.values, rate.intervals, rate.sd_runs)
+            cells += _column(name, rate.lengths, rate.values, rate.intervals)
             cells.append(_value(AVERAGE, name, rate.average, rate.average_interval))
         sizes = f"{len(data)} runs of {data[0].n_sequences:,} sequences a side; intervals over runs."
         note = f"The values behind figures 2 and 4, which have no numbers in the paper. {sizes}"
@@ -152,14 +152,14 @@ def _of_synthetic(synthetic: Mapping[str, Mapping[str, Sequence[PrefixRun]]]) ->
         cells = []
         for kind, runs in kinds.items():
             curve = cgd_curve(after_words(runs), "tv")
-            cells += _column(kind, curve.lengths, curve.values, curve.intervals, curve.sd_runs)
+            cells += _column(kind, curve.lengths, curve.values, curve.intervals)
             cells.append(_value(AVERAGE, kind, curve.average, curve.average_interval))
         counts = ", ".join(f"{kind} {runs[0].n_sequences:,}" for kind, runs in kinds.items())
         title = "CGD, total variation, after prefixes of each kind"
         note = f"Sequences in each of {len(data)} runs: {counts}."
         yield ReproducedTable(f"{_FIGURE_3}, {model}", title, tuple(_in_rows(cells)), note=note)
         error = excess_error(kinds["data"], kinds["model"])
-        excess += _column(model, error.lengths, error.values, error.intervals, error.sd_runs)
+        excess += _column(model, error.lengths, error.values, error.intervals)
     if excess:
         yield ReproducedTable(
             "excess error", "Excess accumulated error, a fraction: how much faster errors pile up in own sentences",
@@ -231,16 +231,12 @@ def _line(
 
 
 def _column(
-    column: str,
-    lengths: Sequence[int],
-    values: FloatArray,
-    intervals: Sequence[Interval | None],
-    spreads: FloatArray | None = None,
+    column: str, lengths: Sequence[int], values: FloatArray, intervals: Sequence[Interval | None]
 ) -> list[Cell]:
     """Return a column of cells, a row each length."""
     return [
-        Cell(f"l = {cell.column}", column, cell.ours, cell.low, cell.high, spread=cell.spread)
-        for cell in _line("", lengths, values, intervals, spreads)
+        Cell(f"l = {cell.column}", column, cell.ours, cell.low, cell.high)
+        for cell in _line("", lengths, values, intervals)
     ]
 
 

@@ -62,8 +62,10 @@ class Claim:
 
     @property
     def margin(self) -> float:
-        """By how many errors the value lies between its bounds; negative outside."""
+        """By how many errors the value lies between its bounds; negative outside, lowest where it is undefined."""
         room = min(self.value - self.lower, self.upper - self.value)
+        if math.isnan(room):
+            return -math.inf
         return room / self.error if self.error > 0 else math.copysign(math.inf, room)
 
 
@@ -222,13 +224,16 @@ def judge_claims(claims: Iterable[Claim], level: float) -> tuple[Verdict, dict[s
     measured. Where there are many, those nearest to their bounds come first.
     """
     parts = list(claims)
-    if not parts or any(math.isnan(one.value) for one in parts):
+    if not parts:
         return "not measured", {}
     shown = parts if len(parts) <= _SHOWN else sorted(parts, key=lambda one: one.margin)
     numbers: dict[str, Number] = {"parts": len(parts)} if len(parts) > _SHOWN else {}
     for one in shown:
         low, high = one.interval(level)
-        numbers |= {one.name: one.value, f"{one.name}: low": low, f"{one.name}: high": high}
+        told = {one.name: one.value, f"{one.name}: low": low, f"{one.name}: high": high}
+        numbers |= {name: None if math.isnan(value) else value for name, value in told.items()}
+    if any(math.isnan(one.value) for one in parts):
+        return "not measured", numbers
     wide = [one.interval(1 - (1 - level) / len(parts)) for one in parts]
     if any(high <= one.lower or low >= one.upper for one, (low, high) in zip(parts, wide, strict=True)):
         return "does not hold", numbers
