@@ -3,8 +3,8 @@
 Networks with random weights, so that nothing has to be trained: what is timed does not depend on what was learnt. An
 LSTM by the multinomial short cut over 100,000 positions, by its own passes over 100 (what the short cut saves); a GRU
 driven by noise, one-hot and soft, over 1,000 positions. N = 2,000. ``--coverage`` instead asks how often intervals of
-bits per character hold the mean over many texts, whose words change from stretch to stretch; ``--real FOLDER`` trains an
-LSTM on the first 400,000 characters of ``train.txt`` and measures it on ``test.txt`` at several windows.
+bits per character hold the mean over many texts, whose words change from stretch to stretch; ``--real FOLDER`` trains
+an LSTM on the first 400,000 characters of ``train.txt`` and measures it on ``test.txt`` at several windows.
 """
 
 import argparse
@@ -107,6 +107,11 @@ def real(folder: Path, width: int) -> None:
         costs = [bits for bits in (found.plain, found.corrected, found.exact) if bits is not None]
         told = " | ".join(f"{bits.value:.3f}" for bits in costs)
         print(f"| {window} | {context} | {n_samples:,} | {told} | {100 * found.zero_share:.2f} % |", flush=True)
+    rule = approximate(model, test, window=50, rule=True).rule
+    if rule is not None and rule.errors is not None and rule.stops_at is not None:
+        error = rule.errors[rule.sizes.index(rule.stops_at)]
+        print(f"rule: stops at {rule.stops_at:,}, c = {rule.spread:.3f}, slope {rule.slope:.2f}; ", end="")
+        print(f"true error there {error:.4f}, slope {rule.error_slope:.2f}")
 
 
 def main() -> None:

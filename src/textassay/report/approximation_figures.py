@@ -1,25 +1,30 @@
 """Figures of an approximation: bits against the number of draws, and the stopping rule beside the true error."""
 
+from collections.abc import Mapping
+
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from textassay.approximation.approximation import Approximation
+from textassay.approximation.stopping_rule import RuleCurve
 from textassay.report.digest import printable
-from textassay.report.drawing import Drawing, legend, plane, tick_places
+from textassay.report.drawing import Drawing, label, legend, plane, tick_places
 from textassay.report.number import count, number
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, SETTINGS, to_svg
 
-__all__ = ["draw_approximation"]
+__all__ = ["draw_approximation", "draw_rules"]
 
 _WIDTH, _HEIGHT = 3.8, 2.5
+_COLOURS = (GENERATED, REAL, INK, MUTED)
+_ROUND = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 
 
 def draw_approximation(found: Approximation) -> list[Drawing]:
     """Return the figures that an approximation allows; none where nothing was drawn."""
     drawn = [_bits(found)] if len(found.curve) > 1 else []
-    return drawn + ([_rule(found)] if found.rule is not None else [])
+    return drawn + ([] if found.rule is None else [draw_rules({found.generator: found.rule})])
 
 
 @mpl.rc_context(SETTINGS)
@@ -52,30 +57,44 @@ def _bits(found: Approximation) -> Drawing:
 
 
 @mpl.rc_context(SETTINGS)
-def _rule(found: Approximation) -> Drawing:
-    rule = found.rule
-    assert rule is not None
-    figure, axes = plane(_WIDTH, _HEIGHT, x="draws a position, N", y="largest difference of a share", top=0.54)
-    lines = {"change, which the rule looks at": Line2D([], [], color=GENERATED, linewidth=1.3)}
-    axes.plot(rule.sizes, rule.differences, color=GENERATED, linewidth=1.3)
-    told = f"Change of the mean over the last {rule.alpha} draws, log-log slope {number(rule.slope, 2)}"
-    if rule.errors is not None:
-        axes.plot(rule.sizes, rule.errors, color=REAL, linewidth=1.3)
-        lines["true error"] = Line2D([], [], color=REAL, linewidth=1.3)
-        told += f"; true error, slope {number(rule.error_slope, 2)}"
-    axes.axhline(rule.gamma, color=MUTED, linewidth=0.9, dashes=(3, 2))
-    lines[f"{rule.gamma:g}"] = Line2D([], [], color=MUTED, linewidth=0.9, dashes=(3, 2))
-    if rule.stops_at is not None:
-        axes.plot([rule.stops_at], [rule.gamma], "o", color=INK, ms=4, mew=0)
-        told += f"; the rule stops at N = {count(rule.stops_at)}"
+def draw_rules(rules: Mapping[str, RuleCurve]) -> Drawing:
+    """Return the stopping rule of one generator or several: changes as lines, true errors, where known, as dashes.
+
+    Parameters
+    ----------
+    rules
+        Generator to its curve, at least one, all with the same gamma.
+    """
+    height = 2.1 + 0.2 * (len(rules) + 2)
+    top = 0.14 + 0.2 * (len(rules) + 1)
+    figure, axes = plane(_WIDTH, height, x="draws a position, N", y="largest difference of a share", top=top)
+    lines, told = {}, []
+    for place, (name, rule) in enumerate(rules.items()):
+        colour = _COLOURS[place % len(_COLOURS)]
+        axes.plot(rule.sizes, rule.differences, color=colour, linewidth=1.3)
+        lines[f"{label(name)}: change over {rule.alpha} draws"] = Line2D([], [], color=colour, linewidth=1.3)
+        of_one = f"{printable(name)}: change over the last {rule.alpha} draws, log-log slope {number(rule.slope, 2)}"
+        if rule.errors is not None:
+            axes.plot(rule.sizes, rule.errors, color=colour, linewidth=1.1, dashes=(5, 1.6))
+            lines["true error"] = Line2D([], [], color=INK, linewidth=1.1, dashes=(5, 1.6))
+            of_one += f"; true error, slope {number(rule.error_slope, 2)}"
+        if rule.stops_at is not None:
+            axes.plot([rule.stops_at], [rule.gamma], "o", color=colour, ms=4, mew=0)
+            of_one += f"; the rule stops at N = {count(rule.stops_at)}"
+        told.append(of_one)
+    first = next(iter(rules.values()))
+    axes.axhline(first.gamma, color=MUTED, linewidth=0.9, dashes=(1.4, 1.4))
+    lines[f"{first.gamma:g}, which the rule asks for"] = Line2D([], [], color=MUTED, linewidth=0.9, dashes=(1.4, 1.4))
+    if "true error" in lines:
+        lines["true error"] = lines.pop("true error")  # last
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    _label_sizes(axes, [size for size in (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
-                        if rule.sizes[0] <= size <= rule.sizes[-1]])  # fmt: skip
-    legend(figure, lines, left=0.58, columns=2)
-    return Drawing("curve", found.generator, "stopping-rule.svg", to_svg(figure), f"{told}.")
+    longest = max(rule.sizes[-1] for rule in rules.values())
+    _label_sizes(axes, [size for size in _ROUND if first.sizes[0] <= size <= longest])
+    legend(figure, lines, left=0.58)
+    return Drawing("curve", "", "stopping-rule.svg", to_svg(figure), f"{'. '.join(told)}.")
 
 
 def _label_sizes(axes: Axes, sizes: list[int]) -> None:
