@@ -140,7 +140,9 @@ def test_from_empty_prefixes_a_network_draws_what_it_samples(name: str, models: 
 
 @pytest.mark.feature("EB-06")
 @pytest.mark.parametrize("name", NAMES)
-def test_free_draws_are_as_frequent_as_the_model_says(name: str, models: dict[str, LanguageModel]) -> None:
+def test_draws_are_as_frequent_as_the_model_says_after_what_was_drawn_or_forced(
+    name: str, models: dict[str, LanguageModel]
+) -> None:
     model = models[name]
     for ends in ("excluded", "absorbing"):
         rows = model_prefixes(model, 2, 20_000, seed=4, ends=ends)
@@ -148,7 +150,9 @@ def test_free_draws_are_as_frequent_as_the_model_says(name: str, models: dict[st
         first = np.exp(model.next_log_probs(Corpus.from_texts([""], vocabulary=vocabulary))[0])
         after_a = np.exp(model.next_log_probs(Corpus.from_texts(["a"], vocabulary=vocabulary))[0])
         (a,) = vocabulary.encode(["a"])
-        for chances, drawn in ((first, rows[:, 0]), (after_a, rows[rows[:, 0] == a, 1])):
+        forced = continue_prefixes(model, np.full((20_000, 1), a), 1, seed=5, ends=ends)
+        of = (first, rows[:, 0]), (after_a, rows[rows[:, 0] == a, 1]), (after_a, forced[:, 1])
+        for chances, drawn in of:
             if ends == "excluded":
                 chances[:UNK] = 0.0
             expected = chances / chances.sum() * len(drawn)

@@ -61,13 +61,14 @@ def model() -> TransformerXlModel:
     return random()
 
 
-def in_segments(model: TransformerXlModel, tokens: Any, length: int) -> Any:
-    """Return the vectors after each token, read `length` at a time with the memory of all before."""
+def in_segments(model: TransformerXlModel, tokens: Any, length: int, most: int = 1000) -> Any:
+    """Return the vectors after each token, read `length` at a time with the memory of `most` before."""
     memory, found = None, []
     with torch.no_grad():
         for part in torch.split(tokens, length, 1):
             vectors, layers = model._run(model.weights, part, memory, None)
             memory = [torch.cat([old, new], 1) for old, new in zip(memory, layers, strict=True)] if memory else layers
+            memory = [part[:, -most:] for part in memory]
             found.append(vectors)
     return torch.cat(found, 1)
 
@@ -107,6 +108,7 @@ def test_sampling_steps_are_what_scoring_reads(model: TransformerXlModel, length
             torch.testing.assert_close(vectors, whole[:, position], atol=2e-5, rtol=0)
 
 
+@pytest.mark.feature("EB-09")
 def test_attention_is_that_of_the_equations() -> None:
     """Token by token, distance by distance, with a loop."""
     rng = torch.Generator().manual_seed(0)
@@ -151,12 +153,15 @@ def test_where_a_text_stands_changes_nothing(model: TransformerXlModel) -> None:
     assert (moved - ends[0]).abs().max() > 1e-3
 
 
+@pytest.mark.feature("EB-09")
 def test_running_text_is_scored_with_the_memory_of_what_came_before(model: TransformerXlModel) -> None:
-    text = corpus(texts(3, 4, 5))  # 15 tokens with ends, two segments
+    text = corpus(texts(3, 4, 5))  # 15 tokens with ends, in two segments or in eight
     inputs, targets = running(text.tokens, text.offsets)
-    logits = model.logits(model.weights, in_segments(model, torch.from_numpy(inputs[None]), 8)[0]).double()
-    expected = torch.log_softmax(logits, 1)[torch.arange(15), torch.from_numpy(targets)]
-    np.testing.assert_allclose(model.running_log_probs(text), expected, atol=1e-5)
+    for each in (model, random(segment=2, memory=7)):
+        vectors = in_segments(each, torch.from_numpy(inputs[None]), each.segment, each.memory)
+        logits = each.logits(each.weights, vectors[0]).double()
+        expected = torch.log_softmax(logits, 1)[torch.arange(15), torch.from_numpy(targets)]
+        np.testing.assert_allclose(each.running_log_probs(text), expected, atol=1e-5)
     one = corpus(texts(1, 6, 5))
     np.testing.assert_allclose(model.running_log_probs(one), model.token_log_probs(one), atol=1e-5)
     emptied = model.running_log_probs(text, emptied=True)
