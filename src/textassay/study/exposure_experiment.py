@@ -6,6 +6,7 @@ Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.study.exposure_results import (
     BLEU_MODELS,
@@ -157,9 +158,9 @@ class _Plan:
             models = self._learners(title, network, draws, text.form, text.longest)
             corrupted = title == SYNTHETIC_MODELS[0]
             self.found.synthetic[title] = self._deviations(models, oracle, length, corrupted=corrupted)
-            self._eb_dd(f"{title} against the {DATA_MODEL}", models[0], fresh, text, oracle=oracle)
+            self._eb_dd(f"{title} against the {DATA_MODEL}", models[0], None, oracle)
             judged[title] = models[0]
-        self._eb_dd(f"{DATA_MODEL} against real text", oracle, Part(text.unseen), text, oracle=None)
+        self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen, None)
         self.found.perplexity |= {
             title: {
                 TEST_SET: self._perplexity(subject, TEST_SET, Part(text.unseen), text),
@@ -264,9 +265,9 @@ class _Plan:
         exact = replace(subject, precision="float32")
         return perplexity_stage(exact, title, part, text.form, cost=float(len(text.unseen)))
 
-    def _eb_dd(self, title: str, subject: Subject, part: Part, text: FreeText, *, oracle: Subject | None) -> None:
+    def _eb_dd(self, title: str, subject: Subject, text: Corpus | None, oracle: Subject | None) -> None:
         length = self.scale.sentence_length["emnlp_news"]
         self.found.eb_dd[title] = eb_dd_stage(
-            title, subject, part, text.form, oracle=oracle, length=length // 2, sentence_length=length,
+            title, subject, text=text, oracle=oracle, length=length // 2, sentence_length=length,
             n=self.scale.n_dd, seed=self.seed, cost=float(10 * self.scale.n_dd),
         )  # fmt: skip

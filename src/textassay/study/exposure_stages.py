@@ -16,7 +16,9 @@ from textassay.exposure.discrepancy import eb_dd
 from textassay.exposure.runs import measure_run
 from textassay.exposure.switching import switch_prefixes
 from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import as_corpus, model_vocabulary
 from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.prefixes import model_prefixes
 from textassay.generator.random_lstm import RandomLstm
 from textassay.generator.saved import save_model
 from textassay.generator.text_likelihood import Quantity, text_likelihood
@@ -148,27 +150,30 @@ def perplexity_stage(subject: Subject, text: str, part: Part, form: TextForm, *,
 
 
 def eb_dd_stage(
-    title: str, subject: Subject, text: Part, form: TextForm, *, oracle: Subject | None, length: int,
-    sentence_length: int, n: int, seed: int, cost: float,
+    title: str, subject: Subject, *, text: Corpus | None, oracle: Subject | None, length: int, sentence_length: int,
+    n: int, seed: int, cost: float,
 ) -> Stage:  # fmt: skip
-    """Return EB-DD at one length; see `eb_dd`."""
+    """Return EB-DD at one length, against real `text` or against an oracle, which then draws the data's prefixes, too.
+
+    See `eb_dd`.
+    """
     own = seed_for(seed, "EB-DD", title)
 
     def measure(work: Work) -> dict[str, Any]:
-        found = eb_dd(
-            subject.open(work),
-            text.load(work, form),
-            length=length,
-            sentence_length=sentence_length,
-            n=n,
-            oracle=None if oracle is None else oracle.open(work),
-            seed=own,
-        )
+        model = subject.open(work)
+        known, real = None, text
+        if oracle is not None:
+            known = oracle.open(work)
+            rows = model_prefixes(known, sentence_length, 2 * n, seed=seed_for(own, "prefixes of data"))
+            real = as_corpus(rows, model_vocabulary(known))
+        assert real is not None
+        found = eb_dd(model, real, length=length, sentence_length=sentence_length, n=n, oracle=known, seed=own)
         return found.to_dict()
 
-    settings = {**subject.settings, **text.settings, "length": length, "sentence_length": sentence_length, "n": n}
-    settings |= {"oracle": None if oracle is None else oracle.settings, "seed": own}
-    inputs = (*subject.inputs, *text.inputs, *(() if oracle is None else oracle.inputs))
+    settings = {**subject.settings, "length": length, "sentence_length": sentence_length, "n": n, "seed": own}
+    settings |= {"text": None if text is None else text.fingerprint}
+    settings |= {"oracle": None if oracle is None else oracle.settings}
+    inputs = (*subject.inputs, *(() if oracle is None else oracle.inputs))
     return Stage("eb-dd", title, settings, measure, tuple(dict.fromkeys(inputs)), cost)
 
 

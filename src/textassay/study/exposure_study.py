@@ -5,7 +5,7 @@ Departs from it: other texts, and networks as a scale says; what stands for P_D 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from textassay.meta_evaluation.reproduction import Reproduction
 from textassay.study.exposure_experiment import build_exposure
 from textassay.study.exposure_figures import exposure_reproduction
 from textassay.study.exposure_results import ExposureResults, ForcedTranslation, TranslationFound
-from textassay.study.exposure_scales import ExposureScale
+from textassay.study.exposure_scales import ExposureScale, Network
 from textassay.study.exposure_stages import quantity_from_dict
 from textassay.study.exposure_texts import ExposureTexts
 from textassay.study.stages import Stage, Stages
@@ -196,11 +196,11 @@ class ExposureStudy:
         return {
             "study": "exposure-bias",
             "scale": self.scale.name,
-            **{name: value for name, value in asdict(self.scale).items() if name not in ("name", "precision")},
+            **{name: _told(value) for name, value in self.scale.__dict__.items() if name not in ("name", "precision")},
             "precision": self.precision,
             "seed": self.seed,
             "version": version("textassay"),
-            "texts": texts,
+            **{f"text, {name}": _told(parts) for name, parts in texts.items()},
         }
 
     def _notes(self) -> list[str]:
@@ -214,3 +214,14 @@ class ExposureStudy:
             for message in () if done is None else done.warnings:
                 warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
         return [*notes, *(f"{message} ({count} stages)" for message, count in warned.items())]
+
+
+def _told(value: Any) -> Any:
+    """Return a setting in words, or as it is where it is a plain number or word."""
+    if isinstance(value, Network):
+        return ", ".join([value.preset, *(f"{name} {_told(one)}" for name, one in value.changes.items())])
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_told(one)}" for name, one in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "all" if value is None else value
