@@ -55,8 +55,8 @@ _LEVEL = 0.95
 
 Claims = Iterable[Claim]
 _HOW = (
-    "Holds where the interval of each number lies there; does not hold where one, widened for how many there are, lies "
-    "wholly outside."
+    "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for how many there "
+    "are, lies wholly outside."
 )
 
 
@@ -71,11 +71,13 @@ class _Rule:
 
     def checked(self, about: str, claims: Claims, level: float) -> CheckedFinding:
         """Return the verdict on claims."""
-        return self.with_verdict(about, *judge_claims(claims, level))
+        verdict, numbers = judge_claims(claims, level)
+        rule = f"{self.where} {_HOW.format(level=100 * level)}"
+        return CheckedFinding(self.id, self.statement, about, verdict, rule, self.published, numbers)
 
     def with_verdict(self, about: str, verdict: Verdict, numbers: Mapping[str, Number]) -> CheckedFinding:
-        """Return the finding with a verdict from elsewhere."""
-        return CheckedFinding(self.id, self.statement, about, verdict, f"{self.where} {_HOW}", self.published, numbers)
+        """Return the finding with a verdict that needs no interval."""
+        return CheckedFinding(self.id, self.statement, about, verdict, self.where, self.published, numbers)
 
 
 _RULES = {
