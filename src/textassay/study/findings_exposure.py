@@ -55,8 +55,8 @@ _LEVEL = 0.95
 
 Claims = Iterable[Claim]
 _HOW = (
-    "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for how many there "
-    "are, lies wholly outside."
+    "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for how many "
+    "there are, lies wholly outside."
 )
 
 
