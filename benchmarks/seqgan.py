@@ -72,7 +72,7 @@ def against_oracle(seeds: list[int], args: argparse.Namespace) -> None:
         training = SeqGan(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
         phases = (Phase("discriminator", recipe.pretraining_rounds, judged=False), Phase("adversarial", recipe.rounds))
         history = train_in_rounds(training, phases, validate_every=10)
-        curve = [each.values[ORACLE] for each in history.validations]
+        curve = [np.nan if value is None else value for value in (each.values[ORACLE] for each in history.validations)]
         changes.append(curve[-1] - curve[0])
         told = " ".join(f"{value:.3f}" for value in curve)
         print(f"seed {seed}: {told} ({time.process_time() - spent:.0f} processor seconds)", flush=True)
