@@ -149,6 +149,7 @@ def rule_curve(
         raise OptionError(f"n_rows must be at least 1 and gamma between 0 and 1, got {n_rows} and {gamma:g}")
     chosen = np.unique(np.linspace(0, len(text.rows) - 1, min(n_rows, len(text.rows))).astype(np.int64))
     n_steps = n_samples // alpha
+    n_draws = alpha * n_steps
     n_types = len(model_vocabulary(generator)) if mode == "multinomial" else len(generator.vocabulary)  # type: ignore[arg-type,union-attr]
     totals = np.zeros((2, n_steps))
     n_positions = 0
@@ -159,14 +160,13 @@ def rule_curve(
         rng = stream(seed, "approximation", "rule", place)
         if mode == "soft":
             totals[0] += _soft_row(generator, rows, scored, alpha, n_steps, rng)  # type: ignore[arg-type]
+        elif mode == "multinomial":
+            probs = next_probs(generator, rows, ends=text.ends)[scored]  # type: ignore[arg-type]
+            for some in np.array_split(probs, -(-len(probs) * n_draws // _NUMBERS)):
+                totals += rule_of_draws(_of_softmax(some, n_draws, rng), n_types, alpha=alpha, probs=some)
         else:
-            probs = np.empty((0, n_types))
-            if mode == "multinomial":
-                probs = next_probs(generator, rows, ends=text.ends)[scored]  # type: ignore[arg-type]
-                drawn = _of_softmax(probs, alpha * n_steps, rng)
-            else:
-                drawn = _of_steps(generator, rows, scored, alpha * n_steps, rng)  # type: ignore[arg-type]
-            totals += rule_of_draws(drawn, n_types, alpha=alpha, probs=probs)
+            drawn = _of_steps(generator, rows, scored, n_draws, rng)  # type: ignore[arg-type]
+            totals += rule_of_draws(drawn, n_types, alpha=alpha)
         n_positions += int(scored.sum())
     differences, errors = totals[:, 1:] / n_positions
     sizes = tuple(range(2 * alpha, alpha * n_steps + 1, alpha))
