@@ -206,7 +206,6 @@ def test_made_up_words_do_not_leave_the_machine_in_documents_of_measures(study: 
 
 
 @pytest.mark.slow
-@pytest.mark.feature("EB-16", "EB-17", "EB-18", "EB-19", "EB-24")
 def test_on_real_news_what_the_paper_found_is_found_again(data_dir: Path, tmp_path: Path) -> None:
     large = Network("exposure-512", {"max_epochs": 4, "width": 256})
     scale = replace(
