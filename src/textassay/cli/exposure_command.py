@@ -39,7 +39,8 @@ def exposure_command(
         ),
     ] = "data,model,shuffled",
     samples: Annotated[
-        int, typer.Option(metavar="N", help="Continuations in each run, at most half of the sentences; of EB-C, N.")
+        int,
+        typer.Option(metavar="N", help="In each run: continuations, at most for half of the text; sequences of EB-C."),
     ] = 10_000,
     runs: Annotated[
         int | None, typer.Option(metavar="R", help="Runs, each with fresh draws; 10 of EB-bleu, 5 of EB-C by default.")
