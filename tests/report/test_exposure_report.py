@@ -106,6 +106,7 @@ def test_one_run_is_shown_without_a_spread() -> None:
     render_exposure(found, console)
     told = console.file.getvalue()  # type: ignore[attr-defined]
     assert "±" not in told.split("How to read it")[0]
+    assert "Intervals are over the sentences of one run." in " ".join(told.split())
     assert "one run of 15 continuations" in " ".join(told.split())
     assert max(map(len, told.splitlines())) <= 70
     assert exposure_csv(found).splitlines()[0].startswith("measure,prefixes,distance,length,value,low,high")

@@ -54,9 +54,12 @@ def rule(found: Exposure) -> str:
     """Return the rule by which `verdicts` says what it says."""
     longest = found.lengths.lengths[-1]
     share = level(found.settings.level)
+    over = "over runs: other draws of the model and other parts of this text"
+    if found.settings.bleu_runs == 1:
+        over = "over the sentences of one run"
     return (
         f"Rule: there is exposure bias where the {share} interval of the ratio after the longest prefix, of {longest} "
-        f"tokens, lies above 1. Intervals are over runs: other draws of the model and other parts of this text."
+        f"tokens, lies above 1. Intervals are {over}."
     )
 
 
