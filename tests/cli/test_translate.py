@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from textassay.corpus.text_form import TextForm
+
 pytest.importorskip("torch")
 pytest.importorskip("tokenizers")
 
@@ -53,7 +55,11 @@ def test_pairs_are_held_back_and_kept_beside_the_model(pairs: Path, run: Run) ->
     assert len(out) == 20
     assert all(pair in every for pair in out)
     document = json.loads((pairs / "out" / "model.json").read_text())
-    assert document["training"]["train"]["sentences"] == 100
+    trained = document["training"]["train"]
+    assert trained["sentences"] == 100
+    form = TextForm.from_dict(document["form"])
+    others = [real for source, real in every if (source, real) not in out]
+    assert trained["fingerprint"] == form.corpus(others).fingerprint, "what is held back is not trained on"
     translated = run("translate", "out", "out/held-back-source.jsonl", "--real", "out/held-back-real.jsonl")
     assert (translated.status, len(translated.stdout.splitlines())) == (0, 20)
 

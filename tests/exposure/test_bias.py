@@ -136,6 +136,7 @@ def test_curves_are_made_again_from_stored_runs() -> None:
     runs = measure_runs(model, data, ["data", "model"], [0, 2], 300, n_runs=5)
     stored = json.loads(json.dumps({kind: [run.to_dict() for run in of_kind] for kind, of_kind in runs.items()}))
     again = {kind: [PrefixRun.from_dict(run) for run in of_kind] for kind, of_kind in stored.items()}
+    assert np.array_equal(again["model"][3].ties, runs["model"][3].ties)
     rate, same = (eb_c(found["data"], found["model"], "js") for found in (runs, again))
     assert json.dumps(rate.to_dict(), allow_nan=False) == json.dumps(same.to_dict(), allow_nan=False)
     by_hand = np.array([m.means["js"] / d.means["js"] for d, m in zip(runs["data"], runs["model"], strict=True)])

@@ -90,6 +90,7 @@ def test_before_anything_is_read_there_is_no_bias() -> None:
     assert found["tv"].eb_c == pytest.approx([1.0], rel=1e-12)
 
 
+@pytest.mark.feature("EB-30")
 def test_the_end_is_a_word_and_short_pairs_are_left_out_on_both_sides() -> None:
     data = {("s", ""): (0.0, 1.0, 0.0), ("s", "A"): (0.5, 0.5, 0.0), ("s", "A A"): (1.0, 0.0, 0.0)}
     model = {("s", ""): (0.0, 1.0, 0.0), ("s", "A"): (0.2, 0.8, 0.0), ("s", "A A"): (0.6, 0.4, 0.0)}

@@ -97,6 +97,33 @@ def test_a_wider_beam_is_never_below_greedy() -> None:
         assert sum(one.score > other.score for one, other in zip(wide, greedy, strict=True)) > 20
 
 
+def followed(seed: int, limit: int, width: int) -> float:
+    """Return the highest score that a beam finds, followed one candidate at a time; greedy choice is one of them."""
+    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    finished: list[float] = []
+    while live and len(finished) < width:
+        nexts = [(EOS,) if len(tokens) == limit else (EOS, *WORDS) for _, tokens in live]
+        candidates = sorted(
+            (
+                (score + next_log_probs(seed, tokens)[token], tokens, token)
+                for (score, tokens), allowed in zip(live, nexts, strict=True)
+                for token in allowed
+            ),
+            reverse=True,
+        )
+        finished += [score / (len(tokens) + 1) for score, tokens, token in candidates[:width] if token == EOS]
+        live = [(score, (*tokens, token)) for score, tokens, token in candidates if token != EOS][:width]
+    return max(finished) if width == 1 else max(*finished, followed(seed, limit, 1))
+
+
+@pytest.mark.feature("EB-29")
+@pytest.mark.parametrize("width", [2, 3])
+def test_a_beam_is_what_following_its_candidates_gives(width: int) -> None:
+    seeds = list(range(100))
+    found = [each.score for each in search(seeds, 6, width=width)]
+    assert found == pytest.approx([followed(seed, 6, width) for seed in seeds], rel=1e-12)
+
+
 @pytest.mark.feature("EB-29")
 @pytest.mark.parametrize("width", [1, 3, 100])
 def test_given_tokens_stand_as_they_are_and_count(width: int) -> None:

@@ -17,6 +17,7 @@ def test_probabilities_of_all_sentences_sum_to_one(strength: float) -> None:
     assert np.exp(model.log_prob(everything)).sum() == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.feature("EB-35")
 def test_a_probability_by_hand() -> None:
     model = PositionUnigram(strength=2.0).fit(corpus_of(["a b", "a"]))
     # Lengths 0, 1, 2 were counted 0, 1, 1 times; each gets a third more, out of 3.
@@ -32,6 +33,7 @@ def test_draws_follow_the_probabilities() -> None:
     assert draws_fit(PositionUnigram(strength=1.0).fit(TRAIN))
 
 
+@pytest.mark.feature("EB-35")
 def test_tokens_add_up_to_sentences_and_follow_their_prefixes() -> None:
     model = PositionUnigram(strength=1.0).fit(TRAIN)
     corpus = corpus_of(["a b", "", "b b b", "a b a a", "a <unk>"])
