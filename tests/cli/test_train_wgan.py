@@ -11,7 +11,7 @@ Run = Callable[..., Any]
 Refused = Callable[..., str]
 
 WGAN = ("train", "wgan", "--real", "train.txt", "--width", 4, "--batch-size", 4, "--rounds", 1, "--workers", 1)
-RUNNING = ("--tokenizer", "chars", "--running", "--length", 3)
+RUNNING = ("--tokenizer", "chars", "--window", 3)
 
 
 @pytest.mark.feature("LM-10")
@@ -46,8 +46,7 @@ def test_what_it_does_not_have_is_refused(refused: Refused) -> None:
     assert "wgan has no --layers" in refused(*WGAN, "--layers", 2, "--out", "out")
     assert "unknown preset of wgan 'huge'" in refused(*WGAN, "--preset", "huge", "--out", "out")
     assert "leave --oracle out" in refused(*WGAN, "--oracle", "random-lstm", "--out", "out")
-    assert "--running cuts text in windows: add --length N" in refused(*WGAN, "--running", "--out", "out")
+    assert "leave --length out" in refused(*WGAN, "--window", 3, "--length", 3, "--out", "out")
     asked = (*WGAN, "--tokenizer", "chars", "--length", 5000, "--out", "out")
     assert "no sentence has 5000 tokens" in refused(*asked, "--quiet")
     assert "rounds must be at least 1, got 0" in refused(*WGAN, "--rounds", 0, "--out", "out")
-    assert "lstm has no --running" in refused("train", "lstm", "--real", "train.txt", "--running", "--out", "out")

@@ -136,6 +136,7 @@ def check_options(options: TrainOptions) -> None:
     least = {
         "--seed": (options.seed, 0),
         "--max-tokens": (options.max_tokens, 1),
+        "--window": (options.window, 1),
         "--byte-pairs": (options.byte_pairs, 1),
         "--vocabulary-size": (options.vocabulary_size, 1),
         "--min-count": (options.min_count, 1),
@@ -147,6 +148,8 @@ def check_options(options: TrainOptions) -> None:
         check_range(name, smallest if value is None else value, smallest)
     if not 0 < options.fraction <= 1:
         raise OptionError(f"--fraction must be above 0 and at most 1, got {options.fraction:g}")
+    if options.window is not None and options.max_tokens is not None:
+        raise OptionError("all windows have --window T tokens: leave --max-tokens out")
     if options.byte_pairs is not None and options.tokenizer != "whitespace":
         raise OptionError(f"--byte-pairs and --tokenizer {options.tokenizer} cannot go together: leave one of them out")
     if options.byte_pairs is not None and (options.vocabulary_size is not None or options.min_count != 1):
@@ -169,6 +172,8 @@ def read_training(options: TrainOptions) -> TrainingTexts:
         valid_source = f"the last {len(valid_part)} characters of {options.real}"
         _say(options, f"no --valid: {valid_source}, a tenth, are held out and not trained on")
     elif options.valid is None:
+        if len(real) == 1:
+            raise TooFewSentencesError(f"{options.real} has one line: to train on it as running text, add --window T")
         kept, held_out = split_last(len(real), math.ceil(len(real) / _HELD_OUT))
         train_texts = [real[index] for index in kept.tolist()]
         valid_texts = [real[index] for index in held_out.tolist()]
@@ -190,8 +195,10 @@ def read_training(options: TrainOptions) -> TrainingTexts:
     train, train_told = _fitting(options, all_train.take(first), source)
     valid, valid_told = _fitting(options, _cut(options, form.corpus(valid_texts)), valid_source)
     if len(train) < 2:
+        needed = "sentences, one a line" if options.window is None else f"windows of {options.window} tokens"
+        remedy = "break its lines, or add --window T" if options.window is None else "ask for shorter ones"
         raise TooFewSentencesError(
-            f"training needs at least 2 sentences, one a line, {source} has {len(train)}: give more, or break its lines"
+            f"training needs at least 2 {needed}, {source} has {len(train)}: give more text, {remedy}"
         )
     longest = (
         int(max(all_train.lengths.max(), valid.lengths.max())) if options.max_tokens is None else options.max_tokens
@@ -272,7 +279,12 @@ def _new_model(options: TrainOptions, lengths: Mapping[str, int]) -> LanguageMod
 
 
 def _lengths(options: TrainOptions, longest: int) -> dict[str, int]:
-    """Return what the model is told of lengths: no sample is longer than ``--max-tokens``, every sentence fits."""
+    """Return what the model is told of lengths: no sample is longer than ``--max-tokens``, every sentence fits.
+
+    An LSTM learns no end of windows; for other models it is a token as the end of a sentence is.
+    """
+    if options.model == "lstm" and options.window is not None:
+        return {"length": options.window, "max_length": options.window}
     if options.model == "gpt2":
         return {"positions": longest + 1}
     if options.model in ("lstm", "ngram", "transformer-xl"):
@@ -309,6 +321,7 @@ def _train(options: TrainOptions, texts: TrainingTexts, settings: Mapping[str, A
         n_types=len(texts.form.vocabulary),
         train=texts.train_told,
         valid=texts.valid_told,
+        ends=getattr(model, "learns_ends", True),
         **outcome,
     )
     if not is_main():

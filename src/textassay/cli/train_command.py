@@ -52,6 +52,10 @@ def train_command(
     max_tokens: Annotated[
         int | None, typer.Option(metavar="N", help="Leave longer sentences out, and draw none that are longer.")
     ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(metavar="T", help="Read files as running text, in windows of T tokens; else line by line."),
+    ] = None,
     fraction: Annotated[
         float, typer.Option(metavar="F", help="Train on the first F of the sentences; the vocabulary is of all.")
     ] = 1.0,
@@ -122,11 +126,8 @@ def train_command(
     ] = None,
     length: Annotated[
         int | None,
-        typer.Option(metavar="N", help="All sentences have N tokens: text cut in windows.", rich_help_panel=_AGAINST),
+        typer.Option(metavar="N", help="All sentences have N tokens, and never end.", rich_help_panel=_AGAINST),
     ] = None,
-    running: Annotated[
-        bool, typer.Option(help="Cut running text in windows of --length tokens.", rich_help_panel=_AGAINST)
-    ] = False,
     oracle: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="What drew --real, such as random-lstm.", rich_help_panel=_AGAINST),
@@ -155,7 +156,6 @@ def train_command(
         "emptied": emptied,
     }
     of_rounds = {"--rounds": rounds is not None, "--keep": keep, "--length": length is not None, "--oracle": oracle}
-    of_rounds["--running"] = running
     if model == "translation":
         _refuse(model, of_rounds)
         from textassay.cli.train_translation import TrainTranslationOptions, run_train_translation
@@ -168,6 +168,7 @@ def train_command(
                 "--vocabulary-size": vocabulary_size is not None,
                 "--min-count": min_count != 1,
                 "--max-tokens": max_tokens is not None,
+                "--window": window is not None,
                 "--fraction": fraction != 1,
                 "--order": order is not None,
                 "--segment": segment is not None,
@@ -222,7 +223,7 @@ def train_command(
         min_count=min_count,
         like=like,
         max_tokens=max_tokens,
-        window=length if running else None,
+        window=window,
         fraction=fraction,
         seed=seed,
         monitor=monitor,
@@ -235,12 +236,15 @@ def train_command(
         quiet=quiet,
     )
     if model in ADVERSARIAL:
-        if running and length is None:
-            raise OptionError("--running cuts text in windows: add --length N for their tokens")
+        if window is not None and length is not None:
+            raise OptionError("--window T says how long sentences are: leave --length out")
         from textassay.cli.adversarial_kind import TrainAdversarialOptions
         from textassay.cli.train_adversarial import run_train_adversarial
 
-        against = TrainAdversarialOptions(options, rounds=rounds, keep=keep or "last", length=length, oracle=oracle)
+        asked_length = length if window is None else window
+        against = TrainAdversarialOptions(
+            options, rounds=rounds, keep=keep or "last", length=asked_length, oracle=oracle
+        )
         raise typer.Exit(run_train_adversarial(against))
     _refuse(model, of_rounds)
     raise typer.Exit(run_train(options))

@@ -94,6 +94,11 @@ class LstmModel(NetworkLanguageModel):
         return {**own, "max_length": self._max_length, "recipe": asdict(self.recipe)}
 
     @property
+    def learns_ends(self) -> bool:
+        """Whether sentences end."""
+        return self.length is None
+
+    @property
     def _title(self) -> str:
         layers = "" if self.layers == 1 else f", layers={self.layers}"
         length = "" if self.length is None else f", length={self.length}"

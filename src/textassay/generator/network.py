@@ -72,6 +72,11 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         self._max_length = max_length
 
     @property
+    def learns_ends(self) -> bool:
+        """Whether sentences end; where not, none of the nats per token are for ends."""
+        return True
+
+    @property
     def max_length(self) -> int | None:
         """A sample has so many tokens at most; none where there is no limit."""
         longest = None if self._fitted is None else self.longest(self._fitted.weights)
@@ -123,7 +128,8 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
 
             def score() -> float:
                 assert scored is not None  # it is called where there is validation text
-                found = float(token_scores(self, weights, *scored, 1.0).mean())
+                told = token_scores(self, weights, *scored, 1.0)
+                found = float(told.sum()) / (len(told) if self.learns_ends else len(scored[0]))
                 return found if math.isfinite(perplexity(-found)) else -math.inf  # which ends the training
 
             told = self._train(
@@ -230,8 +236,11 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         longest = self.longest(fitted.weights)
         if longest is not None and len(corpus) > 0 and int(corpus.lengths.max()) > longest:
             number = int(np.argmax(corpus.lengths > longest))
+            told = f"{self.name} reads at most {longest} tokens, but sentence {number + 1} has {corpus.lengths[number]}"
+            if not self.learns_ends:
+                raise InputError(f"{told}: 'approximate --window {longest} --mode exact' says what running text costs")
             raise InputError(
-                f"{self.name} reads at most {longest} tokens, but sentence {number + 1} has {corpus.lengths[number]}: "
-                f"shorten it, or train with --max-tokens {corpus.lengths.max()} (positions={corpus.lengths.max() + 1})"
+                f"{told}: shorten it, or train with --max-tokens {corpus.lengths.max()} "
+                f"(positions={corpus.lengths.max() + 1})"
             )
         return tokens_in(fitted.vocabulary, corpus, generator=self.name)

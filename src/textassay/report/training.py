@@ -96,6 +96,8 @@ class Training:
         In order; none for models that are counted. Scores are minus nats per token of the validation text.
     monitored
         What the readings are of; none without.
+    ends
+        Whether sentences have ends, which are tokens then.
     """
 
     model: str
@@ -109,6 +111,7 @@ class Training:
     epochs: tuple[Epoch, ...] = ()
     readings: tuple[Reading, ...] = ()
     monitored: Monitored | None = None
+    ends: bool = True
 
     @property
     def kept(self) -> int | None:
@@ -133,7 +136,7 @@ class Training:
         """
         try:
             document = json.loads(text)
-            parts = {name: document[name] for name in cls.__dataclass_fields__}
+            parts = {name: document[name] for name in cls.__dataclass_fields__ if name != "ends" or name in document}
             parts["train"], parts["valid"] = TrainedText(**parts["train"]), TrainedText(**parts["valid"])
             parts["epochs"] = tuple(Epoch(**{k: e[k] for k in Epoch.__dataclass_fields__}) for e in parts["epochs"])
             parts["readings"] = tuple(Reading(**reading) for reading in parts["readings"])
@@ -154,7 +157,8 @@ def render_training(training: Training, console: Console) -> None:
     if training.computed:
         rows["computed with"] = ", ".join(f"{name} {value}" for name, value in training.computed.items())
     cost = training.valid_nll_per_token
-    rows["validation"] = f"perplexity {_perplexity(cost)} per token ({number(cost, 3)} nats), ends counted"
+    ends = ", ends counted" if training.ends else "; nothing ends"
+    rows["validation"] = f"perplexity {_perplexity(cost)} per token ({number(cost, 3)} nats){ends}"
     for name, told in rows.items():
         grid.add_row(safe(console, name, "dim"), safe(console, told))
     console.print(Padding(grid, (0, 0, 0, 2), expand=False))
