@@ -18,6 +18,8 @@ from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress
 from textassay.cli.study_exposure import ABOUT as ABOUT_EXPOSURE
 from textassay.cli.study_exposure import EXPOSURE, make_exposure_study
+from textassay.cli.study_gan import ABOUT as ABOUT_GAN
+from textassay.cli.study_gan import GAN, make_gan_study
 from textassay.cli.study_judges import ABOUT as ABOUT_JUDGES
 from textassay.cli.study_judges import JUDGES, make_judges_study
 from textassay.corpus.docstrings import docstring_sentences
@@ -30,6 +32,7 @@ from textassay.report.reproduction_text import render_reproduction
 from textassay.seeding import stream
 from textassay.study.dd_study import STUDIES, DdStudy
 from textassay.study.exposure_study import ExposureStudy
+from textassay.study.gan_study import GanStudy
 from textassay.study.judges_study import JudgesStudy
 from textassay.study.scales import SCALES, scale_of
 from textassay.study.study_text import split_text
@@ -45,6 +48,7 @@ _ABOUT: Mapping[str, str] = {
     "dd-synthetic": "the same on text that a GPT-2 wrote; does a metric follow the exact discrepancy?",
     JUDGES: ABOUT_JUDGES,
     EXPOSURE: ABOUT_EXPOSURE,
+    GAN: ABOUT_GAN,
 }
 
 
@@ -128,7 +132,7 @@ def run_study(options: StudyOptions) -> int:
 
 def _make_study(
     options: StudyOptions, out: Path, progress: Progress | None
-) -> DdStudy | JudgesStudy | ExposureStudy:  # fmt: skip
+) -> DdStudy | JudgesStudy | ExposureStudy | GanStudy:  # fmt: skip
     """Return the study that was asked for, its texts read."""
     of_dd = {
         "--real": options.real,
@@ -143,8 +147,8 @@ def _make_study(
         _refuse(of_dd, "dd-real and dd-synthetic")
     if options.name != JUDGES:
         _refuse({"--judgements": options.judgements}, JUDGES)
-    if options.name != EXPOSURE:
-        _refuse({"--data": options.data}, EXPOSURE)
+    if options.name not in (EXPOSURE, GAN):
+        _refuse({"--data": options.data}, f"{EXPOSURE} and {GAN}")
     settings: dict[str, Any] = {"scale": options.scale, "seed": options.seed, "progress": progress}
     if options.name == JUDGES:
         check_writable(out)
@@ -152,6 +156,9 @@ def _make_study(
     if options.name == EXPOSURE:
         check_writable(out)
         return make_exposure_study(options.data, out, runs=options.seeds, quiet=options.quiet, **settings)
+    if options.name == GAN:
+        check_writable(out)
+        return make_gan_study(options.data, out, runs=options.seeds, **settings)
     require_neural(f"the study {options.name}")
     check_writable(out)
     scale = scale_of(options.scale)

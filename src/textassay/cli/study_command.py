@@ -15,14 +15,15 @@ def study_command(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="dd-real, dd-synthetic, judges or exposure-bias; list tells what they are."
+            metavar="NAME", help="dd-real, dd-synthetic, judges, exposure-bias or gan-as-lm; list tells what they are."
         ),
     ],
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Of exposure-bias: folders wikitext2, emnlp_news, yelp, multi30k, or some of them.",
+            help="Of exposure-bias: folders wikitext2, emnlp_news, yelp, multi30k, or some of them. Of gan-as-lm: a "
+            "folder of train.txt, valid.txt and test.txt, or one file of running text.",
             show_default=False,
         ),
     ] = None,
@@ -49,7 +50,8 @@ def study_command(
         int | None,
         typer.Option(
             metavar="K",
-            help="Train each generator K times, deal judged texts K times, draw K times; by default as the scale says.",
+            help="Train each generator (of gan-as-lm: SeqGAN) K times, deal judged texts K times, draw K times; by "
+            "default as the scale says.",
             show_default=False,
         ),
     ] = None,

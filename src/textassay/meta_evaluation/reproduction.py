@@ -270,6 +270,10 @@ class Curve:
         Of the figure, where there are several of its kind.
     average
         Of its values, where the legend is to say it.
+    log
+        Which axes of the figure are logarithmic, by length: none, ``x`` or ``xy``.
+    level
+        Value of y that a line marks, by length.
     """
 
     figure: CurveFigure
@@ -280,6 +284,8 @@ class Curve:
     points: tuple[CurvePoint, ...]
     title: str = ""
     average: Number = None
+    log: Literal["", "x", "xy"] = ""
+    level: Number = None
 
 
 @dataclass(frozen=True)

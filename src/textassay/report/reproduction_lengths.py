@@ -1,4 +1,4 @@
-"""Figures of values by the length of a prefix: a panel a family, a line a name, its interval as a band around it.
+"""Figures of values by the length of a prefix, or another number: a panel a family, a line a name, its interval a band.
 
 Few lines stand in a legend above their panel, with their averages; many are named beside it. Lines whose names
 differ in a number alone, such as a rate, share a colour, the darker the later.
@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from textassay.meta_evaluation.reproduction import Curve, CurvePoint
 from textassay.report.digest import printable
@@ -29,12 +29,13 @@ from textassay.report.drawing import (
     panels,
     tick_places,
 )
-from textassay.report.number import number
+from textassay.report.number import count, number
 from textassay.report.svg import INK, MUTED, SETTINGS, slug, to_svg
 
 __all__ = ["draw_by_length"]
 
 _IN_LEGEND = 5  # lines of a panel
+_TICKS = 5  # of a logarithmic axis
 _PANEL, _HEIGHT = 1.9, 1.75
 _LEFT, _GAP, _RIGHT, _BOTTOM, _TITLE = 0.58, 0.22, 0.15, 0.44, 0.24
 _PALEST = 0.55  # share of white in the first line of a colour
@@ -64,12 +65,14 @@ def draw_by_length(curves: Sequence[Curve]) -> Drawing:
     for axes, own in zip(drawn, members.values(), strict=True):
         _draw(axes, own, looks)
     first = drawn[0]
-    without = next((level for start, level in _WITHOUT.items() if curves[0].y.startswith(start)), None)
+    without = next((level for start, level in _WITHOUT.items() if curves[0].y.startswith(start)), curves[0].level)
     if without is not None:
         for axes in drawn:
             axes.axhline(without, color=MUTED, linewidth=0.8, zorder=0)
     tick_places(first, x=4, y=5)
     first.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    if curves[0].log:
+        _logarithmic(first, curves)
     first.autoscale_view()
     for place, (axes, (family, own)) in enumerate(zip(drawn, members.items(), strict=True)):
         left = _LEFT + place * (width + gap)
@@ -99,6 +102,23 @@ def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, tuple[str, tu
             axes.fill_between(x, low, high, color=colour, alpha=0.16, linewidth=0)
         axes.plot([p.x for p in points], [p.y for p in points], color=colour, linewidth=1.2, dashes=dashes,
                   marker="o" if len(points) <= 10 else "", ms=2.8, mew=0)  # fmt: skip
+
+
+def _logarithmic(axes: Axes, curves: Sequence[Curve]) -> None:
+    """Let axes, and those that share them, be logarithmic, with few round numbers on them."""
+    places = [point.x for curve in curves for point in _shown(curve)]
+    if not places:
+        return
+    axes.set_xscale("log")
+    round_ones = [k * 10**power for power in range(12) for k in (1, 2, 5)]
+    inside = [one for one in round_ones if min(places) <= one <= max(places)]
+    axes.xaxis.set_major_locator(FixedLocator(inside[:: max(1, math.ceil(len(inside) / _TICKS))]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: count(round(value)))
+    if curves[0].log == "xy":
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def _looks(names: Sequence[str]) -> dict[str, tuple[str, tuple[float, ...]]]:

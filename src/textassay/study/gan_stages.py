@@ -1,0 +1,169 @@
+"""Stages that train SeqGAN and the recurrent GAN, and keep them: checkpoints along the rounds, the last one.
+
+Sources: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017; Press et al.,
+"Language Generation with Recurrent Generative Adversarial Networks without Pre-training", 2017; both as Tevet et al.,
+"Evaluating Text GANs as Language Models", NAACL 2019, use them.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from textassay.adversarial.history import RoundsHistory
+from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
+from textassay.adversarial.seqgan import SeqGan
+from textassay.adversarial.seqgan_recipe import SeqGanRecipe
+from textassay.adversarial.wgan import train_wgan
+from textassay.adversarial.wgan_recipe import WganRecipe
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.execution import workers
+from textassay.generator.lstm import LstmModel
+from textassay.generator.noise_gru import NoiseGru
+from textassay.generator.saved import load_generator, save_model
+from textassay.generator.uniform import UniformGenerator
+from textassay.study.generators import MODEL
+from textassay.study.stages import Stage, Work
+
+__all__ = ["LAST", "Made", "checkpoints_of", "seqgan_stage", "wgan_stage"]
+
+LAST = "last"  # the folder, in that of a stage, of what training ended with
+_ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
+_COLLAPSED = Collapse("variety", least=0.1)  # share of the pairs of neighbours that real text has
+
+
+@dataclass(frozen=True)
+class Made:
+    """A generator that stages look at: kept by a stage, in one of its folders, or the uniform one.
+
+    Attributes
+    ----------
+    stage
+        Where it was trained; none for the uniform one.
+    folder
+        In that of the stage.
+    vocabulary
+        Of the uniform one.
+    """
+
+    stage: Stage | None
+    folder: str = MODEL
+    vocabulary: Vocabulary | None = None
+
+    @property
+    def inputs(self) -> tuple[Stage, ...]:
+        """What has to be done before."""
+        return () if self.stage is None else (self.stage,)
+
+    def exists(self, work: Work) -> bool:
+        """Return whether it counts: what a training that ended early kept of later rounds does not."""
+        return self.stage is None or not self.folder.isdigit() or int(self.folder) <= self._result(work)["kept"]
+
+    def open(self, work: Work) -> object:
+        """Return it."""
+        if self.stage is None:
+            assert self.vocabulary is not None
+            return UniformGenerator(self.vocabulary)
+        return load_generator(work.inputs[self.stage].folder / self.folder).model
+
+    def _result(self, work: Work) -> dict[str, Any]:
+        assert self.stage is not None
+        found: dict[str, Any] = work.inputs[self.stage].result
+        return found
+
+
+def checkpoints_of(rounds: int, n: int) -> tuple[int, ...]:
+    """Return after which rounds, 0 and the last among them, a model is kept: about `n` besides 0, evenly."""
+    every = max(1, rounds // max(n, 1))
+    return tuple(sorted({*range(0, rounds + 1, every), rounds}))
+
+
+def seqgan_stage(
+    name: str, before: Stage, text: Corpus, form: TextForm, *, recipe: SeqGanRecipe, n_checkpoints: int, seed: int,
+    cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage of the adversarial rounds; its result tells of each round, and why it ended early if it did.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    before
+        Where the generator learnt by maximum likelihood.
+    text, form
+        Real windows, and how they are written.
+    recipe, n_checkpoints
+        See `checkpoints_of`: each checkpoint is kept in the folder of its round, the last one also in `LAST`.
+    seed, cost
+        Of what is random; see `Stage`.
+    """
+    kept = checkpoints_of(recipe.rounds, n_checkpoints)
+    every = max(1, recipe.rounds // max(n_checkpoints, 1))
+    phases = (Phase("discriminator", recipe.pretraining_rounds, judged=False), Phase("adversarial", recipe.rounds))
+    settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
+    settings |= {"text": text.fingerprint, "form": form.hash}
+
+    def run(work: Work) -> dict[str, Any]:
+        model = load_generator(work.inputs[before].folder / MODEL).model
+        assert isinstance(model, LstmModel)
+        training = SeqGan(model, text, recipe=recipe, seed=seed)
+
+        def keep(number: int) -> None:
+            done = number - recipe.pretraining_rounds
+            training.finish({"kind": "seqgan", "rounds": done, "recipe": settings["recipe"], "seed": seed})
+            save_model(model, work.folder / str(done), form=form)
+
+        with workers(1):  # another number of threads sums in another order, and gives other weights
+            history = train_in_rounds(
+                training,
+                phases,
+                collapse=_COLLAPSED,
+                checkpoint=work.folder / _ROUNDS,
+                config=settings,
+                monitors={"kept": keep},
+                monitor_every=every,
+                progress=_teller(work),
+            )
+        keep(history.kept)
+        save_model(model, work.folder / LAST, form=form)
+        (work.folder / _ROUNDS).unlink(missing_ok=True)
+        return _told(history, recipe.pretraining_rounds)
+
+    return Stage("rounds", name, settings, run, (before,), cost)
+
+
+def wgan_stage(
+    name: str, text: Corpus, form: TextForm, *, width: int, recipe: WganRecipe, seed: int, cost: float
+) -> Stage:
+    """Return the stage that trains a recurrent GAN, and keeps it; see `seqgan_stage`, as for its result."""
+    model = NoiseGru(width, length=recipe.length, ends=False)
+    settings = {"model": model.settings, "recipe": asdict(recipe), "seed": seed}
+    settings |= {"text": text.fingerprint, "form": form.hash}
+
+    def run(work: Work) -> dict[str, Any]:
+        fresh = NoiseGru(**model.settings)
+        with workers(1):
+            history = train_wgan(
+                fresh, text, recipe=recipe, seed=seed, checkpoint=work.folder / _ROUNDS, progress=_teller(work)
+            )
+        fresh.record = {**fresh.record, "history": asdict(replace(history, rounds=history.rounds[-1:]))}
+        save_model(fresh, work.folder / MODEL, form=form)
+        (work.folder / _ROUNDS).unlink(missing_ok=True)
+        return _told(history, 0)
+
+    return Stage("wgan", name, settings, run, (), cost)
+
+
+def _teller(work: Work) -> Callable[[str, int, int], None]:
+    def tell(label: str, done: int, total: int) -> None:
+        work.tell(f"{label.partition(':')[0]} ({done} of {total})")
+
+    return tell
+
+
+def _told(history: RoundsHistory, before: int) -> dict[str, Any]:
+    """Return values of the rounds of the last phase by their number there, and how it ended."""
+    rounds = {str(each.number - before): dict(each.values) for each in history.rounds if each.number > before}
+    return {"rounds": rounds, "kept": history.kept - before, "stopped": history.stopped}

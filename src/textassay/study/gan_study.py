@@ -1,0 +1,170 @@
+"""The study ``gan-as-lm``: computed as far as it is not there yet, and set beside the paper.
+
+Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
+Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from textassay.errors import unknown_name
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.study.gan_experiment import build_gan
+from textassay.study.gan_figures import gan_reproduction
+from textassay.study.gan_results import GanResults, TextCost, curve_from_dict
+from textassay.study.gan_scales import GanScale
+from textassay.study.gan_text import GanText
+from textassay.study.stages import Stage, Stages
+
+__all__ = ["GanStudy"]
+
+
+class GanStudy:
+    """The study.
+
+    Parameters
+    ----------
+    text
+        Characters.
+    scale
+        How much is computed.
+    folder
+        Where stages are kept.
+    seed
+        Of everything random.
+    runs
+        Trainings of SeqGAN, instead of the scale's.
+    progress
+        Called with the stage that runs, how many are done, and how many there are.
+    """
+
+    def __init__(
+        self,
+        text: GanText,
+        scale: GanScale,
+        folder: Path,
+        *,
+        seed: int = 0,
+        runs: int | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        self.text, self.seed = text, seed
+        self.scale = scale if runs is None else replace(scale, runs=runs)
+        self.stages = Stages(folder / "stages", progress)
+        self.experiment = build_gan(text, self.scale, seed=seed)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of stages, in the order in which they are computed."""
+        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
+
+    def all_stages(self) -> list[Stage]:
+        """Return all stages, each after those it builds on."""
+        found: dict[str, Stage] = {}
+        waiting = list(self.experiment.targets)
+        while waiting:
+            stage = waiting.pop()
+            if stage.key not in found:
+                found[stage.key] = stage
+                waiting.extend(stage.inputs)
+        return sorted(found.values(), key=lambda stage: stage.level)
+
+    def compute(self, only: Sequence[str] = ()) -> int:
+        """Compute what is missing, and return how many stages that were.
+
+        Parameters
+        ----------
+        only
+            Kinds of stages that are wanted, with what they build on; none for all.
+
+        Raises
+        ------
+        OptionError
+            If there is no such kind.
+        """
+        for kind in only:
+            if kind not in self.kinds:
+                raise unknown_name("stage", kind, self.kinds)
+        targets = [stage for stage in self.all_stages() if stage.kind in only] if only else self.experiment.targets
+        return self.stages.compute(targets)
+
+    def seconds(self) -> dict[str, float]:
+        """Return kind of stage to how long its stages took when they were computed, one after the other."""
+        spent: dict[str, float] = {}
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            if done is not None:
+                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
+        return spent
+
+    def result(self) -> Reproduction:
+        """Return what was found beside what was published; all stages are done."""
+        return gan_reproduction(self.measured())
+
+    def measured(self) -> GanResults:
+        """Return what the stages found; all are done."""
+        found, n = self.experiment, self.scale.n_samples
+        trained = {title: self._result(stage) for title, stage in found.trained.items()}
+        return GanResults(
+            costs={model: tuple(self._costs(stage)[n] for stage in runs) for model, runs in found.costs.items()},
+            lengths={
+                model: {
+                    window: tuple(next(iter(self._costs(stage).values())) for stage in runs)
+                    for window, runs in windows.items()
+                }
+                for model, windows in found.lengths.items()
+            },
+            along=tuple(
+                {number: costs[n] for number, stage in rounds.items() if (costs := self._costs(stage))}
+                for rounds in found.along
+            ),
+            convergence={model: self._costs(stage) for model, stage in found.convergence.items()},
+            rules={
+                model: tuple(curve_from_dict(curve) for curve in self._result(stage))
+                for model, stage in found.rules.items()
+            },
+            n_types=self.text.n_types,
+            stopped={title: one["stopped"] for title, one in trained.items() if one["stopped"] is not None},
+            histories=tuple(
+                {int(number): values for number, values in trained[stage.name]["rounds"].items()}
+                for stage in found.trained.values()
+                if stage.kind == "rounds"
+            ),
+            sizes=self.text.sizes,
+            seconds=self.seconds(),
+            settings=self._settings(),
+            notes=tuple(self._notes()),
+        )
+
+    def _result(self, stage: Stage) -> Any:
+        done = self.stages.done(stage)
+        assert done is not None, f"{stage.label} is not done"
+        return done.result
+
+    def _costs(self, stage: Stage) -> dict[int, TextCost]:
+        """Return N to cost; nothing where there was no generator."""
+        return {int(size): TextCost.from_dict(one) for size, one in (self._result(stage) or {}).items()}
+
+    def _settings(self) -> dict[str, Any]:
+        text = self.text
+        scale = {name: value for name, value in asdict(self.scale).items() if name != "name"}
+        return {
+            "study": "gan-as-lm",
+            "scale": self.scale.name,
+            **json.loads(json.dumps(scale)),
+            "seed": self.seed,
+            "version": version("textassay"),
+            "text": {"train": text.train.fingerprint, "valid": text.valid.fingerprint, "test": text.test.fingerprint},
+        }
+
+    def _notes(self) -> list[str]:
+        warned: dict[str, int] = {}
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            for message in () if done is None else done.warnings:
+                warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
+        return [f"{message} ({count} stages)" for message, count in warned.items()]
