@@ -251,7 +251,7 @@ def test_mistakes(refused: Refused, arguments: tuple[str, ...], line: str) -> No
         (b"", "empty"),
         (b"\n \n", "blank"),
         (b"\x00\x01PK\x00\xff" * 99, "binary"),
-        (b"only this .\n", "cannot hold out the last 1 of 1 sentences"),
+        (b"only this .\n", "has one line: to train on it as running text, add --window T"),
         (b"a <sos> b\n" * 20, "holds '<sos>'"),
     ],
 )
