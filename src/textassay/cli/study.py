@@ -31,10 +31,8 @@ from textassay.report.reproduction_files import write_reproduction
 from textassay.report.reproduction_text import render_reproduction
 from textassay.seeding import stream
 from textassay.study.dd_study import STUDIES, DdStudy
-from textassay.study.exposure_study import ExposureStudy
-from textassay.study.gan_study import GanStudy
-from textassay.study.judges_study import JudgesStudy
 from textassay.study.scales import SCALES, scale_of
+from textassay.study.staged_study import StagedStudy
 from textassay.study.study_text import split_text
 from textassay.training.backend import require_neural
 
@@ -130,9 +128,7 @@ def run_study(options: StudyOptions) -> int:
     return 0
 
 
-def _make_study(
-    options: StudyOptions, out: Path, progress: Progress | None
-) -> DdStudy | JudgesStudy | ExposureStudy | GanStudy:  # fmt: skip
+def _make_study(options: StudyOptions, out: Path, progress: Progress | None) -> StagedStudy:
     """Return the study that was asked for, its texts read."""
     of_dd = {
         "--real": options.real,

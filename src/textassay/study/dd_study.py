@@ -29,7 +29,8 @@ from textassay.study.findings_dd import check_findings, of_this_text
 from textassay.study.measures import LEVEL, LM
 from textassay.study.published_dd import published_table
 from textassay.study.scales import Scale
-from textassay.study.stages import Stage, Stages
+from textassay.study.staged_study import StagedStudy
+from textassay.study.stages import Stage
 from textassay.study.study_text import StudyText
 
 __all__ = ["STUDIES", "DdStudy"]
@@ -38,7 +39,7 @@ _CUT = " samples were cut at "  # a warning; the table of drawn sentences has th
 STUDIES: Mapping[str, Corpus] = {"dd-real": "real", "dd-synthetic": "synthetic"}
 
 
-class DdStudy:
+class DdStudy(StagedStudy):
     """One of the two studies.
 
     Parameters
@@ -81,7 +82,7 @@ class DdStudy:
         if name not in STUDIES:
             raise unknown_name("study", name, STUDIES)
         self.name, self.text, self.scale, self.seed, self.positives = name, text, scale, seed, positives
-        self.stages = Stages(folder / "stages", progress)
+        super().__init__(folder, progress)
         synthetic = STUDIES[name] == "synthetic"
         self.texts = synthetic_texts(text, scale, seed=seed) if synthetic else real_texts(text)
         self.initialisations = scale.initialisations if initialisations is None else initialisations
@@ -96,48 +97,9 @@ class DdStudy:
         )
 
     @property
-    def kinds(self) -> list[str]:
-        """Kinds of stages, in the order in which they are computed."""
-        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
-
-    def all_stages(self) -> list[Stage]:
-        """Return all stages, each after those it builds on."""
-        found: dict[str, Stage] = {}
-        waiting = list(self.experiment.targets)
-        while waiting:
-            stage = waiting.pop()
-            if stage.key not in found:
-                found[stage.key] = stage
-                waiting.extend(stage.inputs)
-        return sorted(found.values(), key=lambda stage: stage.level)
-
-    def compute(self, only: Sequence[str] = ()) -> int:
-        """Compute what is missing, and return how many stages that were.
-
-        Parameters
-        ----------
-        only
-            Kinds of stages that are wanted, with what they build on; none for all.
-
-        Raises
-        ------
-        OptionError
-            If there is no such kind.
-        """
-        for kind in only:
-            if kind not in self.kinds:
-                raise unknown_name("stage", kind, self.kinds)
-        targets = [stage for stage in self.all_stages() if stage.kind in only] if only else self.experiment.targets
-        return self.stages.compute(targets)
-
-    def seconds(self) -> dict[str, float]:
-        """Return kind of stage to how long its stages took when they were computed, one after the other."""
-        spent: dict[str, float] = {}
-        for stage in self.all_stages():
-            done = self.stages.done(stage)
-            if done is not None:
-                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
-        return spent
+    def targets(self) -> Sequence[Stage]:
+        """The stages that the result is read from."""
+        return self.experiment.targets
 
     def result(self) -> Reproduction:
         """Return what was found; all stages are done."""

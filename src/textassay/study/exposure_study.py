@@ -10,7 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from textassay.errors import unknown_name
 from textassay.estimate import Estimate
 from textassay.exposure.bleu import BleuRun
 from textassay.exposure.discrepancy import EbDd
@@ -24,12 +23,13 @@ from textassay.study.exposure_results import ExposureResults, ForcedTranslation,
 from textassay.study.exposure_scales import ExposureScale, Network
 from textassay.study.exposure_stages import quantity_from_dict
 from textassay.study.exposure_texts import ExposureTexts
-from textassay.study.stages import Stage, Stages
+from textassay.study.staged_study import StagedStudy
+from textassay.study.stages import Stage
 
 __all__ = ["ExposureStudy"]
 
 
-class ExposureStudy:
+class ExposureStudy(StagedStudy):
     """The study.
 
     Parameters
@@ -68,52 +68,13 @@ class ExposureStudy:
         self.texts, self.seed = texts, seed
         self.scale = scale if runs is None else replace(scale, runs=runs, bleu_runs=runs)
         self.precision = chosen_precision(scale.precision, training_device())
-        self.stages = Stages(folder / "stages", progress)
+        super().__init__(folder, progress)
         self.experiment = build_exposure(texts, self.scale, precision=self.precision, seed=seed)
 
     @property
-    def kinds(self) -> list[str]:
-        """Kinds of stages, in the order in which they are computed."""
-        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
-
-    def all_stages(self) -> list[Stage]:
-        """Return all stages, each after those it builds on."""
-        found: dict[str, Stage] = {}
-        waiting = list(self.experiment.targets)
-        while waiting:
-            stage = waiting.pop()
-            if stage.key not in found:
-                found[stage.key] = stage
-                waiting.extend(stage.inputs)
-        return sorted(found.values(), key=lambda stage: stage.level)
-
-    def compute(self, only: Sequence[str] = ()) -> int:
-        """Compute what is missing, and return how many stages that were.
-
-        Parameters
-        ----------
-        only
-            Kinds of stages that are wanted, with what they build on; none for all.
-
-        Raises
-        ------
-        OptionError
-            If there is no such kind.
-        """
-        for kind in only:
-            if kind not in self.kinds:
-                raise unknown_name("stage", kind, self.kinds)
-        targets = [stage for stage in self.all_stages() if stage.kind in only] if only else self.experiment.targets
-        return self.stages.compute(targets)
-
-    def seconds(self) -> dict[str, float]:
-        """Return kind of stage to how long its stages took when they were computed, one after the other."""
-        spent: dict[str, float] = {}
-        for stage in self.all_stages():
-            done = self.stages.done(stage)
-            if done is not None:
-                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
-        return spent
+    def targets(self) -> Sequence[Stage]:
+        """The stages that the result is read from."""
+        return self.experiment.targets
 
     def result(self) -> Reproduction:
         """Return what was found beside what was published; all stages are done."""
@@ -128,22 +89,22 @@ class ExposureStudy:
         return ExposureResults(
             bleu={
                 text: {
-                    model: tuple(BleuRun.from_dict(self._result(stage)) for stage in runs) for model, runs in of.items()
+                    model: tuple(BleuRun.from_dict(self.outcome(stage)) for stage in runs) for model, runs in of.items()
                 }
                 for text, of in experiment.bleu.items()
             },
             synthetic={
                 model: {
-                    kind: tuple(PrefixRun.from_dict(self._result(stage)) for stage in runs) for kind, runs in of.items()
+                    kind: tuple(PrefixRun.from_dict(self.outcome(stage)) for stage in runs) for kind, runs in of.items()
                 }
                 for model, of in experiment.synthetic.items()
             },
             perplexity=self._perplexities(experiment.perplexity),
             held_out_perplexity=self._perplexities(experiment.held_out_perplexity),
-            eb_dd={title: EbDd.from_dict(self._result(stage)) for title, stage in experiment.eb_dd.items()},
+            eb_dd={title: EbDd.from_dict(self.outcome(stage)) for title, stage in experiment.eb_dd.items()},
             translation=self._translation(),
             switching={
-                title: tuple(SwitchedSample(**sample) for sample in self._result(stage))
+                title: tuple(SwitchedSample(**sample) for sample in self.outcome(stage))
                 for title, stage in experiment.switching.items()
             },
             sizes=sizes,
@@ -153,14 +114,9 @@ class ExposureStudy:
             notes=tuple(self._notes()),
         )
 
-    def _result(self, stage: Stage) -> Any:
-        done = self.stages.done(stage)
-        assert done is not None, f"{stage.label} is not done"
-        return done.result
-
     def _perplexities(self, table: Mapping[str, Mapping[str, Stage]]) -> dict[str, dict[str, Any]]:
         return {
-            row: {column: quantity_from_dict(self._result(stage)["perplexity"]) for column, stage in stages.items()}
+            row: {column: quantity_from_dict(self.outcome(stage)["perplexity"]) for column, stage in stages.items()}
             for row, stages in table.items()
         }
 
@@ -168,11 +124,11 @@ class ExposureStudy:
         stages, pairs = self.experiment.translation, self.texts.pairs
         if stages is None or pairs is None:
             return None
-        quality = self._result(stages.quality)
+        quality = self.outcome(stages.quality)
         samples = sorted(quality["samples"], key=lambda sample: sample["number"])  # all modes of one, then of the next
         return TranslationFound(
             Estimate.from_dict(quality["bleu"]),
-            {name: TranslationCurve.from_dict(curve) for name, curve in self._result(stages.bias).items()},
+            {name: TranslationCurve.from_dict(curve) for name, curve in self.outcome(stages.bias).items()},
             tuple(
                 ForcedTranslation(
                     pairs.test.source.texts[sample["number"]],

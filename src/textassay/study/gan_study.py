@@ -11,19 +11,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from textassay.errors import unknown_name
 from textassay.meta_evaluation.reproduction import Reproduction
 from textassay.study.gan_experiment import build_gan
 from textassay.study.gan_figures import gan_reproduction
 from textassay.study.gan_results import GanResults, TextCost, curve_from_dict
 from textassay.study.gan_scales import GanScale
 from textassay.study.gan_text import GanText
-from textassay.study.stages import Stage, Stages
+from textassay.study.staged_study import StagedStudy
+from textassay.study.stages import Stage
 
 __all__ = ["GanStudy"]
 
 
-class GanStudy:
+class GanStudy(StagedStudy):
     """The study.
 
     Parameters
@@ -54,52 +54,13 @@ class GanStudy:
     ) -> None:
         self.text, self.seed = text, seed
         self.scale = scale if runs is None else replace(scale, runs=runs)
-        self.stages = Stages(folder / "stages", progress)
+        super().__init__(folder, progress)
         self.experiment = build_gan(text, self.scale, seed=seed)
 
     @property
-    def kinds(self) -> list[str]:
-        """Kinds of stages, in the order in which they are computed."""
-        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
-
-    def all_stages(self) -> list[Stage]:
-        """Return all stages, each after those it builds on."""
-        found: dict[str, Stage] = {}
-        waiting = list(self.experiment.targets)
-        while waiting:
-            stage = waiting.pop()
-            if stage.key not in found:
-                found[stage.key] = stage
-                waiting.extend(stage.inputs)
-        return sorted(found.values(), key=lambda stage: stage.level)
-
-    def compute(self, only: Sequence[str] = ()) -> int:
-        """Compute what is missing, and return how many stages that were.
-
-        Parameters
-        ----------
-        only
-            Kinds of stages that are wanted, with what they build on; none for all.
-
-        Raises
-        ------
-        OptionError
-            If there is no such kind.
-        """
-        for kind in only:
-            if kind not in self.kinds:
-                raise unknown_name("stage", kind, self.kinds)
-        targets = [stage for stage in self.all_stages() if stage.kind in only] if only else self.experiment.targets
-        return self.stages.compute(targets)
-
-    def seconds(self) -> dict[str, float]:
-        """Return kind of stage to how long its stages took when they were computed, one after the other."""
-        spent: dict[str, float] = {}
-        for stage in self.all_stages():
-            done = self.stages.done(stage)
-            if done is not None:
-                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
-        return spent
+    def targets(self) -> Sequence[Stage]:
+        """The stages that the result is read from."""
+        return self.experiment.targets
 
     def result(self) -> Reproduction:
         """Return what was found beside what was published; all stages are done."""
@@ -108,7 +69,7 @@ class GanStudy:
     def measured(self) -> GanResults:
         """Return what the stages found; all are done."""
         found, n = self.experiment, self.scale.n_samples
-        trained = {title: self._result(stage) for title, stage in found.trained.items()}
+        trained = {title: self.outcome(stage) for title, stage in found.trained.items()}
         return GanResults(
             costs={model: tuple(self._costs(stage)[n] for stage in runs) for model, runs in found.costs.items()},
             lengths={
@@ -124,7 +85,7 @@ class GanStudy:
             ),
             convergence={model: self._costs(stage) for model, stage in found.convergence.items()},
             rules={
-                model: tuple(curve_from_dict(curve) for curve in self._result(stage))
+                model: tuple(curve_from_dict(curve) for curve in self.outcome(stage))
                 for model, stage in found.rules.items()
             },
             n_types=self.text.n_types,
@@ -140,14 +101,9 @@ class GanStudy:
             notes=tuple(self._notes()),
         )
 
-    def _result(self, stage: Stage) -> Any:
-        done = self.stages.done(stage)
-        assert done is not None, f"{stage.label} is not done"
-        return done.result
-
     def _costs(self, stage: Stage) -> dict[int, TextCost]:
         """Return N to cost; nothing where there was no generator."""
-        return {int(size): TextCost.from_dict(one) for size, one in (self._result(stage) or {}).items()}
+        return {int(size): TextCost.from_dict(one) for size, one in (self.outcome(stage) or {}).items()}
 
     def _settings(self) -> dict[str, Any]:
         text = self.text

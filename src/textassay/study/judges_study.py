@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from textassay.errors import unknown_name
 from textassay.human.agreement import Agreement as Coefficient
 from textassay.human.analysis import analyse
 from textassay.human.judgements import Judgements
@@ -58,7 +57,8 @@ from textassay.study.published_judges import (
     PEOPLE,
     SELF_BLEU,
 )
-from textassay.study.stages import Stage, Stages
+from textassay.study.staged_study import StagedStudy
+from textassay.study.stages import Stage
 
 __all__ = ["JUDGES_SCALES", "JudgesStudy"]
 
@@ -70,7 +70,7 @@ JUDGES_SCALES: Mapping[str, JudgesScale] = {
 _REAL_FROM = np.nextafter(0.5, 1.0)  # a probability of exactly 1/2 says fake, as accuracies count it
 
 
-class JudgesStudy:
+class JudgesStudy(StagedStudy):
     """The study.
 
     Parameters
@@ -114,40 +114,14 @@ class JudgesStudy:
         self.votes = usual_votes(judgements)
         self.judged = judged_texts(judgements, votes=self.votes)
         self.unchecked, self.seed, self.n_resamples = unchecked, seed, n_resamples
-        self.stages = Stages(folder / "stages", progress)
+        super().__init__(folder, progress)
         self.metrics = metric_stages(self.judged, seed=seed)
         self.classifiers = classifier_stages(self.judged, self.scale, seed=seed)
 
     @property
-    def kinds(self) -> list[str]:
-        """Kinds of stages."""
-        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
-
-    def all_stages(self) -> list[Stage]:
-        """Return all stages; none builds on another."""
+    def targets(self) -> Sequence[Stage]:
+        """All stages; none builds on another."""
         return [*self.metrics.values(), *(stage for found in self.classifiers.values() for stage in found)]
-
-    def compute(self, only: Sequence[str] = ()) -> int:
-        """Compute what is missing, of some kinds or of all, and return how many stages that were.
-
-        Raises
-        ------
-        OptionError
-            If there is no such kind.
-        """
-        for kind in only:
-            if kind not in self.kinds:
-                raise unknown_name("stage", kind, self.kinds)
-        return self.stages.compute([stage for stage in self.all_stages() if not only or stage.kind in only])
-
-    def seconds(self) -> dict[str, float]:
-        """Return kind of stage to how long its stages took when they were computed."""
-        spent: dict[str, float] = {}
-        for stage in self.all_stages():
-            done = self.stages.done(stage)
-            if done is not None:
-                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
-        return spent
 
     def result(self) -> Reproduction:
         """Return what was found; all stages are done."""
@@ -157,9 +131,9 @@ class JudgesStudy:
             Evaluation.of_judgements(judged.judgements).select(names),
             Evaluation.of_judgements(judged.judgements, by="majority", votes=self.votes).select(names),
         ]
-        measured = {name: metric_evaluation(name, self._result(stage)) for name, stage in self.metrics.items()}
+        measured = {name: metric_evaluation(name, self.outcome(stage)) for name, stage in self.metrics.items()}
         metrics = {name: found for name, (found, _) in measured.items()}
-        results = {name: [self._result(stage) for stage in found] for name, found in self.classifiers.items()}
+        results = {name: [self.outcome(stage) for stage in found] for name, found in self.classifiers.items()}
         classifiers = {name: classifier_evaluation(name, found) for name, found in results.items()}
         judges = {name: metrics[name] for name in (*OVERLAPS, BESIDES)}
         majority = self._majority(results, metrics)
@@ -208,11 +182,6 @@ class JudgesStudy:
                 {"table 5": judging.agreements, "table 7": with_diversity, "figure 6": with_people},
             ),
         )
-
-    def _result(self, stage: Stage) -> Any:
-        done = self.stages.done(stage)
-        assert done is not None, f"{stage.label} is not done"
-        return done.result
 
     def _agreements(self, gold: Evaluation, evaluations: Sequence[Evaluation]) -> tuple[Agreement, ...]:
         return agreements(gold, evaluations, level=LEVEL, n_resamples=self.n_resamples, seed=self.seed)

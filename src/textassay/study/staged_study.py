@@ -1,0 +1,87 @@
+"""What all studies share: stages that lead to targets, computed as far as they are not there yet, and a result."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from textassay.errors import unknown_name
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.study.stages import Stage, Stages
+
+__all__ = ["StagedStudy"]
+
+
+class StagedStudy(ABC):
+    """A study; a subclass says which stages there are and what they mean.
+
+    Parameters
+    ----------
+    folder
+        Where stages are kept.
+    progress
+        Called with the stage that runs, how many are done, and how many there are.
+    """
+
+    def __init__(self, folder: Path, progress: Callable[[str, int, int], None] | None = None) -> None:
+        self.stages = Stages(folder / "stages", progress)
+
+    @property
+    @abstractmethod
+    def targets(self) -> Sequence[Stage]:
+        """The stages that the result is read from."""
+
+    @abstractmethod
+    def result(self) -> Reproduction:
+        """Return what was found beside what was published; all stages are done."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of stages, in the order in which they are computed."""
+        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
+
+    def all_stages(self) -> list[Stage]:
+        """Return all stages, each after those it builds on."""
+        found: dict[str, Stage] = {}
+        waiting = list(self.targets)
+        while waiting:
+            stage = waiting.pop()
+            if stage.key not in found:
+                found[stage.key] = stage
+                waiting.extend(stage.inputs)
+        return sorted(found.values(), key=lambda stage: stage.level)
+
+    def compute(self, only: Sequence[str] = ()) -> int:
+        """Compute what is missing, and return how many stages that were.
+
+        Parameters
+        ----------
+        only
+            Kinds of stages that are wanted, with what they build on; none for all.
+
+        Raises
+        ------
+        OptionError
+            If there is no such kind.
+        """
+        for kind in only:
+            if kind not in self.kinds:
+                raise unknown_name("stage", kind, self.kinds)
+        return self.stages.compute(
+            [stage for stage in self.all_stages() if stage.kind in only] if only else self.targets
+        )
+
+    def seconds(self) -> dict[str, float]:
+        """Return kind of stage to how long its stages took when they were computed, one after the other."""
+        spent: dict[str, float] = {}
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            if done is not None:
+                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
+        return spent
+
+    def outcome(self, stage: Stage) -> Any:
+        """Return what a stage returned that is done."""
+        done = self.stages.done(stage)
+        assert done is not None, f"{stage.label} is not done"
+        return done.result
