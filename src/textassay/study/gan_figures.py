@@ -94,7 +94,9 @@ def _convergence(results: GanResults) -> Iterable[Curve]:
 
 
 def _along(results: GanResults) -> Iterable[Curve]:
-    numbers = sorted(set.intersection(*map(set, results.along))) if results.along else []
+    if not results.along:
+        return
+    numbers = sorted(set.intersection(*map(set, results.along)))
     for name, key in (("exact", "exact"), ("approximate", "plain")):
         values = {number: mean_of([rounds[number] for rounds in results.along], key) for number in numbers}
         yield _curve("BPC along adversarial training", name, "mean of the trainings", "adversarial rounds", values)

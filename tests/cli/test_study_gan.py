@@ -1,0 +1,48 @@
+"""The command ``study gan-as-lm``: what it refuses, and the whole of it on made-up text."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from micro_gan import micro_scale, write_characters
+from textassay.study.gan_scales import GAN_SCALES
+
+NAME = ("study", "gan-as-lm")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--out", "out"), "name the text: --data DIR, which holds train.txt, valid.txt, test.txt, or --data FILE"),
+        (("--out", "out", "--data", "nowhere"), "nowhere"),
+        (("--out", "out", "--data", "."), "lacks valid.txt, test.txt"),
+        (("--out", "out", "--data", "real.txt", "--real", "real.txt"), "--real is an option of dd-real"),
+        (("--data", "real.txt"), "name a folder: --out DIR"),
+        (("--out", "out", "--data", "real.txt", "--scale", "huge"), "unknown scale 'huge'"),
+        (("--out", "out", "--data", "real.txt", "--seeds", "0"), "--seeds must be at least 1, got 0"),
+    ],
+)
+def test_mistakes_are_one_line(refused: Callable[..., str], arguments: tuple[str, ...], message: str) -> None:
+    assert message in refused(*NAME, *arguments)
+
+
+def test_the_command_computes_once_and_reports(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setitem(GAN_SCALES, "tiny", micro_scale())
+    write_characters(folder / "text")
+    command = (*NAME, "--data", "text", "--seeds", "1", "--out", "out", "--workers", "2")
+    first = run(*command, "--json")
+    assert first.status == 0, first
+    document = json.loads(first.stdout)
+    assert document["title"] == "Evaluating Text GANs as Language Models"
+    assert document["settings"]["runs"] == 1
+    second = run(*command)
+    assert "0 stages computed" in second.stderr
+    assert "G3, LeakGAN" in second.stdout
+    assert {path.name for path in folder.glob("out/figures/*.svg")} == {
+        "bpc-against-n.svg", "bpc-along-adversarial-training.svg", "bpc-by-window.svg", "figure-2-error-against-n.svg",
+    }  # fmt: skip
+    words = {word for word in (folder / "text" / "test.txt").read_text(encoding="utf-8").split() if len(word) > 3}
+    documents = "".join(path.read_text() for path in folder.glob("out/stages/*/stage.json"))
+    assert not [word for word in words if f'"{word}"' in documents], "text of the corpus is in a stage"

@@ -1,0 +1,49 @@
+"""The study ``gan-as-lm`` at a size that takes seconds, and text for it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from made_up import sentences
+from textassay.study.exposure_scales import Network
+from textassay.study.gan_scales import GAN_SCALES, GanScale
+
+__all__ = ["micro_scale", "write_characters"]
+
+
+def micro_scale() -> GanScale:
+    """Return the scale."""
+    tiny = GAN_SCALES["tiny"]
+    return replace(
+        tiny,
+        name="micro",
+        n_train=6000,
+        n_valid=500,
+        n_test=1500,
+        lstm=Network("tiny", {"width": 16, "max_epochs": 1}),
+        lstm_length=14,
+        generator=Network("tiny", {"width": 8, "max_epochs": 1}),
+        length=7,
+        seqgan=replace(tiny.seqgan, rounds=2, pretraining_rounds=1, n_negatives=20, batch_size=8, filters={1: 4, 2: 4}),
+        runs=2,
+        wgan_width=8,
+        wgan=replace(tiny.wgan, length=2, rounds=1, iterations=1, critic_width=8, batch_size=8),
+        window=50,
+        n_noise=280,
+        n_windows=280,
+        n_window_samples=40,
+        windows=(1, 7, 14),
+        n_samples=200,
+        most_samples=6400,
+        rule_samples=100,
+        rule_rows=2,
+        rule_parts=2,
+    )
+
+
+def write_characters(folder: Path) -> Path:
+    """Write training, validation and test text of letters and spaces into `folder`, and return it."""
+    folder.mkdir(exist_ok=True)
+    for part, (name, n) in enumerate({"train": 400, "valid": 60, "test": 120}.items()):
+        text = " ".join(sentences(n, 10 + part)).replace(" .", "")
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    return folder
