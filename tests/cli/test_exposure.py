@@ -84,7 +84,8 @@ def test_with_an_oracle_all_files(folder: Path, models: Path, oracle: Path, run:
         "excess error",
         "dd",
         "EB-DD",
-        "perplexity",
+        "perplexity of the model",
+        "perplexity of the oracle",
     }
     row = next(
         r for r in rows if (r["measure"], r["prefixes"], r["distance"], r["length"]) == ("EB-C", "model", "js", "3")

@@ -67,7 +67,7 @@ def test_everything_is_what_its_own_function_gives(model: LanguageModel, oracle:
     assert found.rates["tv"]["shuffled"].prefixes == shuffled.prefixes
     assert found.excess is not None
     assert found.excess.to_dict() == excess_error(every["data"], every["model"]).to_dict()
-    assert list(found.perplexity) == [model.name, oracle.name]
+    assert list(found.perplexity) == ["model", "oracle"]
     assert [sample.kind for sample in found.samples] == ["data"] * 2 + ["model"] * 2 + ["shuffled"] * 2
     json.dumps(found.to_dict(), allow_nan=False)
 
@@ -123,3 +123,10 @@ def test_mistakes(model: LanguageModel, text: Corpus) -> None:
 
     with pytest.raises(NotForTranslationError, match="answers a source"):
         _measured(Translator(), text)  # type: ignore[arg-type]
+
+
+def test_an_oracle_of_the_same_name_has_its_own_perplexity(model: LanguageModel, text: Corpus) -> None:
+    other = NgramModel(2).fit(_corpus(9, n=20))
+    assert other.name == model.name
+    found = _measured(model, text, replace(SETTINGS, bleu_runs=1, oracle_runs=1), oracle=other)
+    assert found.perplexity["model"].value < found.perplexity["oracle"].value

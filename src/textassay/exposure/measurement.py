@@ -37,6 +37,7 @@ Progress = Callable[[str, int, int], None]
 
 DATA = "data"
 MODEL = "model"
+ORACLE = "oracle"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Exposure:
     dd
         EB-DD at each length.
     perplexity
-        Name of the model and of the oracle to the perplexity of the text.
+        ``model`` and, with an oracle, ``oracle``, to the perplexity of the text; left out where it has none.
     samples
         Sentences after prefixes of every kind.
     notes
@@ -211,8 +212,8 @@ def measure_exposure(
             found = replace(found, **_against_oracle(model, oracle, lengths, settings, kinds, cells))
         if settings.with_dd:
             found = replace(found, dd=_dd(model, oracle, text, lengths, settings, cells))
-        sides = [model] if oracle is None else [model, oracle]
-        perplexity = {side.name: _perplexity(side, text, settings.level, notes) for side in sides}
+        sides = {MODEL: model} if oracle is None else {MODEL: model, ORACLE: oracle}
+        perplexity = {name: _perplexity(side, text, settings.level, notes) for name, side in sides.items()}
     return replace(
         found,
         perplexity={name: quantity for name, quantity in perplexity.items() if quantity is not None},

@@ -108,7 +108,7 @@ def _rows(found: Exposure) -> Iterator[tuple[Any, ...]]:
     for name, quantity in found.perplexity.items():
         bounds = _bounds(quantity.interval)
         value = quantity.value if math.isfinite(quantity.value) else None
-        yield "perplexity", name, None, None, value, *bounds, None, None, 1, found.lengths.n_sentences
+        yield f"perplexity of the {name}", None, None, None, value, *bounds, None, None, 1, found.lengths.n_sentences
 
 
 def _bounds(bounds: Interval | None) -> tuple[Any, ...]:
