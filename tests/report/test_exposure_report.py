@@ -11,8 +11,10 @@ from rich.console import Console
 from next_word_table import random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import Vocabulary
+from textassay.estimate import Estimate, Interval, Signature
 from textassay.exposure.bias import cgd_curve, eb_c, excess_error
 from textassay.exposure.bleu import BleuRun, eb_bleu_of_runs
+from textassay.exposure.discrepancy import EbDd
 from textassay.exposure.distance import DISTANCES
 from textassay.exposure.lengths import ChosenLengths, choose_lengths
 from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
@@ -22,7 +24,8 @@ from textassay.generator.prefixes import model_prefixes
 from textassay.report.exposure_figures import draw_exposure
 from textassay.report.exposure_files import exposure_csv, exposure_markdown
 from textassay.report.exposure_text import render_exposure
-from textassay.report.exposure_words import verdicts
+from textassay.report.exposure_tables import bleu_wide, other_tables
+from textassay.report.exposure_words import rule, verdicts
 
 LENGTHS = ChosenLengths((1, 2), 8, {1: 40, 2: 39, 8: 30}, 40, 30)
 
@@ -95,9 +98,56 @@ def test_against_an_oracle() -> None:
     with pytest.warns(UserWarning, match="undefined"):
         undefined = replace(undefined, rates={"tv": {"model": eb_c(zero, zero, "tv")}})
     assert verdicts(undefined)[0] == (
-        "EB-C is undefined: after real words, the next words of model and oracle do not differ."
+        "EB-C is undefined: after real words, the next words of model and oracle do not differ in every run."
     )
     assert "n/a" in exposure_markdown(undefined, [])
+
+
+def test_a_ratio_without_an_interval_is_not_called_undefined() -> None:
+    few = BleuRun((2,), {"data": np.array([0.3]), "model": np.array([0.4])},
+                  {"data": np.array([np.nan]), "model": np.array([np.nan])}, 1, 1)  # fmt: skip
+    lengths = replace(LENGTHS, lengths=(2,))
+    found = replace(_found([1.0, 1.0]), bleu={"model": eb_bleu_of_runs([few])}, lengths=lengths)
+    assert verdicts(found) == ["Nothing is said of EB-bleu, 0.750: so few sentences give it no interval."]
+    none = replace(few, scores={"data": few.scores["data"], "model": np.zeros(1)})
+    told = verdicts(replace(found, bleu={"model": eb_bleu_of_runs([few, none])}))[0]
+    assert told.startswith("EB-bleu is undefined: in some run, no word of the model's continuations")
+    assert verdicts(replace(found, bleu={})) == [
+        "Nothing is said of exposure bias: no prefixes of the model were measured."
+    ]
+
+
+def test_a_classifier_that_finds_nothing_does_not_rule_it_out() -> None:
+    dd = Estimate("dd", 0.1, None, unit="fraction", better="lower", sizes={}, signature=Signature({}))
+    found = EbDd(2, dd, dd, 0.01, Interval(-0.1, 0.12, 0.95, "t"), whole=False, n_sentences=50)
+    told = verdicts(replace(_found([1.0, 1.01]), dd=(found,)))[-1]
+    assert told.startswith("No exposure bias is to be seen by a classifier: ")
+    assert "or that of the difference of dd above 0" in rule(replace(_found([1.0, 1.01]), dd=(found,)))
+
+
+def test_no_interval_of_a_ratio_reaches_below_zero() -> None:
+    bounds = eb_bleu_of_runs(_bleu_runs([0.2, 2.0])).intervals[1]
+    assert bounds is not None
+    assert bounds.low == 0
+    assert "100.0 % lower" in verdicts(_found([0.2, 2.0]))[0]
+
+
+def test_the_table_of_accumulated_error_ends_where_the_verdict_does() -> None:
+    found = _found([1.0, 1.01], own=[0.21, 0.212, 0.211])
+    table = next(table for table in other_tables(found) if table.title == "Excess accumulated error")
+    assert [row[0] for row in table.rows] == ["2", "3"]
+    assert (
+        f"over the first {table.rows[-1][0]} tokens errors pile up {table.rows[-1][1]} %" in verdicts(found)[-1].lower()
+    )
+
+
+def test_bleu_has_the_same_decimals_after_every_kind() -> None:
+    wide = _bleu_runs([0.9, 1.1])
+    found = replace(_found([1.0, 1.01]), bleu={"model": eb_bleu_of_runs(wide), "random": eb_bleu_of_runs(wide)})
+    exact = eb_bleu_of_runs(_bleu_runs([1.0, 1.0001]))
+    found = replace(found, bleu={**found.bleu, "random": exact})
+    cells = [cell for row in bleu_wide(found).rows if row[0].startswith("C-bleu") for cell in row[1:]]
+    assert len({len(cell.split()[0].partition(".")[2]) for cell in cells}) == 1
 
 
 def test_one_run_is_shown_without_a_spread() -> None:

@@ -321,7 +321,7 @@ def eb_bleu_of_runs(runs: Sequence[BleuRun], *, prefixes: str = "model", level: 
     together = np.sqrt((errors**2).sum(axis=1)) / len(ratios[0])
 
     def interval(numbers: FloatArray, error: float) -> Interval | None:
-        return run_interval(numbers, error, units="sentences", level=level)
+        return run_interval(numbers, error, units="sentences", level=level, low=0.0)
 
     return EbBleu(
         prefixes=prefixes,

@@ -34,10 +34,11 @@ class TextTable:
 def bleu_tables(found: Exposure) -> list[TextTable]:
     """Return EB-bleu against each kind of prefix, a row a length: narrow enough for a terminal."""
     tables = []
+    places = _bleu_places(found)
     for kind, bleu in found.bleu.items():
         columns = [
-            _with_spread(100 * bleu.data, 100 * bleu.data_sd),
-            _with_spread(100 * bleu.other, 100 * bleu.other_sd),
+            _with_spread(100 * bleu.data, 100 * bleu.data_sd, places),
+            _with_spread(100 * bleu.other, 100 * bleu.other_sd, places),
             _with_spread(bleu.values, bleu.sd),
             _intervals(bleu.values, bleu.intervals),
         ]
@@ -50,9 +51,10 @@ def bleu_wide(found: Exposure) -> TextTable:
     """Return all of EB-bleu, a column a length, as the paper's table 2."""
     lengths = found.lengths.lengths
     first = next(iter(found.bleu.values()))
-    rows = [("C-bleu(data)", *_with_spread(100 * first.data, 100 * first.data_sd))]
+    places = _bleu_places(found)
+    rows = [("C-bleu(data)", *_with_spread(100 * first.data, 100 * first.data_sd, places))]
     for kind, bleu in found.bleu.items():
-        rows.append((f"C-bleu({kind})", *_with_spread(100 * bleu.other, 100 * bleu.other_sd)))
+        rows.append((f"C-bleu({kind})", *_with_spread(100 * bleu.other, 100 * bleu.other_sd, places)))
         rows.append((f"EB-bleu({kind})", *_with_spread(bleu.values, bleu.sd)))
         rows.append((level(found.settings.level), *_intervals(bleu.values, bleu.intervals)))
     return TextTable("EB-bleu", ("length of prefix", *map(str, lengths)), tuple(rows))
@@ -66,11 +68,15 @@ def other_tables(found: Exposure) -> list[TextTable]:
         tables += _of_distance(found, name)
     if found.excess is not None:
         excess = found.excess
-        places = [excess.lengths.index(length) for length in found.lengths.lengths]
-        values, bounds = 100 * excess.values[places], [_in_percent(excess.intervals[place]) for place in places]
-        columns = [_numbers(values, bounds), _intervals(values, bounds)]
-        header = ["tokens so far", "excess, %", share]
-        tables.append(_by_length("Excess accumulated error", header, found.lengths.lengths, columns))
+        tokens = [length + 1 for length in found.lengths.lengths]  # the token after the prefix counts, too
+        shown = [excess.lengths.index(n) for n in tokens]
+        values, bounds = excess.values[shown], [excess.intervals[place] for place in shown]
+        places = max(1, _places(values, bounds) - 2)  # in percent
+        columns = [
+            [number(100 * value, places) for value in values.tolist()],
+            [interval(_in_percent(bound), places) for bound in bounds],
+        ]
+        tables.append(_by_length("Excess accumulated error", ["tokens so far", "excess, %", share], tokens, columns))
     if found.dd:
         columns = [_estimated([dd.data for dd in found.dd]), _estimated([dd.model for dd in found.dd])]
         differences = np.array([dd.difference for dd in found.dd])
@@ -81,11 +87,11 @@ def other_tables(found: Exposure) -> list[TextTable]:
         header = ["length", "dd(data)", "dd(model)", "difference", share]
         tables.append(_by_length(f"EB-DD: {what}", header, lengths, columns))
     if found.perplexity:
-        rows = []
-        for name, quantity in found.perplexity.items():
+        rows, names = [], {_MODEL: found.model, "oracle": found.oracle}
+        for side, quantity in found.perplexity.items():
             values, spans = np.array([quantity.value]), [quantity.interval]
-            rows.append((name, _numbers(values, spans)[0], _intervals(values, spans)[0]))
-        tables.append(TextTable("Perplexity of the text, per token", ("model", "perplexity", share), tuple(rows)))
+            rows.append((f"{side}, {names[side]}", _numbers(values, spans)[0], _intervals(values, spans)[0]))
+        tables.append(TextTable("Perplexity of the text, per token", ("of the", "perplexity", share), tuple(rows)))
     return tables
 
 
@@ -118,10 +124,22 @@ def _by_length(
     return TextTable(title, tuple(header), tuple(rows))
 
 
-def _with_spread(values: FloatArray, spreads: FloatArray) -> list[str]:
-    """Return "value ± standard deviation over runs", the value alone where there is one run."""
+def _bleu_places(found: Exposure) -> int:
+    """Return the decimals of C-bleu in percent, the same after all kinds of prefixes."""
+    first = next(iter(found.bleu.values()))
+    values = np.concatenate([first.data, *(bleu.other for bleu in found.bleu.values())])
+    spreads = np.concatenate([first.data_sd, *(bleu.other_sd for bleu in found.bleu.values())])
+    return _spread_places(100 * values, 100 * spreads)
+
+
+def _spread_places(values: FloatArray, spreads: FloatArray) -> int:
     known = spreads[np.isfinite(spreads) & (spreads > 0)]
-    places = decimals(_typical(values), float(np.median(known)) if len(known) else None)
+    return decimals(_typical(values), float(np.median(known)) if len(known) else None)
+
+
+def _with_spread(values: FloatArray, spreads: FloatArray, places: int | None = None) -> list[str]:
+    """Return "value ± standard deviation over runs", the value alone where there is one run."""
+    places = _spread_places(values, spreads) if places is None else places
     return [
         number(value, places) + (f" ± {number(spread, places)}" if np.isfinite(spread) else "")
         for value, spread in zip(values.tolist(), spreads.tolist(), strict=True)

@@ -3,6 +3,8 @@
 The statements are about the longest prefix that was measured, which is fixed before anything is seen.
 """
 
+import math
+
 from textassay.estimate import Interval
 from textassay.exposure.discrepancy import EbDd
 from textassay.exposure.measurement import Exposure
@@ -36,6 +38,8 @@ def verdicts(found: Exposure) -> list[str]:
     bleu = found.bleu.get(_MODEL)
     if bleu is not None:
         told.append(_of_bleu(bleu.intervals[last], float(bleu.values[last]), tokens))
+    if bleu is None:
+        told.append("Nothing is said of exposure bias: no prefixes of the model were measured.")
     scale = [
         f"{_described(kind)} {_percent(1 - 1 / float(other.values[last]), 1 - 1 / bounds.low, 1 - 1 / bounds.high)}"
         for kind, other in found.bleu.items()
@@ -57,9 +61,12 @@ def rule(found: Exposure) -> str:
     over = "over runs: other draws of the model and other parts of this text"
     if found.settings.bleu_runs == 1:
         over = "over the sentences of one run"
+    parts = ["the excess"] * (found.excess is not None) + ["the difference of dd"] * bool(found.dd)
+    others = f", or that of {' or of '.join(parts)} above 0" if parts else ""
     return (
-        f"Rule: there is exposure bias where the {share} interval of the ratio after the longest prefix, of {longest} "
-        f"tokens, lies above 1. Intervals are {over}."
+        f"Rule: there is exposure bias where the {share} interval of the ratio after the longest prefix, of "
+        f"{counted(longest, 'token')}, lies above 1{others}. Intervals are {over}"
+        + ("; those of dd are over sentences." if found.dd else ".")
     )
 
 
@@ -74,13 +81,14 @@ def sizes(found: Exposure) -> list[str]:
     ]
     bleu = next(iter(found.bleu.values()))
     told.append(
-        f"EB-bleu: {_runs(settings.bleu_runs)} of {count(bleu.n_sentences)} continuations against "
-        f"{count(bleu.n_references)} references"
+        f"EB-bleu: {_runs(settings.bleu_runs)} of {counted(bleu.n_sentences, 'continuation')} against "
+        f"{counted(bleu.n_references, 'reference')}"
         + (f" ({count(settings.n)} were asked for)." if bleu.n_sentences < settings.n else ".")
     )
     if found.oracle is not None:
         told.append(
-            f"EB-C against {found.oracle}: {_runs(settings.oracle_runs)} of {count(settings.n)} sequences of each kind."
+            f"EB-C against {found.oracle}: {_runs(settings.oracle_runs)} of {counted(settings.n, 'sequence')} of each "
+            "kind."
         )
     return told
 
@@ -110,7 +118,9 @@ def explanations(found: Exposure) -> list[tuple[str, str]]:
 
 def _of_rate(bounds: Interval | None, value: float, tokens: str, distance: str) -> str:
     if bounds is None:
-        return "EB-C is undefined: after real words, the next words of model and oracle do not differ."
+        return _without_interval(
+            "EB-C", value, "after real words, the next words of model and oracle do not differ in every run"
+        )
     if bounds.low > 1 or bounds.high < 1:
         way, what = ("farther from", "exposure bias") if bounds.low > 1 else ("nearer to", "no exposure bias, rather")
         tail = "" if bounds.low > 1 else " the contrary"
@@ -126,7 +136,9 @@ def _of_rate(bounds: Interval | None, value: float, tokens: str, distance: str) 
 
 def _of_bleu(bounds: Interval | None, value: float, tokens: str) -> str:
     if bounds is None:
-        return "EB-bleu is undefined: no word of a continuation is that of a reference."
+        return _without_interval(
+            "EB-bleu", value, "in some run, no word of the model's continuations stands in a reference"
+        )
     if bounds.low > 1 or bounds.high < 1:
         way, what = ("higher", "exposure bias") if bounds.low > 1 else ("lower", "no exposure bias, rather")
         tail = "" if bounds.low > 1 else " the contrary"
@@ -168,7 +180,14 @@ def _of_dd(found: EbDd) -> list[str]:
             f"A classifier tells the model's text from real text {easier} easily after its own words: {told} is "
             f"{found_text}."
         ]
-    return [f"A classifier sees no difference: {told} is {found_text}."]
+    return [f"No exposure bias is to be seen by a classifier: {told} is {found_text}."]
+
+
+def _without_interval(name: str, value: float, why: str) -> str:
+    """Return what is said of a ratio that has no interval, and maybe no value."""
+    if math.isfinite(value):
+        return f"Nothing is said of {name}, {number(value, 3)}: so few sentences give it no interval."
+    return f"{name} is undefined: {why}."
 
 
 def _change(value: float, bounds: Interval) -> str:
