@@ -16,10 +16,13 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import EOS, UNK
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, UnavailableError
+from textassay.generator import steppable
 from textassay.generator.gold_history import gold_log_probs, next_probs
 from textassay.generator.lstm import LstmModel
+from textassay.generator.next_words import Ends
 from textassay.generator.ngram import NgramModel
 from textassay.generator.steppable import SoftmaxStepper, as_window_stepper
+from textassay.training.recipe import Recipe
 
 from .conftest import Noisy, Uniform
 
@@ -91,6 +94,37 @@ def test_the_short_cut_has_the_distribution_of_n_passes(char_lstm: LstmModel, go
     in_passes = [one_hot_tallies(stepper, text, sizes, floor=1e-20, seed=seed) for seed in range(6)]
     one, other = ([found["plain"][-1].sum() for found in side] for side in (short_cuts, in_passes))
     assert stats.ttest_ind(one, other).pvalue > 0.01
+
+
+def test_passes_hold_few_probabilities_at_once_and_draw_the_same(
+    char_lstm: LstmModel, gold: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.tile(gold_text(gold, window=20).rows[:5], (20, 1))
+    stepper = SoftmaxStepper(char_lstm, ends="excluded")
+    whole = stepper.step_after(rows, seed=1)
+    held: list[int] = []
+
+    def counted(model: LstmModel, windows: npt.NDArray[np.int64], *, ends: Ends) -> npt.NDArray[np.float64]:
+        found = next_probs(model, windows, ends=ends)
+        held.append(found.size)
+        return found
+
+    monkeypatch.setattr(steppable, "next_probs", counted)
+    monkeypatch.setattr(steppable, "_NUMBERS", 4000)
+    np.testing.assert_array_equal(stepper.step_after(rows, seed=1), whole)
+    assert max(held) <= 4000
+    assert sum(held) == rows.size * len(char_lstm.vocabulary)
+
+
+def test_a_model_of_windows_is_not_asked_about_ends(letters: TextForm) -> None:
+    train = letters.corpus(["the cat sa", "t on the m"] * 4)
+    model = LstmModel(4, length=10, recipe=Recipe(max_epochs=1)).fit(train)
+    for mode in ("multinomial", "onehot", "exact"):
+        with pytest.raises(OptionError, match="length=10\\) never ends a sentence"):
+            approximate(model, train, mode=mode)
+    found = approximate(model, train, window=10, mode="exact").exact
+    assert found is not None
+    assert found.value == pytest.approx(-model.log_prob(train).sum() / 80 / math.log(2))
 
 
 @pytest.mark.feature("LM-03")

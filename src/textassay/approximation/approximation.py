@@ -183,7 +183,7 @@ def choose_mode(generator: object, mode: str | None = None) -> Mode:
         return "multinomial" if has_softmax(generator) else "onehot"
     if mode not in get_args(Mode):
         raise unknown_name("mode", mode, get_args(Mode))
-    name = getattr(generator, "name", type(generator).__name__)
+    name = _name(generator)
     if mode in ("multinomial", "exact") and not has_softmax(generator):
         raise UnavailableError(f"{name} has no softmax, which mode '{mode}' needs: leave the mode out, or take onehot")
     if mode == "soft" and not emits_distributions(generator):
@@ -252,6 +252,8 @@ def approximate(
         check_samples(n_samples)
         check_floor(floor, n_samples)
     text = gold_text(corpus, window=window, context=context)
+    if window is None and not getattr(generator, "draws_ends", True):
+        raise OptionError(f"{_name(generator)} never ends a sentence: give the tokens of a window of running text")
     stepper = _stepper(generator, chosen, text)
     exact = _exact(generator, text) if has_softmax(generator) else None
     exact_sums = None if exact is None else _row_sums(exact, text) / -_LOG_2
@@ -266,14 +268,13 @@ def approximate(
     if rule and chosen != "exact":
         drawn_from: Any = generator if stepper is None else stepper
         followed = rule_curve(drawn_from, text, n_samples, mode=chosen, seed=seed, progress=progress)
-    name = getattr(generator, "name", type(generator).__name__)
     zero_share = 0.0 if found is None else float(found["zeros"][-1].sum() / text.n_tokens)
     last = {} if found is None else {key: sums[-1] for key, sums in found.items()}
     gap = None
     if exact is not None and np.isfinite(exact).all() and found is not None:
         gap = text.mean(_row_sums(expected_bias_bits(exact, n_samples, floor=floor), text), level=level)
     return Approximation(
-        generator=str(name),
+        generator=_name(generator),
         mode=chosen,
         n_samples=0 if found is None else n_samples,
         floor=floor,
@@ -307,10 +308,11 @@ def _stepper(generator: object, mode: Mode, text: GoldText) -> WindowStepper | N
     """Return what makes the draws of its own that `mode` asks for, or None where it asks for none."""
     if mode in ("multinomial", "exact"):
         return None
-    stepper = SoftmaxStepper(generator, ends=text.ends) if has_softmax(generator) else as_window_stepper(generator)
-    if text.window is None and not stepper.draws_ends:
-        raise OptionError(f"{stepper.name} never ends a sentence: give the tokens of a window of running text")
-    return stepper
+    return SoftmaxStepper(generator, ends=text.ends) if has_softmax(generator) else as_window_stepper(generator)
+
+
+def _name(generator: object) -> str:
+    return str(getattr(generator, "name", type(generator).__name__))
 
 
 def _exact(model: LanguageModel, text: GoldText) -> FloatArray:

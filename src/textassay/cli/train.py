@@ -321,7 +321,7 @@ def _train(options: TrainOptions, texts: TrainingTexts, settings: Mapping[str, A
         n_types=len(texts.form.vocabulary),
         train=texts.train_told,
         valid=texts.valid_told,
-        ends=getattr(model, "learns_ends", True),
+        ends=getattr(model, "draws_ends", True),
         **outcome,
     )
     if not is_main():

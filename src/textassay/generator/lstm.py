@@ -94,7 +94,7 @@ class LstmModel(NetworkLanguageModel):
         return {**own, "max_length": self._max_length, "recipe": asdict(self.recipe)}
 
     @property
-    def learns_ends(self) -> bool:
+    def draws_ends(self) -> bool:
         """Whether sentences end."""
         return self.length is None
 

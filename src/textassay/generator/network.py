@@ -72,7 +72,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         self._max_length = max_length
 
     @property
-    def learns_ends(self) -> bool:
+    def draws_ends(self) -> bool:
         """Whether sentences end; where not, none of the nats per token are for ends."""
         return True
 
@@ -129,7 +129,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
             def score() -> float:
                 assert scored is not None  # it is called where there is validation text
                 told = token_scores(self, weights, *scored, 1.0)
-                found = float(told.sum()) / (len(told) if self.learns_ends else len(scored[0]))
+                found = float(told.sum()) / (len(told) if self.draws_ends else len(scored[0]))
                 return found if math.isfinite(perplexity(-found)) else -math.inf  # which ends the training
 
             told = self._train(
@@ -237,7 +237,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         if longest is not None and len(corpus) > 0 and int(corpus.lengths.max()) > longest:
             number = int(np.argmax(corpus.lengths > longest))
             told = f"{self.name} reads at most {longest} tokens, but sentence {number + 1} has {corpus.lengths[number]}"
-            if not self.learns_ends:
+            if not self.draws_ends:
                 raise InputError(f"{told}: 'approximate --window {longest} --mode exact' says what running text costs")
             raise InputError(
                 f"{told}: shorten it, or train with --max-tokens {corpus.lengths.max()} "
