@@ -34,6 +34,8 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+_NUMBERS = 1 << 22  # probabilities held at once
+
 
 class SteppableGenerator(Protocol):
     """Something that draws the next token after given ones.
@@ -161,9 +163,13 @@ class SoftmaxStepper:
 
     def step_after(self, windows: IntArray, *, seed: int) -> IntArray:
         """Return one draw after each beginning of each window, (B, T); see `WindowStepper`."""
-        bounds = np.cumsum(next_probs(self._model, windows, ends=self._ends), axis=2)
-        draws = stream(seed, "softmax steps").random(windows.shape) * bounds[:, :, -1]
-        return np.asarray((bounds <= draws[:, :, None]).sum(axis=2), dtype=np.int64)
+        draws, drawn = stream(seed, "softmax steps").random(windows.shape), np.empty_like(windows)
+        rows = max(1, _NUMBERS // (windows.shape[1] * len(self.vocabulary)))
+        for start in range(0, len(windows), rows):
+            some = slice(start, start + rows)
+            bounds = np.cumsum(next_probs(self._model, windows[some], ends=self._ends), axis=2)
+            drawn[some] = (bounds <= (draws[some] * bounds[:, :, -1])[:, :, None]).sum(axis=2)
+        return drawn
 
 
 def _steps(generator: object) -> TypeGuard[SteppableGenerator]:
