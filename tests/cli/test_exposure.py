@@ -149,6 +149,8 @@ def test_a_model_against_itself(folder: Path, models: Path, run: Run) -> None:
         (("ngram", "--real", "blank.txt"), "blank.txt is empty: all of its 2 lines are blank"),
         (("ngram", "--real", "binary.txt"), "binary"),
         (("ngram", "--real", "reserved.txt"), "sentence 2 holds '<eos>'"),
+        (("ngram", "--real", "foreign.txt"), "knows no token of foreign.txt"),
+        (("ngram", "--real", "one.txt"), "one.txt is one sentence, of 4 tokens: at least 2 are needed"),
         (("nothing", "--real", "real.txt"), "no folder"),
         (("ngram", "--real", "seen.txt"), "seen.txt is what"),
         (("ngram", "--real", "more.txt"), "the first 300 of 301 sentences of more.txt are what"),
@@ -174,8 +176,10 @@ def test_a_model_against_itself(folder: Path, models: Path, run: Run) -> None:
 def test_mistakes(folder: Path, models: Path, refused: Refused, arguments: tuple[str, ...], line: str) -> None:
     (folder / "blank.txt").write_text("\n \n")
     (folder / "binary.txt").write_bytes(b"\x00\x01PK\x00\xff" * 99)
+    (folder / "foreign.txt").write_text("Ein Haus am See\nZwei Hunde und ein Baum\n" * 9)
+    (folder / "one.txt").write_text(" ".join(sentences(1, 1)[0].split()[:4]) + "\n")
     (folder / "reserved.txt").write_text("a b\na <eos> b\n")
-    (folder / "long.txt").write_text("a " * 500 + "\n" + "a " * 500 + "\n")
+    (folder / "long.txt").write_text(f"{' '.join(sentences(150, 8))}\n" * 2)
     seen = (models / "train.txt").read_text()
     (folder / "seen.txt").write_text(seen)
     (folder / "more.txt").write_text(seen + "a b c .\n")

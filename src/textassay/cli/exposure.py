@@ -18,7 +18,7 @@ from textassay.cli.progress import show_progress
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
-from textassay.errors import EmptyCorpusError, InputError, OptionError, unknown_name
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.exposure.bleu import NotForTranslationError, check_not_translation
 from textassay.exposure.distance import DISTANCES, Distance
@@ -188,11 +188,20 @@ def _text(
 ) -> tuple[Corpus, ChosenLengths]:
     """Return the sentences or blocks to measure on, and the lengths; raise where the model knows them already."""
     tokens_in(opened.form.vocabulary, corpus, generator=opened.model.name)  # raises where a sentence holds <eos>
+    if corpus.unk_rate == 1:
+        raise InputError(
+            f"{options.model} knows no token of {options.real}: give text in its language, tokenised as what it learnt"
+        )
     _check_unseen(options, opened, corpus)
     size = options.sentence_length
     if options.blocks:
         size = LONGEST if size is None else size
         corpus = blocks(corpus, size)
+    elif len(corpus) == 1:
+        raise TooFewSentencesError(
+            f"{options.real} is one sentence, of {len(corpus.tokens)} tokens: at least 2 are needed, for a prefix and for "
+            "a reference; is it running text? then add --blocks"
+        )
     return corpus, choose_lengths(corpus, lengths, size, ends=cast(Ends, options.ends))
 
 
