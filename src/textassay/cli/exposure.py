@@ -199,8 +199,8 @@ def _text(
         corpus = blocks(corpus, size)
     elif len(corpus) == 1:
         raise TooFewSentencesError(
-            f"{options.real} is one sentence, of {len(corpus.tokens)} tokens: at least 2 are needed, for a prefix and for "
-            "a reference; is it running text? then add --blocks"
+            f"{options.real} is one sentence, of {len(corpus.tokens)} tokens: at least 2 are needed, for a prefix and "
+            "for a reference; is it running text? then add --blocks"
         )
     return corpus, choose_lengths(corpus, lengths, size, ends=cast(Ends, options.ends))
 
