@@ -52,6 +52,15 @@ def test_it_is_trained_kept_told_and_mle_seqgan_is_what_no_rounds_give(folder: P
     assert b"begun with other settings" in run(*SEQGAN, "--rounds", 1, "--out", "out").stderr.encode()
 
 
+def test_one_long_sentence_is_told_since_roll_outs_may_be_as_long(folder: Path, run: Run) -> None:
+    (folder / "long.txt").write_text((folder / "train.txt").read_text() + " ".join(["the"] * 201) + "\n")
+    asked = ("--rounds", 0, "--width", 4, "--epochs", 1, "--workers", 1, "--out")
+    done = run("train", "seqgan", "--real", "long.txt", "--valid", "real.txt", *asked, "long")
+    assert "a sentence has 201 tokens: roll-outs may be as long, and slow; --max-tokens N" in done.stderr
+    short = run("train", "seqgan", "--real", "train.txt", "--valid", "real.txt", *asked, "short")
+    assert "roll-outs" not in short.stderr
+
+
 @pytest.mark.slow
 def test_an_oracle_says_how_good_the_draws_are(folder: Path, run: Run) -> None:
     assert run("sample", "random-lstm", "-n", 120, "--out", "oracle.txt").status == 0

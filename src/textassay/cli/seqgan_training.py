@@ -13,6 +13,7 @@ from textassay.adversarial.rounds import Collapse, Phase
 from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
 from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
+from textassay.cli.messages import print_line
 from textassay.cli.models import RANDOM, open_model
 from textassay.cli.progress import tell_step
 from textassay.cli.train import TrainingTexts
@@ -28,6 +29,7 @@ __all__ = ["MLE", "SeqGanKind"]
 MLE = "mle"  # folder in the folder: the generator before the rounds
 
 _NETWORK = ("width", "layers", "dropout", "batch_size")
+_LONG = 200  # tokens; roll-outs take time as the square of the longest sentence
 _COLLAPSED = 0.1  # share of the pairs of neighbours that real text has
 
 
@@ -61,6 +63,11 @@ class SeqGanKind:
         oracle = None if options.oracle is None else open_model(options.oracle).model
         length = _length(options)
         out, seed = options.texts.out, options.texts.seed
+        if texts.longest > _LONG and not options.texts.quiet:
+            print_line(
+                f"a sentence has {texts.longest} tokens: roll-outs may be as long, and slow; --max-tokens N leaves "
+                "longer ones out, and --window T reads running text"
+            )
         model = LstmModel(**network, length=length, max_length=length or texts.longest, seed=seed)
         progress = None if tell is None else partial(tell_step, tell, model.recipe.max_epochs)
         model.fit(texts.train, texts.valid, checkpoint=out / CHECKPOINT, progress=progress)

@@ -126,7 +126,7 @@ def _table(curves: Mapping[str, Mapping[int, float]], training: AdversarialTrain
     phases = {each.number: each.phase for each in training.history.rounds}
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for header in ("round", "phase", *map(_words, curves)):
-        table.add_column(header, justify="right", overflow="fold")
+        table.add_column(header, justify="right", overflow="fold", no_wrap=header == "phase")
     for place in _shown(sorted({place for curve in curves.values() for place in curve}), training.history.kept):
         told = [curve.get(place) for curve in curves.values()]
         table.add_row(str(place), phases.get(place, "before"), *(_value(each) for each in told))
