@@ -1,6 +1,7 @@
 """What is said of exposure bias: never more than the intervals support, in the units of people."""
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,8 +24,8 @@ from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.prefixes import model_prefixes
 from textassay.report.exposure_figures import draw_exposure
 from textassay.report.exposure_files import exposure_csv, exposure_markdown
-from textassay.report.exposure_text import render_exposure
 from textassay.report.exposure_tables import bleu_wide, other_tables
+from textassay.report.exposure_text import render_exposure
 from textassay.report.exposure_words import rule, verdicts
 
 LENGTHS = ChosenLengths((1, 2), 8, {1: 40, 2: 39, 8: 30}, 40, 30)
@@ -168,7 +169,21 @@ def test_figures_hold_their_curves() -> None:
     assert "1.000 at 1, 1.030 at 2" in drawings[0].description
     for drawing in drawings:
         assert "tokens" in drawing.svg
+        assert ": :" not in drawing.description
+        assert ". :" not in drawing.description
     assert ">1.02<" in drawings[0].svg  # the axis reaches the values
+    undefined = replace(_found([1.0, 1.01]), bleu={"model": eb_bleu_of_runs([replace(_bleu_runs([1])[0], scores={
+        "data": np.zeros(2), "model": np.zeros(2)})])})  # fmt: skip
+    assert draw_exposure(undefined) == []
+
+
+def test_a_kind_of_prefixes_has_one_colour_in_all_figures() -> None:
+    found = _found([1.02, 1.03, 1.04], own=[0.21, 0.212, 0.211])
+    drawn = {drawing.subject: drawing.svg for drawing in draw_exposure(found)}
+    lines = {name: re.findall(r'id="line2d_\d+">\s*<path[^>]*stroke: (#[0-9a-f]{6}); stroke-width: 1.6', drawn[name])
+             for name in ("eb-bleu", "cgd-tv")}  # fmt: skip
+    assert lines["eb-bleu"] == lines["cgd-tv"][:1] != []
+    assert len(set(lines["cgd-tv"])) == 2
 
 
 @pytest.mark.slow

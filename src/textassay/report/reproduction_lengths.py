@@ -36,8 +36,9 @@ __all__ = ["draw_by_length"]
 
 _IN_LEGEND = 5  # lines of a panel
 _TICKS = 5  # of a logarithmic axis
-_PANEL, _HEIGHT = 1.9, 1.75
+_PANEL, _ALONE, _HEIGHT = 1.9, 3.4, 1.75
 _LEFT, _GAP, _RIGHT, _BOTTOM, _TITLE = 0.58, 0.22, 0.15, 0.44, 0.24
+_FEW, _BAND = 3, 0.16  # lines whose bands do not cover one another much, and how opaque these are
 _PALEST = 0.55  # share of white in the first line of a colour
 _WITHOUT: Mapping[str, float] = {"EB-C": 1.0, "EB-bleu": 1.0, "share": 1.0, "excess error": 0.0}  # exposure bias
 
@@ -52,6 +53,8 @@ def draw_by_length(curves: Sequence[Curve]) -> Drawing:
     names = {curve.name: printable(curve.name) for curve in curves}
     title_room = _TITLE if any(families) else 0.07
     width, gap, right, top, height = _PANEL, _GAP, _RIGHT, title_room, _HEIGHT
+    if len(families) == 1:
+        width = _ALONE
     if beside:
         gap = right = 0.24 + INCHES_A_LETTER * max(map(len, names.values()))
         height = max(height, LABEL_HEIGHT * max(map(len, members.values())))
@@ -70,7 +73,7 @@ def draw_by_length(curves: Sequence[Curve]) -> Drawing:
         for axes in drawn:
             axes.axhline(without, color=MUTED, linewidth=0.8, zorder=0)
     tick_places(first, x=4, y=5)
-    first.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    first.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 5, 10]))
     if curves[0].log:
         _logarithmic(first, curves)
     first.autoscale_view()
@@ -87,7 +90,7 @@ def draw_by_length(curves: Sequence[Curve]) -> Drawing:
         else:
             legend(figure, {_entry(curve): _key(looks[curve.name]) for curve in own}, left=left, top=title_room)
     title = curves[0].title
-    told = ". ".join(f"{family}: {'; '.join(_told(curve) for curve in own)}" for family, own in members.items())
+    told = ". ".join((f"{family}: " if family else "") + "; ".join(map(_told, own)) for family, own in members.items())
     text = f"{title}: {curves[0].y} by {curves[0].x}, with intervals. {told}."
     return Drawing("by length", title, f"{slug(title)}.svg", to_svg(figure), text)
 
@@ -99,7 +102,9 @@ def _draw(axes: Axes, curves: Sequence[Curve], looks: Mapping[str, tuple[str, tu
         band = [(p.x, p.y_low, p.y_high) for p in points if p.y_low is not None and p.y_high is not None]
         if band:
             x, low, high = np.array(band).T
-            axes.fill_between(x, low, high, color=colour, alpha=0.16, linewidth=0)
+            axes.fill_between(
+                x, low, high, color=colour, alpha=_BAND if len(curves) <= _FEW else _BAND / 2, linewidth=0
+            )
         axes.plot([p.x for p in points], [p.y for p in points], color=colour, linewidth=1.2, dashes=dashes,
                   marker="o" if len(points) <= 10 else "", ms=2.8, mew=0)  # fmt: skip
 
