@@ -147,6 +147,19 @@ def test_a_discount_lowers_what_comes_early() -> None:
     np.testing.assert_allclose(early[drawn.taken], 0.5 ** to_come[drawn.taken])
 
 
+def test_roll_outs_are_of_the_policy_that_follows_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = _fitted(length=LIMIT, roll_out_averaging=0.75)
+    liked = training.model.vocabulary.encode(["a"])[0]
+    monkeypatch.setattr(training, "_judged", lambda rows: (rows == liked).mean(axis=1))
+    training._roll_outs["output bias"][liked] += 100  # it goes on with nothing else
+    drawn = training._drawn(20, 1)
+    np.testing.assert_allclose(training.rewards(drawn, key=2)[:, 0], ((drawn.tokens[:, 0] == liked) + 2) / 3)
+    before = {name: weight.clone() for name, weight in training._roll_outs.items()}
+    training._follow()
+    for name, weight in training.generator.weights.items():
+        torch.testing.assert_close(training._roll_outs[name], 0.75 * before[name] + 0.25 * weight.detach())
+
+
 @pytest.mark.feature("JJ-10")
 def test_the_model_before_the_rounds_is_the_mle_model_bit_for_bit() -> None:
     training = _fitted()
@@ -173,6 +186,7 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         assert torch.equal(tensor, second.state()[name]), name
 
 
+@pytest.mark.feature("JJ-09")
 def test_the_generator_learns_what_the_judge_likes(monkeypatch: pytest.MonkeyPatch) -> None:
     training = _fitted(refreshes=0, learning_rate=2e-2, baseline="leave-one-out")
     liked = training.model.vocabulary.encode(["a"])[0]
@@ -180,6 +194,14 @@ def test_the_generator_learns_what_the_judge_likes(monkeypatch: pytest.MonkeyPat
     rewards = [each.values["reward"] for each in train_in_rounds(training, [Phase("adversarial", 40)]).rounds]
     assert np.mean(rewards[:5]) < 0.6
     assert np.mean(rewards[-5:]) > 0.9
+
+
+@pytest.mark.feature("JJ-09")
+def test_the_judge_learns_which_sentences_are_real() -> None:
+    training = _fitted(epochs=3, judge_learning_rate=2e-2, dropout=0.0)
+    train_in_rounds(training, [Phase("discriminator", 10)])
+    real, drawn = (training._judged(rows.tokens).mean() for rows in (training._real, training._drawn(300, 1)))
+    assert real > drawn + 0.1
 
 
 def test_validation_asks_text_and_oracle() -> None:
