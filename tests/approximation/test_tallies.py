@@ -1,0 +1,44 @@
+"""Counts of parts of a text: each row has the chances of its own tokens, whichever part it is in."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from textassay.approximation import tallies
+from textassay.approximation.gold_text import gold_text
+from textassay.approximation.tallies import multinomial_tallies, one_hot_tallies
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.vocabulary import UNK, Vocabulary
+
+
+class Known:
+    """Draws the gold token in windows that begin with an ``a`` nine times of ten, elsewhere once in five."""
+
+    name = "known"
+    draws_ends = False
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def step_after(self, windows: npt.NDArray[np.int64], *, seed: int) -> npt.NDArray[np.int64]:
+        hit = np.random.default_rng(seed).random(windows.shape) < np.where(windows[:, :1] == UNK + 1, 0.9, 0.2)
+        return np.where(hit, windows, windows + 1)
+
+
+@pytest.mark.feature("LM-02")
+@pytest.mark.parametrize("mode", ["multinomial", "onehot"])
+def test_rows_of_later_parts_have_their_own_chances(
+    letters: TextForm, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(tallies, "_POSITIONS", 24)  # six rows of four to a part, the last of two
+    text = gold_text(letters.corpus(["abcd" * 7 + "bbcd" * 7]), window=4)
+    chances = np.repeat([0.9, 0.2], 28)
+    sizes, floor = [1000, 4000], 1e-20
+    if mode == "multinomial":
+        found = multinomial_tallies(text, np.log(chances), sizes, floor=floor, seed=0)
+    else:
+        found = one_hot_tallies(Known(letters.vocabulary), text, sizes, floor=floor, seed=0)
+    expected = -np.log2(chances).reshape(14, 4).sum(axis=1)
+    assert found["plain"].shape == (2, 14)
+    for of_size in found["plain"]:
+        np.testing.assert_allclose(of_size, expected, rtol=0.15)
