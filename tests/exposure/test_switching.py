@@ -51,6 +51,21 @@ def test_each_kind_of_prefix_is_what_it_says(model: NgramModel, unseen: Corpus) 
     assert [one.prefix for one in nothing_corrupted] == [one.prefix for one in of["model"]]
 
 
+@pytest.mark.feature("EB-33")
+def test_prefixes_are_of_the_data_of_the_model_or_of_all_words() -> None:
+    """The data has other words than the model writes, and some words neither has."""
+    text = Corpus.from_texts(["a b c d a b c d", "d c b a d c b a"] * 20 + ["e f g h e f g h"] + ["i j k l m n o p"])
+    own = text.take(np.array([40] * 20))
+    data = text.take(np.arange(40))
+    found = switch_prefixes(NgramModel(2).fit(own), data, length=4, n_tokens=4, n=12, seed=1)
+    words = {kind: [set(one.prefix.split()) for one in found if one.kind == kind] for kind in KINDS[:4]}
+    assert all(one <= set("abcd") for kind in ("data", "shuffled") for one in words[kind])
+    assert len(set.union(*words["random"])) > 12
+    followed = [one for one in found if one.kind == "model"]
+    assert sum(word in set("efgh") for one in followed for word in one.prefix.split()) > 36
+    assert [one.kind for one in found] == [kind for kind in ("data", "model", "shuffled", "random") for _ in range(12)]
+
+
 def test_the_model_goes_on_from_the_prefix() -> None:
     """A model that repeats the last word for ever tells which words it was given."""
     text = Corpus.from_texts([" ".join([word] * 8) for word in "abcdefgh" for _ in range(50)])

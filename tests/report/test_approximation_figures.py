@@ -22,10 +22,12 @@ def rule(spread: float, *, known: bool) -> RuleCurve:
 def test_two_generators_and_the_line_of_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     plotted = []
     levels = []
+    drawn_on: list[Axes] = []
     plot, line = Axes.plot, Axes.axhline
 
     def kept_plot(self: Axes, *data: Any, **style: Any) -> Any:
         plotted.append(data)
+        drawn_on.append(self)
         return plot(self, *data, **style)
 
     def kept_line(self: Axes, y: float, **style: Any) -> Any:
@@ -43,6 +45,7 @@ def test_two_generators_and_the_line_of_the_rule(monkeypatch: pytest.MonkeyPatch
     assert curves[2] == pytest.approx(np.array(rules["recurrent GAN"].differences))
     assert [x for x, *_ in plotted if len(x) == 1] == [[1610], [1210]]
     assert levels == [1e-3]
+    assert {(axes.get_xscale(), axes.get_yscale()) for axes in drawn_on} == {("log", "log")}
     for part in (
         "SeqGAN: change over 10 draws",
         "recurrent GAN: change",
