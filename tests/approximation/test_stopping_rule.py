@@ -65,7 +65,7 @@ def test_it_is_part_of_an_approximation_when_asked_for(letters: TextForm, gold: 
     assert found.rule is not None
     assert found.rule.stops_at is None
     told = found.to_dict()["rule"]
-    assert told["sizes"] == (20, 30, 40)
+    assert told["sizes"] == [20, 30, 40]
     assert told["slope"] == pytest.approx(-1, abs=0.4)
     assert told["error_slope"] is None
 

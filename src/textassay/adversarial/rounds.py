@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from textassay.adversarial.history import Round, RoundsHistory
 from textassay.adversarial.player import part_of
 from textassay.errors import InputError, OptionError, OutputError
+from textassay.estimate import json_ready
 from textassay.training.backend import threads
 from textassay.training.checkpoint import load_checkpoint, save_checkpoint
 from textassay.training.history import Reading
@@ -272,7 +273,7 @@ class _Loop:
     def _judge(self, number: int, due: tuple[bool, bool], *, good: bool) -> None:
         """Let validation and monitors, where they are due, look at the weights after round `number`."""
         if due[0]:
-            said = {name: _finite_or_none(value) for name, value in self.training.validate().items()}
+            said: dict[str, float | None] = json_ready(self.training.validate())
             if self.keep is not None and self.keep not in said:
                 raise InputError(f"the best round cannot be kept: validation says {sorted(said)}, not '{self.keep}'")
             if said:
@@ -281,8 +282,8 @@ class _Loop:
             if good and value is not None and value < self.lowest[0]:
                 self.best, self.lowest = self._copied(), (value, number)
         if due[1] and self.monitors:
-            values = {name: _finite_or_none(monitor(number)) for name, monitor in self.monitors.items()}
-            self.readings.append(Reading(number, number, values))
+            values = {name: monitor(number) for name, monitor in self.monitors.items()}
+            self.readings.append(Reading(number, number, json_ready(values)))
 
     def _copied(self) -> "dict[str, Tensor]":
         return {name: tensor.detach().clone() for name, tensor in self.training.state().items()}
@@ -344,7 +345,3 @@ class _Loop:
         self.readings = [Reading(**each) for each in document["readings"]]
         if document["lowest"] is not None:
             self.lowest = (document["lowest"][0], document["lowest"][1])
-
-
-def _finite_or_none(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)

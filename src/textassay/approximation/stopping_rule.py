@@ -21,6 +21,7 @@ from numba import njit
 from textassay.approximation.gold_text import GoldText
 from textassay.approximation.tallies import Mode, Progress
 from textassay.errors import OptionError
+from textassay.estimate import json_ready
 from textassay.generator.base import LanguageModel
 from textassay.generator.gold_history import next_probs
 from textassay.generator.next_words import model_vocabulary
@@ -83,9 +84,9 @@ class RuleCurve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values."""
-        found = asdict(self)
         slopes = {"slope": self.slope, "error_slope": self.error_slope, "spread": self.spread}
-        return found | {name: None if value is None or math.isnan(value) else value for name, value in slopes.items()}
+        document: dict[str, Any] = json_ready(asdict(self) | slopes)
+        return document
 
 
 def check_samples(n_samples: int, *, alpha: int = ALPHA) -> None:

@@ -9,7 +9,7 @@ what N passes give.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,6 @@ from textassay.generator.steppable import NoiseDriven, WindowStepper
 from textassay.seeding import stream
 
 __all__ = [
-    "MODES",
     "QUANTITIES",
     "Keep",
     "Mode",
@@ -41,7 +40,6 @@ Tallies = Mapping[str, FloatArray]  # name to sums over each row, shape (K, B)
 Progress = Callable[[str, int, int], None]
 
 Mode = Literal["multinomial", "onehot", "soft", "exact"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 QUANTITIES = ("plain", "corrected", "jackknife", "zeros")
 
 _POSITIONS = 1 << 12  # of rows whose draws are counted together

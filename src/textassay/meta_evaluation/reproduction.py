@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from textassay.estimate import json_ready
 from textassay.exposure.switching import SwitchedSample
 from textassay.meta_evaluation.table_figure import TableFigure
 
@@ -323,7 +324,7 @@ class Reproduction:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; NaN and infinity become None."""
-        document: dict[str, Any] = _plain(asdict(self))
+        document: dict[str, Any] = json_ready(asdict(self))
         return document
 
     @classmethod
@@ -382,14 +383,3 @@ def _tau(data: Mapping[str, Any]) -> TauDistribution:
     neighbours = tuple(Neighbours(**pair) for pair in data["neighbours"])
     lists = {key: tuple(data[key]) for key in ("values", "shares", "by_seed")}
     return TauDistribution(**{**data, **lists, "neighbours": neighbours})
-
-
-def _plain(value: Any) -> Any:
-    """Return `value` with tuples as lists and numbers that are not finite as None, at any depth."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textassay.errors import InputError, OptionError, OutputError
+from textassay.estimate import json_ready
 from textassay.seeding import stream
 from textassay.training.backend import chosen_precision
 from textassay.training.history import Epoch, History, Reading, Step
@@ -237,8 +238,8 @@ class _Loop(Generic[Batch]):
     def _read_monitors(self) -> None:
         state = self.state
         if self.monitors and self.together.is_main:
-            values = {name: _finite_or_none(monitor(state.n_steps)) for name, monitor in self.monitors.items()}
-            state.readings.append(Reading(state.n_steps, len(state.epochs) + 1, values))
+            values = {name: monitor(state.n_steps) for name, monitor in self.monitors.items()}
+            state.readings.append(Reading(state.n_steps, len(state.epochs) + 1, json_ready(values)))
 
     def _write(self) -> None:
         if self.checkpoint is None or not self.together.is_main:
@@ -256,7 +257,3 @@ class _Loop(Generic[Batch]):
         there = self.checkpoint is not None and self.checkpoint.exists()
         kept = f"; the last good checkpoint stays in {self.checkpoint}" if there else ""
         return InputError(f"training diverged: {why}; a lower learning rate may help{kept}")
-
-
-def _finite_or_none(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
