@@ -1,6 +1,7 @@
 """The study of exposure bias: what is unseen, the whole of it on made-up text, and on real text (slow)."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,6 +119,11 @@ def test_what_is_not_there_is_said_or_refused_in_one_line(data: Path, tmp_path: 
     with pytest.raises(TooFewSentencesError, match="0 sentences have 11 tokens"):
         read_exposure_texts(tmp_path, MICRO, seed=0)
     _lines(tmp_path / "yelp" / "train.txt", _long(40, 1))
+    _lines(tmp_path / "emnlp_news" / "valid.txt", _long(40, 2))
+    _lines(tmp_path / "emnlp_news" / "test.txt", [*_long(1, 3), *_long(9, 2), *["too short"] * 9])
+    with pytest.raises(TooFewSentencesError, match="emnlp_news: 1 test sentences have 20 tokens, 2 are needed"):
+        read_exposure_texts(tmp_path, MICRO, seed=0)
+    shutil.rmtree(tmp_path / "emnlp_news")
     part = _made(tmp_path, tmp_path / "out")
     assert part.texts.missing == ("wikitext2", "emnlp_news", "multi30k")
     assert set(part.experiment.bleu) == {"yelp"}

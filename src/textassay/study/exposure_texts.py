@@ -168,6 +168,10 @@ def _news(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     train, valid = (as_written(form.corpus([seen[number] for number in part]), form) for part in (first, last))
     known = set(seen)
     far = form.corpus([line for line in test if line not in known])
+    length = scale.sentence_length["emnlp_news"]
+    n_long = int((far.lengths >= length).sum())
+    if n_long < 2:
+        raise TooFewSentencesError(f"{folder}: {n_long} test sentences have {length} tokens, 2 are needed")
     sizes = _sizes(train, valid, far, form) | {"test sentences left out: trained on": len(test) - len(far)}
     return FreeText(form, train, valid, far, sizes)
 
