@@ -70,7 +70,7 @@ def _curve(
     average: float | None = None,
 ) -> Curve:
     points = tuple(
-        CurvePoint(length, length, value, y_low=bound and bound.low, y_high=bound and bound.high)
+        CurvePoint(length, length, value, y_low=bound.low if bound else None, y_high=bound.high if bound else None)
         for length, value, bound in zip(lengths, values.tolist(), bounds, strict=True)
     )
     return Curve("by length", _name(name), "", x, y, points, title, average)
