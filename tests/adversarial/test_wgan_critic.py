@@ -92,6 +92,7 @@ def test_the_penalty_is_differentiated_through_its_gradient() -> None:
         assert float((gradient * along).sum()) == pytest.approx((higher - lower) / (2 * step), rel=1e-5), name
 
 
+@pytest.mark.feature("LM-09")
 def test_the_loss_is_that_of_the_paper() -> None:
     network, weights = critic()
     real, generated = rows(4, 3, 4, 4), rows(4, 3, 4, 5)

@@ -78,6 +78,7 @@ def test_drawn_freely_it_reads_what_it_chose() -> None:
             assert (drawn == model.network.forced(weights, drawn, noise).argmax(2)).all()
 
 
+@pytest.mark.feature("LM-10")
 def test_its_own_words_are_those_of_gold_history() -> None:
     """With argmax fed back, a free draw and a pass over that very text agree at every place."""
     model = generator(width=12)
