@@ -26,7 +26,7 @@ from textassay.report.exposure_figures import draw_exposure
 from textassay.report.exposure_files import exposure_csv, exposure_markdown
 from textassay.report.exposure_tables import bleu_wide, other_tables
 from textassay.report.exposure_text import render_exposure
-from textassay.report.exposure_words import rule, verdicts
+from textassay.report.exposure_words import rule, sizes, verdicts
 
 LENGTHS = ChosenLengths((1, 2), 8, {1: 40, 2: 39, 8: 30}, 40, 30)
 
@@ -149,6 +149,17 @@ def test_bleu_has_the_same_decimals_after_every_kind() -> None:
     found = replace(found, bleu={**found.bleu, "random": exact})
     cells = [cell for row in bleu_wide(found).rows if row[0].startswith("C-bleu") for cell in row[1:]]
     assert len({len(cell.split()[0].partition(".")[2]) for cell in cells}) == 1
+    fine = cgd_curve(_prefix_runs("model", [0.2, 0.2]), "tv")
+    found = _found([1.0, 1.01], own=[0.15, 0.25])
+    tables = other_tables(replace(found, cgd={"tv": {**found.cgd["tv"], "shuffled": fine}}))
+    cells = [cell for table in tables[:2] for row in table.rows for cell in row[1:3] if "±" in cell]
+    assert len({len(cell.split()[0].partition(".")[2]) for cell in cells if not cell.startswith("1.")}) == 1
+
+
+def test_where_all_sentences_are_long_enough_no_length_is_counted() -> None:
+    whole = ChosenLengths((1, 2), 8, {1: 40, 2: 40, 8: 40}, 40, 40)
+    assert "Of 40 sentences of the text all have 8 tokens or more" in sizes(replace(_found([1.0]), lengths=whole))[0]
+    assert "40 have 1, 39 have 2, 30 have 8 tokens or more" in sizes(_found([1.0]))[0]
 
 
 def test_one_run_is_shown_without_a_spread() -> None:

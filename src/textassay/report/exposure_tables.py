@@ -102,7 +102,9 @@ def _of_distance(found: Exposure, name: str) -> list[TextTable]:
     others = [kind for kind in curves if kind not in first]
     lengths = curves[_DATA].lengths
     header = ["length", *(f"CGD({kind})" for kind in first)]
-    columns = [_with_spread(curves[kind].values, curves[kind].sd_runs) for kind in first]
+    every = np.array([(curve.values, curve.sd_runs) for curve in curves.values()])
+    places = _spread_places(every[:, 0], every[:, 1])
+    columns = [_with_spread(curves[kind].values, curves[kind].sd_runs, places) for kind in first]
     rate = found.rates[name].get(_MODEL)
     if rate is not None:
         columns += [_with_spread(rate.values, rate.sd_runs), _intervals(rate.values, rate.intervals)]
@@ -111,7 +113,7 @@ def _of_distance(found: Exposure, name: str) -> list[TextTable]:
     tables = [_by_length(title, header, lengths, columns)]
     for start in range(0, len(others), _TOGETHER):
         part = others[start : start + _TOGETHER]
-        columns = [_with_spread(curves[kind].values, curves[kind].sd_runs) for kind in part]
+        columns = [_with_spread(curves[kind].values, curves[kind].sd_runs, places) for kind in part]
         title = f"CGD ({name}) after other prefixes"
         tables.append(_by_length(title, ["length", *(f"CGD({kind})" for kind in part)], lengths, columns))
     return tables
@@ -127,8 +129,8 @@ def _by_length(
 def _bleu_places(found: Exposure) -> int:
     """Return the decimals of C-bleu in percent, the same after all kinds of prefixes."""
     first = next(iter(found.bleu.values()))
-    values = np.concatenate([first.data, *(bleu.other for bleu in found.bleu.values())])
-    spreads = np.concatenate([first.data_sd, *(bleu.other_sd for bleu in found.bleu.values())])
+    values = np.array([first.data, *(bleu.other for bleu in found.bleu.values())])
+    spreads = np.array([first.data_sd, *(bleu.other_sd for bleu in found.bleu.values())])
     return _spread_places(100 * values, 100 * spreads)
 
 

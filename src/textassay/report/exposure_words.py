@@ -74,6 +74,8 @@ def sizes(found: Exposure) -> list[str]:
     """Return what it was measured on."""
     lengths, settings = found.lengths, found.settings
     left = ", ".join(f"{count(n)} have {count(length)}" for length, n in lengths.n_left.items())
+    if min(lengths.n_left.values()) == lengths.n_sentences:
+        left = f"all have {count(lengths.sentence_length)}"
     told = [
         f"Sentences of {lengths.sentence_length} tokens, prefixes of {', '.join(map(str, lengths.lengths))}. Of "
         f"{count(lengths.n_sentences)} sentences of the text {left} tokens or more; "
