@@ -16,6 +16,7 @@ import numpy as np
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
+from textassay.estimate import json_ready
 from textassay.exposure.bias import CgdCurve, EbC, ExcessError, cgd_curve, eb_c, excess_error, run_seed
 from textassay.exposure.bleu import BleuRun, EbBleu, check_not_translation, eb_bleu_of_runs, measure_bleu_run
 from textassay.exposure.discrepancy import EbDd, eb_dd
@@ -123,25 +124,26 @@ class Exposure:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; NaN and infinity become None."""
-        lengths = {**self.lengths.__dict__, "lengths": list(self.lengths.lengths)}
-        lengths["n_left"] = {str(length): n for length, n in self.lengths.n_left.items()}
-        settings = {k: list(v) if isinstance(v, tuple) else v for k, v in self.settings.__dict__.items()}
-        return {
-            "version": version("textassay"),
-            "model": self.model,
-            "oracle": self.oracle,
-            "settings": settings,
-            "text": {**lengths, "unknown_share": self.unknown_share},
-            "eb_bleu": {kind: found.to_dict() for kind, found in self.bleu.items()},
-            "cgd": {name: {k: curve.to_dict() for k, curve in of.items()} for name, of in self.cgd.items()},
-            "eb_c": {name: {k: curve.to_dict() for k, curve in of.items()} for name, of in self.rates.items()},
-            "ties": dict(self.ties),
-            "excess_error": None if self.excess is None else self.excess.to_dict(),
-            "eb_dd": [found.to_dict() for found in self.dd],
-            "perplexity": {name: quantity.to_dict() for name, quantity in self.perplexity.items()},
-            "samples": [dict(sample.__dict__) for sample in self.samples],
-            "notes": list(self.notes),
-        }
+        n_left = {str(length): n for length, n in self.lengths.n_left.items()}
+        document: dict[str, Any] = json_ready(
+            {
+                "version": version("textassay"),
+                "model": self.model,
+                "oracle": self.oracle,
+                "settings": self.settings.__dict__,
+                "text": {**self.lengths.__dict__, "n_left": n_left, "unknown_share": self.unknown_share},
+                "eb_bleu": {kind: found.to_dict() for kind, found in self.bleu.items()},
+                "cgd": {name: {k: curve.to_dict() for k, curve in of.items()} for name, of in self.cgd.items()},
+                "eb_c": {name: {k: curve.to_dict() for k, curve in of.items()} for name, of in self.rates.items()},
+                "ties": self.ties,
+                "excess_error": None if self.excess is None else self.excess.to_dict(),
+                "eb_dd": [found.to_dict() for found in self.dd],
+                "perplexity": {name: quantity.to_dict() for name, quantity in self.perplexity.items()},
+                "samples": [sample.__dict__ for sample in self.samples],
+                "notes": self.notes,
+            }
+        )
+        return document
 
 
 def measure_exposure(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.estimate import Interval
+from textassay.estimate import Interval, json_ready
 from textassay.generator.likelihood import bits, perplexity
 from textassay.generator.scored import ScoredGenerator
 from textassay.resampling.jackknife import terms_interval
@@ -45,9 +45,9 @@ class Quantity:
 
     def to_dict(self) -> dict[str, float | None]:
         """Return value, low and high, JSON-ready: none for what is not finite."""
-        ends = (math.nan, math.nan) if self.interval is None else (self.interval.low, self.interval.high)
-        told = zip(("value", "low", "high"), (self.value, *ends), strict=True)
-        return {name: number if math.isfinite(number) else None for name, number in told}
+        low, high = (None, None) if self.interval is None else (self.interval.low, self.interval.high)
+        told: dict[str, float | None] = json_ready({"value": self.value, "low": low, "high": high})
+        return told
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class TextLikelihood:
             "n_sentences": self.n_sentences,
             "n_tokens": self.n_tokens,
             "n_characters": self.n_characters,
-            "unknown_share": None if math.isnan(self.unknown_share) else self.unknown_share,
+            "unknown_share": json_ready(self.unknown_share),
             "n_impossible": self.n_impossible,
             "perplexity": self.perplexity.to_dict(),
             "nll_per_token": self.nll_per_token.to_dict(),
