@@ -4,21 +4,17 @@ Sources: Gulrajani et al., "Improved Training of Wasserstein GANs", NeurIPS 2017
 Generation with Recurrent Generative Adversarial Networks without Pre-training", 2017 (the critic).
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.generator.gru_cell import gru_inputs, gru_shapes, gru_step
+from textassay.generator.gru_cell import gru_inputs, gru_shapes, gru_step, new_gru_weights
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 __all__ = ["WganCritic", "critic_loss", "gradient_norms", "gradient_penalty"]
-
-_WORD_SPREAD = 0.1  # of word vectors and of the output layer as they begin (the public code)
-_GATE_BIAS = 1.0
 
 Weights = Mapping[str, "Tensor"]
 Score = Callable[["Tensor"], "Tensor"]
@@ -43,18 +39,7 @@ class WganCritic:
 
     def new_weights(self, n_types: int, rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin."""
-        import torch
-
-        weights = {}
-        for name, shape in self.shapes(n_types).items():
-            weights[name] = torch.zeros(shape)
-            if name in ("words", "output"):
-                weights[name].uniform_(-_WORD_SPREAD, _WORD_SPREAD, generator=rng)
-            elif len(shape) == 2:
-                spread = math.sqrt(6 / (self.width + self.width))  # Glorot, Bengio, AISTATS 2010
-                weights[name].uniform_(-spread, spread, generator=rng)
-        weights["input bias"][: 2 * self.width] = _GATE_BIAS
-        return weights
+        return new_gru_weights(self.shapes(n_types), rng)
 
     def score(self, weights: Weights, rows: "Tensor") -> "Tensor":
         """Return how real each row is, any number, shape (R,).

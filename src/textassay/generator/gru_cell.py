@@ -1,21 +1,26 @@
-"""The gated recurrent unit (GRU) in plain operations of tensors.
+"""The gated recurrent unit (GRU) in plain operations of tensors, and how the weights of a network around it begin.
 
 The fused kernels of GPUs cannot be differentiated twice, which a gradient penalty needs; these operations can.
 
-Source: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation",
-EMNLP 2014.
+Sources: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation",
+EMNLP 2014; Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
 Departs from it: the reset gate works after the product with the state, as in cuDNN, so that a step has one product.
 """
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
-__all__ = ["gru_inputs", "gru_run", "gru_shapes", "gru_step"]
+__all__ = ["gru_inputs", "gru_run", "gru_shapes", "gru_step", "new_gru_weights"]
 
 Weights = Mapping[str, "Tensor"]
+
+_WORD_SPREAD = 0.1  # of word vectors and of the output layer as they begin (public code of the recurrent WGAN)
+_GATE_BIAS = 1.0
 
 
 def gru_shapes(n_inputs: int, width: int) -> dict[str, tuple[int, ...]]:
@@ -26,6 +31,30 @@ def gru_shapes(n_inputs: int, width: int) -> dict[str, tuple[int, ...]]:
         "state": (3 * width, width),
         "state bias": (3 * width,),
     }
+
+
+def new_gru_weights(shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
+    """Return the weights of a network around a GRU as they begin, by name.
+
+    Parameters
+    ----------
+    shapes
+        Those of `gru_shapes`, ``words`` and ``output``, which are drawn; all others begin as zeros, but for gates.
+    rng
+        Draws in the order of `shapes`.
+    """
+    import torch
+
+    weights, width = {}, shapes["state"][1]
+    for name, shape in shapes.items():
+        weights[name] = torch.zeros(shape)
+        if name in ("words", "output"):
+            weights[name].uniform_(-_WORD_SPREAD, _WORD_SPREAD, generator=rng)
+        elif len(shape) == 2:
+            spread = math.sqrt(6 / (shape[1] + width))  # as Glorot and Bengio, for each gate
+            weights[name].uniform_(-spread, spread, generator=rng)
+    weights["input bias"][: 2 * width] = _GATE_BIAS
+    return weights
 
 
 def gru_inputs(weights: Weights, vectors: "Tensor") -> "Tensor":

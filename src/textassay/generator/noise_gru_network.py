@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textassay.corpus.vocabulary import EOS, PAD, SOS
-from textassay.generator.gru_cell import gru_inputs, gru_run, gru_shapes, gru_step
+from textassay.generator.gru_cell import gru_inputs, gru_run, gru_shapes, gru_step, new_gru_weights
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 __all__ = ["NoiseGruNetwork"]
-
-_WORD_SPREAD = 0.1  # of word vectors and of the output layer as they begin (the public code)
-_GATE_BIAS = 1.0
 
 Weights = Mapping[str, "Tensor"]
 
@@ -47,18 +44,7 @@ class NoiseGruNetwork:
 
     def new_weights(self, n_types: int, rng: "torch.Generator") -> "dict[str, Tensor]":
         """Return the weights as they begin."""
-        import torch
-
-        weights = {}
-        for name, shape in self.shapes(n_types).items():
-            weights[name] = torch.zeros(shape)
-            if name in ("words", "output"):
-                weights[name].uniform_(-_WORD_SPREAD, _WORD_SPREAD, generator=rng)
-            elif len(shape) == 2:
-                spread = math.sqrt(6 / (self.width + self.width))  # Glorot, Bengio, AISTATS 2010
-                weights[name].uniform_(-spread, spread, generator=rng)
-        weights["input bias"][: 2 * self.width] = _GATE_BIAS
-        return weights
+        return new_gru_weights(self.shapes(n_types), rng)
 
     def forced(self, weights: Weights, tokens: "Tensor", noise: "Tensor") -> "Tensor":
         """Return the logits of each token after those before it, as they are given, shape (R, T, V).
