@@ -66,6 +66,7 @@ def test_prefixes_are_of_the_data_of_the_model_or_of_all_words() -> None:
     assert [one.kind for one in found] == [kind for kind in ("data", "model", "shuffled", "random") for _ in range(12)]
 
 
+@pytest.mark.feature("EB-33")
 def test_the_model_goes_on_from_the_prefix() -> None:
     """A model that repeats the last word for ever tells which words it was given."""
     text = Corpus.from_texts([" ".join([word] * 8) for word in "abcdefgh" for _ in range(50)])
