@@ -95,8 +95,7 @@ def reproduction_csv(reproduction: Reproduction) -> str:
 
 def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing] = ()) -> str:
     """Return the study as a Markdown document; `drawings` stand in the folder ``figures`` beside it."""
-    lines = [f"# {escaped(reproduction.title)}", ""]
-    lines += [f"- {escaped(name)}: {escaped(text)}" for name, text in settings_told(reproduction)]
+    lines = [f"# {escaped(reproduction.title)}"]
     lines += _findings(reproduction) if reproduction.findings else []
     if reproduction.taus:
         lines += ["", "## Kendall's tau with the gold order", ""]
@@ -127,6 +126,8 @@ def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing
         lines += ["", "## Seconds of each stage", "", *markdown_rows(["stage", "seconds"], times)]
     if reproduction.notes:
         lines += ["", "## To know besides", "", *(f"- {escaped(note)}" for note in reproduction.notes)]
+    lines += ["", "## Settings", ""]
+    lines += [f"- {escaped(name)}: {escaped(text)}" for name, text in settings_told(reproduction)]
     return "\n".join([*lines, ""])
 
 

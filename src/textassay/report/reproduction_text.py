@@ -31,10 +31,6 @@ _STYLES = {"holds": "green", "does not hold": "red", "not separated at this size
 def render_reproduction(reproduction: Reproduction, console: Console) -> None:
     """Print a reproduced study on `console`, in its width."""
     heading(console, reproduction.title)
-    grid = label_grid()
-    for name, text in settings_told(reproduction):
-        grid.add_row(safe(console, name, "dim"), safe(console, text))
-    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
     if reproduction.findings:
         heading(console, "What the paper found, and whether it holds here")
         _print_findings(reproduction, console)
@@ -59,6 +55,11 @@ def render_reproduction(reproduction: Reproduction, console: Console) -> None:
         heading(console, "To know besides")
         for note in reproduction.notes:
             _say(console, note)
+    heading(console, "Settings")
+    grid = label_grid()
+    for name, text in settings_told(reproduction):
+        grid.add_row(safe(console, name, "dim"), safe(console, text))
+    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
 
 
 def _print_findings(reproduction: Reproduction, console: Console) -> None:

@@ -227,7 +227,7 @@ def judge_claims(claims: Iterable[Claim], level: float) -> tuple[Verdict, dict[s
     if not parts:
         return "not measured", {}
     shown = parts if len(parts) <= _SHOWN else sorted(parts, key=lambda one: one.margin)
-    numbers: dict[str, Number] = {"parts": len(parts)} if len(parts) > _SHOWN else {}
+    numbers: dict[str, Number] = {"numbers compared": len(parts)} if len(parts) > _SHOWN else {}
     for one in shown:
         low, high = one.interval(level)
         told = {one.name: one.value, f"{one.name}: low": low, f"{one.name}: high": high}
