@@ -28,12 +28,12 @@ from textassay.generator.next_words import model_vocabulary
 from textassay.generator.steppable import NoiseDriven, WindowStepper
 from textassay.seeding import stream
 
-__all__ = ["ALPHA", "GAMMA", "RuleCurve", "check_samples", "log_slope", "rule_curve", "rule_of_draws"]
+__all__ = ["ALPHA", "CHANGE", "RuleCurve", "check_samples", "log_slope", "rule_curve", "rule_of_draws"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-ALPHA, GAMMA = 10, 1e-3
+ALPHA, CHANGE = 10, 1e-3  # alpha and gamma' of the paper
 N_ROWS = 64
 _NUMBERS = 1 << 22  # draws or probabilities held at once
 
@@ -116,7 +116,7 @@ def rule_curve(
     *,
     mode: Mode,
     alpha: int = ALPHA,
-    gamma: float = GAMMA,
+    gamma: float = CHANGE,
     n_rows: int = N_ROWS,
     seed: int,
     progress: Progress | None = None,

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation.stopping_rule import GAMMA
+from textassay.approximation.stopping_rule import CHANGE
 from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Reproduction
 from textassay.study.findings_gan import check_findings, check_published
 from textassay.study.gan_results import MLE, SEQGAN, WGAN, WGAN_SOFT, GanResults
@@ -82,7 +82,7 @@ def _rule(results: GanResults) -> Iterable[Curve]:
         for name, (places, values) in lines.items():
             points = tuple(CurvePoint(None, x, y) for x, y in zip(places, values.tolist(), strict=True))
             yield Curve(
-                "by length", name, _SHORT.get(model, model), _DRAWS, _ERROR, points, title, log="xy", level=GAMMA
+                "by length", name, _SHORT.get(model, model), _DRAWS, _ERROR, points, title, log="xy", level=CHANGE
             )
 
 
