@@ -1,5 +1,7 @@
 """Counts of parts of a text: each row has the chances of its own tokens, whichever part it is in."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -42,3 +44,17 @@ def test_rows_of_later_parts_have_their_own_chances(
     assert found["plain"].shape == (2, 14)
     for of_size in found["plain"]:
         np.testing.assert_allclose(of_size, expected, rtol=0.15)
+
+
+@pytest.mark.feature("LM-03")
+def test_only_what_was_never_drawn_costs_the_floor_and_is_counted(letters: TextForm) -> None:
+    class Rising(Known):
+        def step_after(self, windows: npt.NDArray[np.int64], *, seed: int) -> npt.NDArray[np.int64]:
+            place = np.arange(len(windows))[:, None]  # a token at position t is drawn in the first t passes
+            return np.where(place < np.arange(windows.shape[1]), windows, windows + 1)
+
+    text = gold_text(letters.corpus(["abcd"]), window=4)
+    found = one_hot_tallies(Rising(letters.vocabulary), text, [20], floor=1e-20, seed=0)
+    assert found["zeros"].tolist() == [[1]]
+    by_hand = -math.log2(1e-20) + math.log2(20) + math.log2(10) + math.log2(20 / 3)
+    assert found["plain"][0, 0] == pytest.approx(by_hand)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,17 @@ def test_a_model_that_ignores_prefixes_has_eb_bleu_of_one() -> None:
     assert found_bias.average_interval is not None
     assert found_bias.average_interval.low < 1 < found_bias.average_interval.high
     assert found_bias.sd / found_bias.sd_sentences == pytest.approx(1.0, abs=0.5)
+
+
+@pytest.mark.feature("EB-16")
+def test_of_real_news_a_trigram_is_within_the_bounds_of_the_acceptance(data_dir: Path) -> None:
+    lines = (data_dir / "emnlp_news" / "valid.txt").read_text(encoding="utf-8").splitlines()
+    texts = [line for line in lines if len(line.split()) >= 18]
+    unseen = Corpus.from_texts(texts[5000:7000])
+    model = NgramModel(3).fit(Corpus.from_texts(texts[:5000], vocabulary=unseen.vocabulary))
+    found = eb_bleu(model, unseen, lengths=(5,), sentence_length=18, n=1000, n_runs=2)
+    assert found.n_sentences == 1000
+    assert np.all((found.values > 0.97) & (found.values < 1.06)), found.values
 
 
 @pytest.mark.feature("EB-04")
