@@ -171,6 +171,14 @@ def test_soft_and_one_hot_averages_of_noise(letters: TextForm, gold: Corpus) -> 
         error = runs[:, 1].std(ddof=1) / math.sqrt(8)
         assert runs[:, 1].mean() == pytest.approx(truth, abs=4 * error + 0.002), mode
         assert runs[:, 0].mean() > truth  # Jensen
+    # with few draws the bias is seen, and most of it is taken off
+    quick = [approximate(generator, few, mode="soft", window=7, n_samples=20, seed=seed) for seed in range(40)]
+    plain, corrected = (
+        np.mean([bits.value for bits in side if bits]) - truth
+        for side in ([run.plain for run in quick], [run.corrected for run in quick])
+    )
+    assert plain > 0.01
+    assert abs(corrected) < plain / 2
 
 
 def test_rows_of_windows_with_context_and_of_sentences(letters: TextForm) -> None:
