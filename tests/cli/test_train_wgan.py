@@ -46,7 +46,15 @@ def test_what_it_does_not_have_is_refused(refused: Refused) -> None:
     assert "wgan has no --layers" in refused(*WGAN, "--layers", 2, "--out", "out")
     assert "unknown preset of wgan 'huge'" in refused(*WGAN, "--preset", "huge", "--out", "out")
     assert "leave --oracle out" in refused(*WGAN, "--oracle", "random-lstm", "--out", "out")
+    assert "leave --oracle out" in refused(*WGAN, "--oracle", "random-lstm", "--lowercase", "--out", "out")
+    assert "--width must be at least 1, got 0" in refused(*WGAN, "--width", 0, "--out", "out")
     assert "leave --length out" in refused(*WGAN, "--window", 3, "--length", 3, "--out", "out")
     asked = (*WGAN, "--tokenizer", "chars", "--length", 5000, "--out", "out")
     assert "no sentence has 5000 tokens" in refused(*asked, "--quiet")
     assert "rounds must be at least 1, got 0" in refused(*WGAN, "--rounds", 0, "--out", "out")
+
+
+def test_only_what_changed_is_told(folder: Path, run: Run, refused: Refused) -> None:
+    assert run(*WGAN, "--quiet", "--out", "out").status == 0
+    line = refused(*WGAN, "--rounds", 2, "--quiet", "--out", "out")
+    assert line == "out was begun with other settings (rounds 1, now 2): choose another --out"

@@ -68,6 +68,8 @@ def _check(options: TrainAdversarialOptions, kind: AdversarialKind) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     asked = options.texts
     require_neural(f"the {asked.model} generator")
+    if options.oracle is not None:  # why it cannot be comes before what its vocabulary rules out
+        kind.check(options)
     check_options(asked)
     for name, value, least in (("--rounds", options.rounds, 0), ("--length", options.length, 1)):
         check_range(name, least if value is None else value, least)

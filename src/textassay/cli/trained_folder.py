@@ -45,7 +45,7 @@ def finished(out: Path, settings: Mapping[str, Any], read: Callable[[str], Told]
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     begun = [name for name in (CHECKPOINT, MODEL) if (out / name).exists()]
     if changed and begun:
-        told = ", ".join(_change(name, before.get(name), settings.get(name)) for name in changed)
+        told = ", ".join(each for name in changed for each in _changes(name, before.get(name), settings.get(name)))
         raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
     if not (out / MODEL).exists():
         return None
@@ -68,8 +68,16 @@ def print_training(training: Training, out: Path, *, as_json: bool) -> None:
         render_training(training, Console())
 
 
+def _changes(name: str, before: Any, now: Any) -> list[str]:
+    """Return what changed, as a person reads it; of settings within settings, those that did."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        changed = [inner for inner in {**before, **now} if before.get(inner) != now.get(inner)]
+        return [each for inner in changed for each in _changes(inner, before.get(inner), now.get(inner))]
+    return [_change(name, before, now)]
+
+
 def _change(name: str, before: Any, now: Any) -> str:
-    """Return what changed, as a person reads it; hashes say nothing to one."""
+    """Return what changed; hashes say nothing to a person."""
     if name in ("source", "real", "valid-source", "valid", "vocabulary"):
         return f"another {name}{' text' if name != 'vocabulary' else ''}"
     told = ["the default" if value is None else value for value in (before, now)]

@@ -13,6 +13,7 @@ from textassay.cli.messages import print_line
 from textassay.cli.train import TrainingTexts
 from textassay.errors import OptionError, unknown_name
 from textassay.generator.noise_gru import NoiseGru
+from textassay.metric.base import check_range
 
 __all__ = ["WganKind"]
 
@@ -75,6 +76,7 @@ def _plan(options: TrainAdversarialOptions) -> tuple[NoiseGru, WganRecipe]:
             raise OptionError(f"wgan has no --{name.replace('_', '-').replace('max-epochs', 'epochs')}")
     changes = {name: asked[name] for name in _OF_RECIPE if name in asked}
     if "width" in asked:
+        check_range("--width", asked["width"], 1)
         changes["critic_width"] = asked["width"]
     for name, value in (("rounds", options.rounds), ("length", options.length)):
         if value is not None:
