@@ -31,6 +31,7 @@ __all__ = [
     "DROPOUT",
     "FILTERS",
     "L2",
+    "cnn_features",
     "cnn_logits",
     "cnn_loss",
     "cnn_weights",
@@ -132,6 +133,20 @@ def cnn_logits(
     dropout: float = DROPOUT,
 ) -> "Tensor":
     """Return the logits of generated and real, shape (N, 2); with dropout drawn from `rng`, without it where none."""
+    from torch.nn.functional import linear
+
+    y = cnn_features(weights, sentences, rng, dropout=dropout)
+    return linear(y, weights["output"], weights["output bias"])  # (n, 2)
+
+
+def cnn_features(
+    weights: Mapping[str, "Tensor"],
+    sentences: Sentences,
+    rng: "torch.Generator | None" = None,
+    *,
+    dropout: float = DROPOUT,
+) -> "Tensor":
+    """Return what the output layer reads of each sentence, at least 0, shape (N, filters); dropout as in the logits."""
     import torch
     from torch.nn.functional import linear
 
@@ -145,7 +160,7 @@ def cnn_logits(
     y = gate * torch.relu(linear(y, weights["highway"], weights["highway bias"])) + (1 - gate) * y
     if rng is not None:
         y = y * (torch.rand(y.shape, generator=rng, device=device) >= dropout) / (1 - dropout)
-    return linear(y, weights["output"], weights["output bias"])  # (n, 2)
+    return y  # (n, filters)
 
 
 def pooled_by_look_up(weights: Mapping[str, "Tensor"], sentences: Sentences) -> "Tensor":
