@@ -283,11 +283,11 @@ def _lengths(options: TrainOptions, longest: int) -> dict[str, int]:
 
     An LSTM learns no end of windows; for other models it is a token as the end of a sentence is.
     """
-    if options.model == "lstm" and options.window is not None:
+    if options.model in ("lstm", "scheduled-sampling") and options.window is not None:
         return {"length": options.window, "max_length": options.window}
     if options.model == "gpt2":
         return {"positions": longest + 1}
-    if options.model in ("lstm", "ngram", "transformer-xl"):
+    if options.model in ("lstm", "ngram", "scheduled-sampling", "transformer-xl"):
         return {"max_length": longest if options.max_tokens is not None else max(longest, _CUT)}
     return {}
 

@@ -18,7 +18,7 @@ _OF_TRAINING = "Of its training"
 _OF_PAIRS = "Of translation"
 _AGAINST = "Of training against a discriminator"
 _TRANSFORMERS = "gpt2, transformer-xl."
-_NETWORKS = "lstm, gpt2, transformer-xl."
+_NETWORKS = "lstm, scheduled-sampling, gpt2, transformer-xl."
 
 
 def train_command(
@@ -26,7 +26,8 @@ def train_command(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="lstm, gpt2, transformer-xl, ngram, position-unigram, translation, seqgan, wgan."
+            metavar="MODEL",
+            help="lstm, scheduled-sampling, gpt2, transformer-xl, ngram, position-unigram, translation, seqgan, wgan.",
         ),
     ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
@@ -98,6 +99,18 @@ def train_command(
         ),
     ] = None,
     order: Annotated[int | None, typer.Option(metavar="N", help="ngram.", rich_help_panel=_OF_MODEL)] = None,
+    mixing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="scheduled-sampling: how often the true word is shown, such as 'linear(k=1,c=0.001,least=0.1)'.",
+            rich_help_panel=_OF_MODEL,
+        ),
+    ] = None,
+    greedy: Annotated[
+        bool,
+        typer.Option(help="scheduled-sampling: else its likeliest word, not a drawn one.", rich_help_panel=_OF_MODEL),
+    ] = False,
     seed: Seed = 0,
     monitor: Annotated[
         str | None, typer.Option(metavar="LIST", help="Metrics to follow, such as 'dd,self-bleu(order=4),lm-score'.")
@@ -154,6 +167,8 @@ def train_command(
         "segment": segment,
         "memory": memory,
         "emptied": emptied,
+        "mixing": mixing,
+        "greedy": greedy or None,
     }
     of_rounds = {"--rounds": rounds is not None, "--keep": keep, "--length": length is not None, "--oracle": oracle}
     if model == "translation":
@@ -174,6 +189,8 @@ def train_command(
                 "--segment": segment is not None,
                 "--memory": memory is not None,
                 "--emptied": emptied is not None,
+                "--mixing": mixing,
+                "--greedy": greedy,
                 "--monitor": monitor is not None,
                 "--monitor-steps": monitor_steps is not None,
             },

@@ -21,6 +21,7 @@ from textassay.generator.ngram import NgramModel
 from textassay.generator.noise_gru import NoiseGru
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.random_lstm import RandomLstm
+from textassay.generator.scheduled_sampling import ScheduledSampling
 from textassay.generator.transformer_xl import TransformerXlModel
 from textassay.generator.translation import TranslationModel
 from textassay.generator.translation_presets import TRANSLATION_PRESETS
@@ -36,12 +37,38 @@ _KINDS: Mapping[str, type] = MappingProxyType(
         "noise-gru": NoiseGru,
         "position-unigram": PositionUnigram,
         "random-lstm": RandomLstm,
+        "scheduled-sampling": ScheduledSampling,
         "transformer-xl": TransformerXlModel,
         "translation": TranslationModel,
     }
 )
 
 _EXPOSURE = Recipe(max_epochs=12, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto")
+
+_LSTM: Mapping[str, Mapping[str, Any]] = {
+    "paper": {
+        "width": 512,
+        "layers": 2,
+        "dropout": 0.5,
+        "spread": 0.05,
+        "batch_size": 128,
+        "recipe": Recipe(max_epochs=80, learning_rate=1e-3, max_norm=10.0),
+    },
+    "small": {
+        "width": 256,
+        "layers": 1,
+        "dropout": 0.4,  # with less, the best epoch is an early one, of a rate that is still high
+        "batch_size": 64,
+        "recipe": Recipe(max_epochs=8, learning_rate=5e-3, schedule="cosine", max_norm=5.0, precision="auto"),
+    },
+    "tiny": {
+        "width": 32,
+        "layers": 1,
+        "dropout": 0.0,
+        "batch_size": 32,
+        "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
+    },
+}
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "gpt2": {
@@ -73,28 +100,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         },
     },
     "lstm": {
-        "paper": {
-            "width": 512,
-            "layers": 2,
-            "dropout": 0.5,
-            "spread": 0.05,
-            "batch_size": 128,
-            "recipe": Recipe(max_epochs=80, learning_rate=1e-3, max_norm=10.0),
-        },
-        "small": {
-            "width": 256,
-            "layers": 1,
-            "dropout": 0.4,  # with less, the best epoch is an early one, of a rate that is still high
-            "batch_size": 64,
-            "recipe": Recipe(max_epochs=8, learning_rate=5e-3, schedule="cosine", max_norm=5.0, precision="auto"),
-        },
-        "tiny": {
-            "width": 32,
-            "layers": 1,
-            "dropout": 0.0,
-            "batch_size": 32,
-            "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
-        },
+        **_LSTM,
         "exposure-512": {"width": 512, "layers": 1, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
         "exposure-32": {
             "width": 32,
@@ -107,6 +113,10 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     },
     "ngram": {"paper": {"order": 5}, "small": {"order": 3}, "tiny": {"order": 2}},
     "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
+    "scheduled-sampling": {  # the LSTM's; no k is published: after k ln k steps, half the tokens are the network's own
+        preset: {**_LSTM[preset], "mixing": f"inverse-sigmoid(k={k})"}
+        for preset, k in (("paper", 8000), ("small", 2000), ("tiny", 50))
+    },
     "transformer-xl": {
         "paper": {
             "width": 410,

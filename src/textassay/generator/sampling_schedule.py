@@ -1,0 +1,110 @@
+"""How often scheduled sampling shows a network the true previous token, step by step.
+
+Source: Bengio, Vinyals, Jaitly, Shazeer, "Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks",
+NeurIPS 2015, section 2.4. Departs from it: ``constant``, which holds one probability, is added.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from textassay.errors import OptionError, unknown_name
+
+__all__ = ["SCHEDULES", "SamplingSchedule"]
+
+SCHEDULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"constant": ("k",), "exponential": ("k",), "inverse-sigmoid": ("k",), "linear": ("k", "c", "least")}
+)
+
+_CALL = re.compile(r"([\w-]+)(?:\((.*)\))?")
+
+
+@dataclass(frozen=True)
+class SamplingSchedule:
+    """A probability for each step i of training, from 0.
+
+    Attributes
+    ----------
+    name
+        One of `SCHEDULES`.
+    k
+        ``constant``: the probability, in [0, 1]. ``exponential``: k^i, in (0, 1). ``inverse-sigmoid``:
+        k / (k + exp(i / k)), at least 1; half is reached at i = k ln k. ``linear``: where it begins, in [0, 1].
+    c, least
+        ``linear`` alone: max(least, k - c i); `c` above 0, `least` at least 0 and below 1.
+
+    Raises
+    ------
+    OptionError
+        If the name is unknown or a number out of range.
+    """
+
+    name: str
+    k: float = 1.0
+    c: float = 0.0
+    least: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.name not in SCHEDULES:
+            raise unknown_name("schedule", self.name, SCHEDULES)
+        allowed = {
+            "constant": (0 <= self.k <= 1, "in [0, 1]"),
+            "exponential": (0 < self.k < 1, "above 0 and below 1"),
+            "inverse-sigmoid": (1 <= self.k < math.inf, "at least 1"),
+            "linear": (0 <= self.k <= 1, "in [0, 1]"),
+        }
+        fits, told = allowed[self.name]
+        if not fits:
+            raise OptionError(f"k of the schedule {self.name} must be {told}, got {self.k:g}")
+        if self.name == "linear" and not 0 < self.c < math.inf:
+            raise OptionError(f"c of the schedule linear must be above 0, got {self.c:g}")
+        if not 0 <= self.least < 1:
+            raise OptionError(f"least of the schedule linear must be at least 0 and below 1, got {self.least:g}")
+
+    @classmethod
+    def from_text(cls, text: str) -> "SamplingSchedule":
+        """Return the schedule that `text` spells, such as ``linear(k=1,c=0.001,least=0.1)``.
+
+        Raises
+        ------
+        OptionError
+            If it spells none.
+        """
+        call = _CALL.fullmatch(text.strip())
+        if call is None:
+            raise OptionError(f"a schedule is spelt like linear(k=1,c=0.001,least=0.1), got '{text}'")
+        name, inside = call[1], call[2] or ""
+        if name not in SCHEDULES:
+            raise unknown_name("schedule", name, SCHEDULES)
+        numbers: dict[str, float] = {}
+        for part in filter(None, (part.strip() for part in inside.split(","))):
+            key, _, value = (piece.strip() for piece in part.partition("="))
+            if key not in SCHEDULES[name]:
+                raise unknown_name(f"setting of the schedule {name}", key, SCHEDULES[name])
+            if key in numbers:
+                raise OptionError(f"the schedule {name} has {key} twice")
+            try:
+                numbers[key] = float(value)
+            except ValueError:
+                raise OptionError(f"{key} of the schedule {name} must be a number, got '{value}'") from None
+        missing = [key for key in ("k", "c") if key in SCHEDULES[name] and key not in numbers]
+        if missing:
+            raise OptionError(f"the schedule {name} needs {' and '.join(missing)}: {name}({missing[0]}=...)")
+        return cls(name, **numbers)
+
+    def __str__(self) -> str:
+        """Return what `from_text` reads."""
+        return f"{self.name}({','.join(f'{key}={getattr(self, key)!r}' for key in SCHEDULES[self.name])})"
+
+    def prob_true(self, step: int) -> float:
+        """Return the probability of the true token at `step`, from 0, in [0, 1]."""
+        if self.name == "constant":
+            return self.k
+        if self.name == "exponential":
+            return float(self.k**step)
+        if self.name == "linear":
+            return max(self.least, self.k - self.c * step)
+        beyond = step / self.k - math.log(self.k)  # 1 / (1 + exp(beyond)), where neither side overflows
+        return 1 / (1 + math.exp(beyond)) if beyond < 0 else math.exp(-beyond) / (1 + math.exp(-beyond))
