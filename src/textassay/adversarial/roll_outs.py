@@ -24,7 +24,7 @@ from textassay.training.backend import single_threaded
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Actions", "draw_actions", "mean_outcomes"]
+__all__ = ["Actions", "Judge", "draw_actions", "mean_outcomes"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from textassay.adversarial.player import Player, part_of
 from textassay.adversarial.policy_gradient import leave_one_out, policy_loss
-from textassay.adversarial.roll_outs import Actions, draw_actions, mean_outcomes
+from textassay.adversarial.roll_outs import Actions, Judge, draw_actions, mean_outcomes
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.adversarial.sequence_cnn import fitting_filters, judge_loss, new_judge, prob_real
 from textassay.corpus.corpus import Corpus
@@ -33,6 +33,7 @@ from textassay.generator.scoring import token_scores
 from textassay.seeding import stream
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
 __all__ = ["ORACLE", "VALID", "SeqGan"]
@@ -112,14 +113,7 @@ class SeqGan:
         weights = {name: weight.detach().clone().requires_grad_() for name, weight in model.weights.items()}
         self._roll_outs = {name: weight.detach().clone() for name, weight in weights.items()}
         self.generator = Player(weights, learning_rate=recipe.learning_rate, max_norm=recipe.max_norm)
-        judge = new_judge(
-            len(model.vocabulary),
-            dimension=recipe.dimension,
-            filters=fitting_filters(recipe.filters, self.limit),
-            seed=self._key("judge"),
-            device=self.generator.device,
-        )
-        self.judge = Player(judge, learning_rate=recipe.judge_learning_rate)
+        self.judge = Player(self._new_judge(), learning_rate=recipe.judge_learning_rate)
 
     def state(self) -> "dict[str, Tensor]":
         """Return both sides and the policy of roll-outs."""
@@ -192,7 +186,7 @@ class SeqGan:
     def rewards(self, drawn: Actions, *, key: int) -> FloatArray:
         """Return the reward of each action, before any baseline, shape (B, limit); 0 where there is none."""
         found = mean_outcomes(
-            self._policy, self._roll_outs, drawn, self._judged, n_roll_outs=self.recipe.n_roll_outs, key=key
+            self._policy, self._roll_outs, drawn, self._judge_at(key), n_roll_outs=self.recipe.n_roll_outs, key=key
         )
         to_come = drawn.lengths[:, None] - 1 - np.arange(self.limit)
         return np.where(drawn.taken, found * self.recipe.discount ** np.maximum(to_come, 0), 0.0)
@@ -245,15 +239,30 @@ class SeqGan:
         losses = []
         for epoch in range(number * recipe.epochs, (number + 1) * recipe.epochs):
             for rows, real_rows in batches(epoch):
-                real, negative = self._real.tokens[real_rows], drawn.tokens[rows]
-                losses.append(
-                    self.judge.descend(judge_loss(self.judge.weights, real, negative, rng, dropout=recipe.dropout))
-                )
+                losses.append(self.judge.descend(self._judge_loss(real_rows, drawn.tokens[rows], rng)))
         variety = _n_pairs(drawn.take(np.arange(min(len(drawn), len(self._real))))) / max(self._real_pairs, 1)
         return {"judge_loss": float(np.mean(losses)), "variety": variety}
 
     def _drawn(self, n: int, key: int) -> Actions:
         return draw_actions(self._policy, self.generator.weights, n, limit=self.limit, key=key)
+
+    def _new_judge(self) -> "dict[str, Tensor]":
+        return new_judge(
+            len(self.model.vocabulary),
+            dimension=self.recipe.dimension,
+            filters=fitting_filters(self.recipe.filters, self.limit),
+            seed=self._key("judge"),
+            device=self.generator.device,
+        )
+
+    def _judge_loss(self, real_rows: IntArray, drawn: IntArray, rng: "torch.Generator") -> "Tensor":
+        """Return what the discriminator descends, of real sentences by number and of drawn ones."""
+        real = self._real.tokens[real_rows]
+        return judge_loss(self.judge.weights, real, drawn, rng, dropout=self.recipe.dropout)
+
+    def _judge_at(self, key: int) -> Judge:
+        """Return what rewards the sentences of a step; `key` decides what is random in it."""
+        return self._judged
 
     def _judged(self, rows: IntArray) -> FloatArray:
         return prob_real(self.judge.weights, rows)

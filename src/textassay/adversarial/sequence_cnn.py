@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["FILTERS", "fitting_filters", "judge_loss", "new_judge", "prob_real"]
+__all__ = ["FILTERS", "fitting_filters", "judge_loss", "new_judge", "prob_real", "sentences_of"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -64,7 +64,7 @@ def judge_loss(
         Share that it leaves out, in [0, 1).
     """
     is_real = np.repeat([1, 0], [len(real), len(drawn)])
-    return cnn_loss(weights, _sentences(np.concatenate((real, drawn))), is_real, rng, dropout=dropout)
+    return cnn_loss(weights, sentences_of(np.concatenate((real, drawn))), is_real, rng, dropout=dropout)
 
 
 def prob_real(weights: Weights, rows: IntArray) -> FloatArray:
@@ -73,13 +73,13 @@ def prob_real(weights: Weights, rows: IntArray) -> FloatArray:
 
     def judge(start: int) -> FloatArray:
         with single_threaded(), torch.no_grad():
-            logits = cnn_logits(weights, _sentences(rows[start : start + _TOGETHER])).cpu().double().numpy()
+            logits = cnn_logits(weights, sentences_of(rows[start : start + _TOGETHER])).cpu().double().numpy()
         return np.asarray(expit(logits[:, 1] - logits[:, 0]))
 
     return np.concatenate(parallel_map(judge, range(0, len(rows), _TOGETHER)))
 
 
-def _sentences(rows: IntArray) -> Sentences:
+def sentences_of(rows: IntArray) -> Sentences:
     """Return padded rows as the network takes them; ``<pad>`` has the same id in both."""
     n, limit = rows.shape
     return Sentences(rows.reshape(-1), np.arange(n + 1) * limit)
