@@ -1,0 +1,210 @@
+"""What trainings share whose generator, an `LstmModel`, learns with no maximum likelihood before the rounds.
+
+A subclass says who the other side is and what a round does.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from textassay.adversarial.history import RoundsHistory
+from textassay.adversarial.player import Player, part_of
+from textassay.adversarial.roll_outs import Actions, draw_actions
+from textassay.adversarial.rounds import Phase
+from textassay.adversarial.seqgan import ORACLE, VALID
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import UNK
+from textassay.errors import InputError, OptionError
+from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in, training_record
+from textassay.generator.lstm import LstmModel
+from textassay.generator.scoring import token_scores
+from textassay.seeding import stream
+from textassay.training.backend import single_threaded
+from textassay.training.history import History
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["FromScratch"]
+
+_NEVER = -30.0  # bias of <unk> as it begins, where real text has none: nobody would teach the generator to avoid it
+_SMALL = 1 << 20  # logits of a batch; for as few, threads wait for each other longer than they work
+
+
+class FromScratch(ABC):
+    """Both sides while they are trained; a `textassay.adversarial.rounds.TwoSided`. Needs the extra ``neural``.
+
+    Parameters
+    ----------
+    kind
+        Name of the training.
+    model
+        What draws; what it learnt before is forgotten. Until `lasting` is closed it is in training: it draws as the
+        training has it then.
+    train
+        Real sentences, at least one.
+    valid
+        Real sentences that validation asks the generator about; may be none.
+    batch_size
+        Sentences of each side in a step, at least 1.
+    oracle
+        A model over the same words that validation asks about `n_validation` draws; may be none.
+    seed
+        With the text and the model, decides everything random.
+
+    Attributes
+    ----------
+    limit
+        Most actions of a sentence, its end among them.
+    lasting
+        What ends when training does: to be closed, or left by an exception, which makes `model` what it was before.
+    players
+        The two sides by name; ``generator`` is one.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If `train` has no sentence.
+    InputError
+        If a sentence is longer than the model writes, or has another length than all shall have, or the model has no
+        limit.
+    OptionError
+        If `seed` is below 0.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        model: LstmModel,
+        train: Corpus,
+        valid: Corpus | None,
+        *,
+        batch_size: int,
+        oracle: LanguageModel | None,
+        n_validation: int,
+        seed: int,
+    ) -> None:
+        check_train(train, generator=model.name)
+        if valid is not None:
+            check_train(valid, generator=model.name, what="validation")
+        if seed < 0:
+            raise OptionError(f"seed must be at least 0, got {seed}")
+        most, longest = model.length or model.settings["max_length"], int(train.lengths.max())
+        if most is None or longest > most:
+            raise InputError(f"{model.name} writes at most {most} tokens, but real sentences have up to {longest}")
+        others = [] if model.length is None else [length for length in train.lengths.tolist() if length != model.length]
+        if others:
+            raise InputError(f"{model.name} writes {model.length} tokens, but a real sentence has {others[0]}")
+        import torch
+
+        self.kind, self.model, self.batch_size, self.oracle = kind, model, batch_size, oracle
+        self._n_validation, self._most = n_validation, most
+        self.limit: int = most + (model.length is None)
+        self._seed = int(stream(seed, kind, model.name, train.fingerprint).integers(2**62))
+        self._texts = {
+            **training_record(train, train.fingerprint),
+            "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
+        }
+        shapes = model.shapes(len(train.vocabulary), longest)
+        began = self._began(model.new_weights(shapes, torch.Generator().manual_seed(self._key("generator"))))
+        if UNK not in train.tokens:
+            began["output bias"][UNK] = _NEVER
+        self.lasting = ExitStack()
+        self._weights = self.lasting.enter_context(model.in_training(began, train.vocabulary, train.tokenizer))
+        self._n_types, self._device = len(train.vocabulary), self._weights["words"].device
+        self._real = Actions.of_text(train.tokens, train.offsets, self.limit)
+        self._valid = None
+        if valid is not None:
+            self._valid = (tokens_in(train.vocabulary, valid, generator=model.name), valid.offsets)
+        self.players: dict[str, Player] = {}
+
+    @abstractmethod
+    def _began(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
+        """Return the weights of the generator as they begin, given those that it would begin with."""
+
+    @abstractmethod
+    def _step(self, *place: str | int) -> dict[str, float]:
+        """Let both sides learn once; return losses and rewards, always the same names."""
+
+    @property
+    @abstractmethod
+    def phases(self) -> tuple[Phase, ...]:
+        """The only one: all rounds."""
+
+    @property
+    @abstractmethod
+    def _iterations(self) -> int:
+        """Steps of a round."""
+
+    def state(self) -> "dict[str, Tensor]":
+        """Return weights and Adam's moments of both sides."""
+        sides = self.players.items()
+        return {f"{side}/{name}": tensor for side, player in sides for name, tensor in player.tensors().items()}
+
+    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+        """Take back, copied, what `state` returned."""
+        for side, player in self.players.items():
+            player.restore(part_of(tensors, side))
+
+    def round(self, phase: str, number: int) -> dict[str, float]:
+        """Do round `number`; return means of what its steps told, and ``variety``.
+
+        ``variety`` is the number of different pairs of neighbouring tokens drawn, over those in as many real sentences.
+        """
+        with self._quick():
+            told = [self._step(phase, number, step) for step in range(self._iterations)]
+            drawn, real = self._drawn(phase, number, "variety"), self._some_real(phase, number, "variety")
+        means = {name: float(np.mean([each[name] for each in told])) for name in told[0]}
+        return {**means, "variety": _n_pairs(drawn) / max(_n_pairs(real), 1)}
+
+    def validate(self) -> dict[str, float]:
+        """Return the nats per token of the validation text, and those that the oracle gives to draws; each if there."""
+        told = {}
+        if self._valid is not None:
+            tokens, offsets = self._valid
+            n_scored = len(tokens) + (0 if self.model.length is not None else len(offsets) - 1)
+            told[VALID] = -float(token_scores(self.model, self._weights, tokens, offsets, 1.0).sum()) / n_scored
+        if self.oracle is not None:
+            drawn = self.sample(self._n_validation, seed=self._key("oracle"))
+            told[ORACLE] = -float(self.oracle.log_prob(drawn).sum()) / max(len(drawn.tokens), 1)
+        return told
+
+    def sample(self, n: int, *, seed: int) -> Corpus:
+        """Return `n` sentences that the generator draws as it is now."""
+        key = int(stream(seed, f"{self.kind} sample").integers(2**62))
+        tokens, offsets = draw_actions(self.model, self._weights, n, limit=self._most, key=key).sentences()
+        return drawn_corpus(tokens, offsets, vocabulary=self.model.vocabulary, tokenizer=self.model.tokenizer)
+
+    def finish(self, history: RoundsHistory, record: Mapping[str, Any]) -> None:
+        """Let the model be what the generator is now; `record`, JSON-ready, says in its record how it got there."""
+        self.lasting.close()
+        told = {"kind": self.kind, "kept": history.kept, "rounds": len(history.rounds), "stopped": history.stopped}
+        self.model.record = {
+            **self._texts,
+            "history": asdict(History()),
+            "adversarial": {**told, **record},
+            "device": self._device.type,
+        }
+
+    def _drawn(self, *place: str | int) -> Actions:
+        return draw_actions(self.model, self._weights, self.batch_size, limit=self.limit, key=self._key(*place))
+
+    def _some_real(self, *place: str | int) -> Actions:
+        rows = np.random.default_rng(self._key(*place, "real")).integers(len(self._real), size=self.batch_size)
+        return self._real.take(rows)
+
+    def _quick(self) -> AbstractContextManager[None]:
+        return single_threaded() if self.batch_size * self.limit * self._n_types <= _SMALL else nullcontext()
+
+    def _key(self, *place: str | int) -> int:
+        return int(stream(self._seed, *place).integers(2**62))
+
+
+def _n_pairs(drawn: Actions) -> int:
+    """Return how many different pairs of neighbouring actions there are."""
+    both = drawn.taken[:, 1:]
+    return len(np.unique(drawn.tokens[:, :-1][both] << 32 | drawn.tokens[:, 1:][both]))
