@@ -1,5 +1,7 @@
 """The synthetic setting: a small LSTM that learnt from a random one has the exposure bias that figures 2 and 3 show."""
 
+from itertools import pairwise
+
 import pytest
 
 from textassay.exposure.bias import cgd_curve, eb_c, measure_runs
@@ -23,7 +25,7 @@ def test_errors_grow_a_little_after_own_words_and_more_after_corrupted_ones() ->
         if distance != "greedy":  # a mean of zeros and ones: too rough for a trend
             assert rate.values[-4:].mean() > rate.values[:2].mean(), (distance, rate.values)
     curves = [cgd_curve(runs[kind], "tv").average_interval for kind in kinds]
-    for better, worse in zip(curves[:-1], curves[1:], strict=True):
+    for better, worse in pairwise(curves):
         assert better is not None
         assert worse is not None
         assert better.high < worse.low
