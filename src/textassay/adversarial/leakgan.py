@@ -1,0 +1,366 @@
+"""LeakGAN: a discriminator leaks what it sees of a beginning; a manager sets goals there, a worker writes towards them.
+
+The manager learns goals that point to where the features go when the sentence comes out well (38); the worker learns to
+take the features where the goals point (40), by the policy gradient. Both learn from real text first, and again and
+again between the rounds: the manager where real sentences go (39), the worker by maximum likelihood.
+
+Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked Information", AAAI 2018. Numbers in
+brackets are those of Garbacea et al., "Judge the Judges", EMNLP 2019.
+Departs from it: sentences may end (the end is an action like any other), unless the model has a `length`; a goal for
+which too few tokens follow is for those that do; sums are over the tokens of a sentence and means over sentences; where
+real text has no unknown word, none is drawn in the rounds.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from textassay.adversarial.leakgan_recipe import LeakGanRecipe
+from textassay.adversarial.leakgan_rewards import goal_agreement, intrinsic_rewards, rank_rescaled
+from textassay.adversarial.player import Player, part_of
+from textassay.adversarial.policy_gradient import policy_loss
+from textassay.adversarial.roll_outs import Actions, draw_actions, mean_outcomes
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import PAD, SOS, UNK
+from textassay.discriminator.network import seeded
+from textassay.errors import InputError
+from textassay.execution import parallel_map
+from textassay.generator.base import check_train, drawn_corpus, tokens_in, training_record
+from textassay.generator.leakgan import LeakGanModel
+from textassay.generator.leakgan_network import Reading, pooled_windows, read_on, through
+from textassay.generator.scoring import token_scores
+from textassay.seeding import stream
+from textassay.training.backend import single_threaded, training_device
+from textassay.training.history import History
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["VALID", "LeakGan"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+VALID = "valid_nll_per_token"  # what validation says: of validation text under the generator
+
+_TOGETHER = 256  # sentences judged in one block
+
+
+class _Policy(LeakGanModel):
+    """The generator as it draws in the rounds: as sharp as it learns, without ``<unk>`` where real text has none."""
+
+    knows_all = False
+
+    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
+        matrix, bias = super().output_layer(weights)
+        if self.knows_all:
+            bias[UNK] = -math.inf
+        return matrix, bias
+
+
+class LeakGan:
+    """The two sides; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
+
+    Parameters
+    ----------
+    model
+        Need not have learnt anything; it is what the generator begins as, and changes with `finish`.
+    train
+        Real sentences, at least one.
+    valid
+        Real sentences that validation asks the generator about; may be none.
+    recipe
+        How to train; its numbers of rounds are for who calls `round`.
+    seed
+        With the text and the settings, decides everything random.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If `train` has no sentence.
+    InputError
+        If a sentence is longer than the model writes, or does not have its `length`.
+    """
+
+    def __init__(
+        self,
+        model: LeakGanModel,
+        train: Corpus,
+        valid: Corpus | None = None,
+        *,
+        recipe: LeakGanRecipe,
+        seed: int = 0,
+    ) -> None:
+        check_train(train, generator=model.name)
+        import torch
+
+        self.model, self.recipe = model, recipe
+        self._policy = _Policy(**{**model.settings, "sharpness": 1.0})
+        self._seed = int(stream(seed, "leakgan", model.name, train.fingerprint).integers(2**62))
+        shapes = model.shapes(len(train.vocabulary), int(train.lengths.max()))
+        began = model.new_weights(shapes, torch.Generator().manual_seed(self._key("weights")))
+        self._train = train
+        self._become(began, {})
+        tokens = tokens_in(model.vocabulary, train, generator=model.name)
+        self._policy.knows_all = UNK not in tokens
+        self.limit = self._limit(train, valid)
+        self._real = Actions.of_text(tokens, train.offsets, self.limit)
+        self._real_pairs = _n_pairs(self._real.take(np.arange(min(len(train), recipe.n_negatives))))
+        self._valid = None
+        if valid is not None:
+            self._valid = (tokens_in(model.vocabulary, valid, generator=model.name), valid.offsets)
+        device = training_device()
+        self._weights = {name: weight.to(device, copy=True).requires_grad_() for name, weight in began.items()}
+        last = stream(self._seed, "judge").normal(0, 0.1, len(began["features bias"]))
+        judge = {"output": torch.from_numpy(last).float().to(device), "output bias": torch.zeros(1, device=device)}
+        self._last = {name: weight.requires_grad_() for name, weight in judge.items()}
+        rate, norm = recipe.learning_rate, recipe.max_norm
+        self.manager = Player(self._named("manager"), learning_rate=rate, max_norm=norm)
+        self.worker = Player(self._named("worker"), learning_rate=rate, max_norm=norm)
+        self.judge = Player({**self._named("features"), **self._last}, learning_rate=recipe.judge_learning_rate)
+
+    def state(self) -> "dict[str, Tensor]":
+        """Return all three players."""
+        players = {"manager": self.manager, "worker": self.worker, "judge": self.judge}
+        return {f"{part}/{name}": each for part, player in players.items() for name, each in player.tensors().items()}
+
+    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+        """Take back what `state` returned."""
+        self.manager.restore(part_of(tensors, "manager"))
+        self.worker.restore(part_of(tensors, "worker"))
+        self.judge.restore(part_of(tensors, "judge"))
+
+    def round(self, phase: str, number: int) -> dict[str, float]:
+        """Do a cycle of learning from real text, or, in the phase ``adversarial``, a step of the generator first.
+
+        Returns
+        -------
+        dict
+            Of the phase before: ``agreement`` (mean cosine of the goals with where real sentences go) and ``mle_loss``,
+            nats per token; of the other: ``reward`` (mean probability of being real), ``intrinsic`` (mean reward of
+            the worker), ``manager_loss`` and ``worker_loss``. Of both: ``judge_loss`` of the refreshes, and
+            ``variety``: different pairs of neighbouring tokens that the generator wrote, over those in as many real
+            sentences.
+        """
+        recipe = self.recipe
+        if phase != "adversarial":
+            n = recipe.pretraining_refreshes
+            told = self._refreshed((phase, number), (number - 1) * n, n)
+            epochs = [self._pass(phase, number, epoch) for epoch in range(recipe.pretraining_epochs)]
+            return told | _mean(epochs)
+        told = self._climb(phase, number)
+        if number % recipe.mle_every == 0:
+            self._pass(phase, number, 0)
+        first = recipe.cycles * recipe.pretraining_refreshes + (number - 1) * recipe.refreshes
+        return told | self._refreshed((phase, number), first, recipe.refreshes)
+
+    def validate(self) -> dict[str, float]:
+        """Return the nats per token of the validation text, where there is one."""
+        if self._valid is None:
+            return {}
+        tokens, offsets = self._valid
+        n_scored = len(tokens) + (0 if self.model.length is not None else len(offsets) - 1)
+        return {VALID: -float(token_scores(self.model, self._weights, tokens, offsets, 1.0).sum()) / n_scored}
+
+    def sample(self, n: int, *, seed: int) -> Corpus:
+        """Return `n` sentences that the generator draws as it is now, as sharp as the model shall be."""
+        key = int(stream(seed, "leakgan sample").integers(2**62))
+        drawn = draw_actions(self.model, self._weights, n, limit=self.limit, key=key)
+        return drawn_corpus(*drawn.sentences(), vocabulary=self.model.vocabulary, tokenizer=self.model.tokenizer)
+
+    def finish(self, record: Mapping[str, Any]) -> None:
+        """Let the model be what the generator is now; `record`, JSON-ready, says in its record how it got there."""
+        self._become(self._weights, {"adversarial": dict(record)})
+
+    def read(self, drawn: Actions) -> Reading:
+        """Return what the generator computes before the first action of each row and after each of them."""
+        import torch
+
+        rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
+        tokens = torch.from_numpy(rows).to(self.worker.device)
+        return read_on(self._weights, tokens, self._policy.begin(self._weights, len(drawn)))
+
+    def rewards(self, drawn: Actions, *, key: int) -> FloatArray:
+        """Return the mean probability of being real of what follows each action, shape (B, limit); 0 where none is."""
+        n = self.recipe.n_roll_outs
+        return mean_outcomes(self._policy, self._weights, drawn, self.prob_real, n_roll_outs=n, key=key)
+
+    def prob_real(self, rows: IntArray) -> FloatArray:
+        """Return the probability (34) that each row of actions, shape (R, limit), is real, shape (R,)."""
+        import torch
+
+        def judge(start: int) -> FloatArray:
+            with single_threaded(), torch.no_grad():
+                found = self._logits(rows[start : start + _TOGETHER])
+            return np.asarray(expit(found.cpu().double().numpy()))
+
+        return np.concatenate(parallel_map(judge, range(0, len(rows), _TOGETHER)))
+
+    def manager_loss(self, drawn: Actions, reading: Reading, rewards: FloatArray | None = None) -> "Tensor":
+        """Return minus how well goals agree with where the features go, weighted by rewards; a scalar.
+
+        (38) with `rewards`, of each action, shape (B, limit): a goal earns what the last action that it is for leads
+        to. (39) without.
+        """
+        import torch
+
+        memory = self.model.memory
+        lengths = torch.from_numpy(drawn.lengths).to(self.manager.device)
+        agreement = goal_agreement(reading.features.detach(), reading.goals, lengths, memory=memory)
+        weights = np.ones(drawn.tokens.shape)
+        if rewards is not None:
+            last = np.minimum(np.arange(self.limit) + memory, drawn.lengths[:, None]) - 1
+            weights = np.take_along_axis(rewards, last, axis=1)
+        returns = torch.from_numpy(weights).to(agreement)
+        return policy_loss(agreement, returns, torch.from_numpy(drawn.taken).to(self.manager.device))
+
+    def log_probs(self, drawn: Actions, reading: Reading) -> "Tensor":
+        """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
+        import torch
+
+        taken = torch.from_numpy(drawn.taken).to(self.worker.device)
+        wanted = torch.from_numpy(drawn.tokens).to(self.worker.device)[taken]
+        logits = self._policy.logits(self._weights, reading.vectors[:, :-1][taken])
+        found = -torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
+        return torch.zeros(taken.shape, device=taken.device).masked_scatter(taken, found)
+
+    def _climb(self, *place: str | int) -> dict[str, float]:
+        """Let manager and worker take a step each from what the generator draws now."""
+        import torch
+
+        drawn = self._drawn(self.recipe.batch_size, self._key(*place, "actions"))
+        rewards = self.rewards(drawn, key=self._key(*place, "roll-outs"))
+        rescaled = rank_rescaled(rewards, drawn.taken, rescaling=self.recipe.rescaling)
+        reading = self.read(drawn)
+        taken = torch.from_numpy(drawn.taken).to(self.worker.device)
+        intrinsic = intrinsic_rewards(reading.features, reading.goals, memory=self.model.memory).detach()
+        worker_loss = policy_loss(self.log_probs(drawn, reading), intrinsic, taken)
+        manager_loss = self.manager_loss(drawn, reading, rescaled)
+        self._learn(manager_loss, worker_loss)
+        return {
+            "reward": float(rewards[np.arange(len(drawn)), drawn.lengths - 1].mean()),
+            "intrinsic": float(intrinsic[taken].mean()),
+            "manager_loss": float(manager_loss.detach()),
+            "worker_loss": float(worker_loss.detach()),
+        }
+
+    def _pass(self, *place: str | int) -> dict[str, float]:
+        """Let manager and worker learn from all real sentences once; return means over the tokens."""
+        order = stream(self._key(*place, "pass")).permutation(len(self._real))
+        n_batches = math.ceil(len(order) / self.recipe.batch_size)
+        agreed, lost = 0.0, 0.0
+        for rows in np.array_split(order, n_batches):
+            real = self._real.take(rows)
+            reading = self.read(real)
+            manager_loss, worker_loss = (
+                self.manager_loss(real, reading),
+                -self.log_probs(real, reading).sum() / len(rows),
+            )
+            self._learn(manager_loss, worker_loss)
+            agreed -= float(manager_loss.detach()) * len(rows)
+            lost += float(worker_loss.detach()) * len(rows)
+        n_actions = int(self._real.lengths.sum())
+        return {"agreement": agreed / n_actions, "mle_loss": lost / n_actions}
+
+    def _learn(self, manager_loss: "Tensor", worker_loss: "Tensor") -> None:
+        """Let manager and worker take a step each, both from where they are now."""
+        import torch
+
+        for player, loss in ((self.worker, worker_loss), (self.manager, manager_loss)):
+            gradients = torch.autograd.grad(loss, list(player.weights.values()), retain_graph=player is self.worker)
+            for weight, gradient in zip(player.weights.values(), gradients, strict=True):
+                weight.grad = gradient
+        self.worker.step()
+        self.manager.step()
+
+    def _refreshed(self, place: tuple[str, int], first: int, n: int) -> dict[str, float]:
+        """Refresh the discriminator `n` times, after `first` refreshes; return the mean of what each told."""
+        return _mean([self._refresh(first + index, self._key(*place, "refresh", index)) for index in range(n)])
+
+    def _refresh(self, number: int, key: int) -> dict[str, float]:
+        """Let the discriminator learn from what the generator draws now, and as many real sentences."""
+        import torch
+        from torch.nn.functional import binary_cross_entropy_with_logits
+
+        recipe = self.recipe
+        drawn = self._drawn(recipe.n_negatives, key)
+        batches = seeded(len(drawn), len(self._real), recipe.batch_size, self._key("order"))
+        losses = []
+        for epoch in range(number * recipe.epochs, (number + 1) * recipe.epochs):
+            for rows, real_rows in batches(epoch):
+                logits = self._logits(np.concatenate((self._real.tokens[real_rows], drawn.tokens[rows])))
+                is_real = torch.from_numpy(np.repeat([1.0, 0.0], [len(real_rows), len(rows)])).to(logits)
+                penalty = recipe.penalty * sum((weight**2).sum() / 2 for weight in self._last.values())
+                losses.append(self.judge.descend(binary_cross_entropy_with_logits(logits, is_real) + penalty))
+        variety = _n_pairs(drawn.take(np.arange(min(len(drawn), len(self._real))))) / max(self._real_pairs, 1)
+        return {"judge_loss": float(np.mean(losses)), "variety": variety}
+
+    def _logits(self, rows: IntArray) -> "Tensor":
+        """Return the discriminator's logit of being real of each row of actions, shape (R,)."""
+        drawn = Actions(rows, np.count_nonzero(rows != PAD, axis=1))
+        features = self._features(drawn)
+        return features @ self._last["output"] + self._last["output bias"]
+
+    def _features(self, drawn: Actions) -> "Tensor":
+        """Return the features of whole rows, shape (R, F); those that `read` finds after the last action."""
+        import torch
+
+        recent = self._policy.begin(self._weights, len(drawn))[0]
+        rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
+        tokens = torch.from_numpy(rows).to(self.judge.device)
+        pooled = pooled_windows(self._weights, torch.cat((recent, tokens), 1))
+        behind = np.arange(rows.shape[1]) > drawn.lengths[:, None]
+        hidden = torch.from_numpy(behind).to(self.judge.device)[..., None]
+        return through(self._weights, pooled.masked_fill(hidden, -math.inf).amax(1))
+
+    def _drawn(self, n: int, key: int) -> Actions:
+        return draw_actions(self._policy, self._weights, n, limit=self.limit, key=key)
+
+    def _named(self, part: str) -> "dict[str, Tensor]":
+        return {name: weight for name, weight in self._weights.items() if name.startswith(part)}
+
+    def _become(self, weights: "Mapping[str, Tensor]", record: Mapping[str, Any]) -> None:
+        """Let the model have `weights` from now on."""
+        train = self._train
+        self.model.restore(
+            {name: weight.detach().cpu().numpy() for name, weight in weights.items()},
+            vocabulary=train.vocabulary,
+            tokenizer=train.tokenizer,
+            record={**training_record(train, train.fingerprint), "history": asdict(History()), **record},
+        )
+
+    def _limit(self, train: Corpus, valid: Corpus | None) -> int:
+        """Return the most tokens of a sentence; raise where a real one does not fit."""
+        model, limit = self.model, self.model.max_length
+        lengths = np.concatenate((train.lengths, [] if valid is None else valid.lengths)).astype(np.int64)
+        if limit is None or lengths.max() > limit:
+            raise InputError(
+                f"{model.name} writes at most {limit} tokens, but real sentences have up to {max(lengths)}"
+            )
+        others = lengths[lengths != model.length]
+        if model.length is not None and len(others):
+            raise InputError(
+                f"{model.name} learns from sentences of {model.length} tokens, but {len(others)} of {len(lengths)} "
+                f"have others, such as {others[0]}"
+            )
+        return limit
+
+    def _key(self, *place: str | int) -> int:
+        return int(stream(self._seed, *place).integers(2**62))
+
+
+def _mean(told: list[dict[str, float]]) -> dict[str, float]:
+    """Return the mean of each value; nothing of nothing."""
+    return {name: float(np.mean([each[name] for each in told])) for name in (told[0] if told else {})}
+
+
+def _n_pairs(drawn: Actions) -> int:
+    """Return how many different pairs of neighbouring actions there are."""
+    both = drawn.taken[:, 1:]
+    pairs = np.stack((drawn.tokens[:, :-1][both], drawn.tokens[:, 1:][both]))
+    return len(np.unique(pairs[0] << 32 | pairs[1]))

@@ -1,0 +1,114 @@
+"""How LeakGAN is trained: sizes, rates, numbers of rounds; and the presets.
+
+Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked Information", AAAI 2018, and its public
+code.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from textassay.adversarial.sequence_cnn import FILTERS
+from textassay.errors import OptionError
+
+__all__ = ["LEAKGAN_PRESETS", "LeakGanRecipe"]
+
+
+@dataclass(frozen=True)
+class LeakGanRecipe:
+    """How the two sides are trained.
+
+    Attributes
+    ----------
+    rounds
+        Of the adversarial phase, at least 0.
+    cycles
+        Of the phase before, at least 0: each is `pretraining_refreshes` of the discriminator, then
+        `pretraining_epochs` of the generator over real text.
+    refreshes
+        Of the discriminator in an adversarial round, at least 0.
+    epochs
+        Of a refresh: passes over what the generator drew for it and as many real sentences, at least 1.
+    mle_every
+        After so many adversarial rounds, at least 1, the generator passes over the real text once more, so that it
+        does not collapse.
+    n_negatives
+        Sentences drawn for a refresh, at least 1.
+    batch_size
+        Sentences of a step of the generator, and of a batch of the discriminator, half of them real; at least 2.
+    n_roll_outs
+        After each action, at least 1.
+    rescaling
+        How steeply a reward rises with its rank in the batch, above 0.
+    learning_rate, max_norm
+        Of manager and worker: of Adam, and where their gradients are clipped; above 0.
+    judge_learning_rate, penalty
+        Of the discriminator: of Adam, above 0, and half the factor of its output layer's squares, at least 0.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+
+    rounds: int = 800
+    cycles: int = 10
+    pretraining_refreshes: int = 5
+    pretraining_epochs: int = 8
+    refreshes: int = 5
+    epochs: int = 3
+    mle_every: int = 15
+    n_negatives: int = 10_000
+    batch_size: int = 64
+    n_roll_outs: int = 4
+    rescaling: float = 12.0
+    learning_rate: float = 1.5e-3
+    max_norm: float = 5.0
+    judge_learning_rate: float = 1e-4
+    penalty: float = 0.2
+
+    def __post_init__(self) -> None:
+        least = {"rounds": 0, "cycles": 0, "pretraining_refreshes": 0, "pretraining_epochs": 0, "refreshes": 0}
+        ones = ("epochs", "mle_every", "n_negatives", "n_roll_outs")
+        for name, lowest in {**least, "batch_size": 2, "penalty": 0, **dict.fromkeys(ones, 1)}.items():
+            if not lowest <= getattr(self, name) < math.inf:
+                raise OptionError(f"{name} must be at least {lowest}, got {getattr(self, name)}")
+        for name in ("rescaling", "learning_rate", "max_norm", "judge_learning_rate"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise OptionError(f"{name} must be above 0, got {getattr(self, name)}")
+
+
+# The generator (`LeakGanModel`) and the two-sided training.
+LEAKGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], LeakGanRecipe]] = MappingProxyType(
+    {
+        "paper": (
+            {
+                "width": 32,
+                "goal": 16,
+                "memory": 4,
+                "dimension": 64,
+                "filters": tuple(FILTERS.items()),
+                "sharpness": 1.5,
+            },
+            LeakGanRecipe(),
+        ),
+        "tiny": (
+            {"width": 32, "goal": 16, "memory": 4, "dimension": 16, "filters": ((1, 16), (2, 16), (3, 16))},
+            LeakGanRecipe(
+                rounds=10,
+                cycles=2,
+                pretraining_refreshes=1,
+                pretraining_epochs=2,
+                refreshes=1,
+                epochs=1,
+                mle_every=5,
+                n_negatives=500,
+                n_roll_outs=2,
+                learning_rate=3e-3,
+                judge_learning_rate=1e-3,
+            ),
+        ),
+    }
+)
