@@ -1,8 +1,8 @@
-"""``textassay train seqgan``: maximum likelihood first, kept as a model of its own, then the two sides."""
+"""``textassay train seqgan``, ``rankgan``: maximum likelihood first, kept as a model of its own, then the two sides."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.rounds import Collapse, Phase
 from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
-from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
+from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
 from textassay.cli.messages import print_line
 from textassay.cli.models import RANDOM, open_model
@@ -33,12 +33,27 @@ _LONG = 200  # tokens; roll-outs take time as the square of the longest sentence
 _COLLAPSED = 0.1  # share of the pairs of neighbours that real text has
 
 
+@dataclass(frozen=True)
 class SeqGanKind:
-    """SeqGAN, and MLE SeqGAN with no rounds."""
+    """SeqGAN, and MLE SeqGAN with no rounds; or what differs from it in the two sides alone.
+
+    Attributes
+    ----------
+    name
+        As on the command line.
+    presets
+        Name to settings of the generator and recipe of the rounds.
+    two_sided
+        Makes the training, as `SeqGan` does.
+    """
+
+    name: str
+    presets: Mapping[str, tuple[Mapping[str, Any], SeqGanRecipe]]
+    two_sided: Callable[..., SeqGan]
 
     def check(self, options: TrainAdversarialOptions) -> None:
         """Raise for what is wrong with the options before anything is read."""
-        _plan(options)
+        self._plan(options)
         if options.oracle is None:
             return
         if options.texts.like != options.oracle or options.length is not None:
@@ -48,7 +63,7 @@ class SeqGanKind:
 
     def settings(self, options: TrainAdversarialOptions) -> Mapping[str, Any]:
         """Return what the preset and the options come to."""
-        network, recipe = _plan(options)
+        network, recipe = self._plan(options)
         return {"network": {**network, "recipe": asdict(network["recipe"])}, "rounds": asdict(recipe)}
 
     def check_texts(self, options: TrainAdversarialOptions, texts: TrainingTexts) -> None:
@@ -59,7 +74,7 @@ class SeqGanKind:
 
     def begin(self, options: TrainAdversarialOptions, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Fit the generator by maximum likelihood, keep it, and return the training."""
-        network, recipe = _plan(options)
+        network, recipe = self._plan(options)
         oracle = None if options.oracle is None else open_model(options.oracle).model
         length = _length(options)
         out, seed = options.texts.out, options.texts.seed
@@ -72,16 +87,16 @@ class SeqGanKind:
         progress = None if tell is None else partial(tell_step, tell, model.recipe.max_epochs)
         model.fit(texts.train, texts.valid, checkpoint=out / CHECKPOINT, progress=progress)
         save_model(model, out / MLE, form=texts.form)
-        training = SeqGan(model, texts.train, texts.valid, recipe=recipe, oracle=oracle, seed=seed)
+        training = self.two_sided(model, texts.train, texts.valid, recipe=recipe, oracle=oracle, seed=seed)
 
         def finish(history: RoundsHistory) -> LstmModel:
-            told = {"kind": "seqgan", "kept": history.kept, "rounds": len(history.rounds), "stopped": history.stopped}
+            told = {"kind": self.name, "kept": history.kept, "rounds": len(history.rounds), "stopped": history.stopped}
             recorded = json.loads(json.dumps(asdict(recipe)))
             training.finish({**told, "recipe": recorded, "oracle": options.oracle})
             return model
 
         return Begun(
-            name=f"seqgan({model.name})" if recipe.rounds else f"mle-seqgan({model.name})",
+            name=f"{self.name}({model.name})" if recipe.rounds else f"mle-{self.name}({model.name})",
             n_parameters=model.n_parameters,
             training=training,
             phases=_phases(recipe),
@@ -91,30 +106,29 @@ class SeqGanKind:
             finish=finish,
         )
 
+    def _plan(self, options: TrainAdversarialOptions) -> tuple[dict[str, Any], SeqGanRecipe]:
+        """Return the settings of the generator and the recipe of the rounds."""
+        preset = options.texts.preset or "tiny"
+        if preset not in self.presets:
+            raise unknown_name(f"preset of {self.name}", preset, self.presets)
+        before, recipe = self.presets[preset]
+        network, asked = dict(before), options.texts.settings
+        of_recipe = {each.name for each in fields(Recipe)}
+        for name in asked:
+            if name not in of_recipe and name not in _NETWORK:
+                raise OptionError(f"{self.name} has no --{name.replace('_', '-')}")
+        network |= {name: value for name, value in asked.items() if name in _NETWORK}
+        network["recipe"] = replace(network["recipe"], **{k: v for k, v in asked.items() if k in of_recipe})
+        LstmModel(**network, length=options.length)  # raises where a setting is out of range
+        if options.rounds is not None:
+            recipe = replace(recipe, rounds=options.rounds)
+        return network, recipe
+
 
 def _phases(recipe: SeqGanRecipe) -> tuple[Phase, ...]:
     """Return the phases; without adversarial rounds nobody asks the discriminator, which then learns nothing."""
     pretraining = recipe.pretraining_rounds if recipe.rounds else 0
     return Phase("discriminator", pretraining, judged=False), Phase("adversarial", recipe.rounds)
-
-
-def _plan(options: TrainAdversarialOptions) -> tuple[dict[str, Any], SeqGanRecipe]:
-    """Return the settings of the generator and the recipe of the rounds."""
-    preset = options.texts.preset or "tiny"
-    if preset not in SEQGAN_PRESETS:
-        raise unknown_name("preset of seqgan", preset, SEQGAN_PRESETS)
-    before, recipe = SEQGAN_PRESETS[preset]
-    network, asked = dict(before), options.texts.settings
-    of_recipe = {each.name for each in fields(Recipe)}
-    for name in asked:
-        if name not in of_recipe and name not in _NETWORK:
-            raise OptionError(f"seqgan has no --{name.replace('_', '-')}")
-    network |= {name: value for name, value in asked.items() if name in _NETWORK}
-    network["recipe"] = replace(network["recipe"], **{k: v for k, v in asked.items() if k in of_recipe})
-    LstmModel(**network, length=options.length)  # raises where a setting is out of range
-    if options.rounds is not None:
-        recipe = replace(recipe, rounds=options.rounds)
-    return network, recipe
 
 
 def _length(options: TrainAdversarialOptions) -> int | None:

@@ -15,6 +15,7 @@ from textassay.cli.models import open_generator
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress, tell_step
+from textassay.cli.train_command import ADVERSARIAL
 from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, finished, print_training
 from textassay.corpus.characters import read_running, split_characters
 from textassay.corpus.corpus import Corpus
@@ -122,7 +123,7 @@ def run_train(options: TrainOptions) -> int:
 def _check(options: TrainOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     if options.model not in PRESETS:
-        raise unknown_name("model", options.model, (*PRESETS, "seqgan", "translation", "wgan"))
+        raise unknown_name("model", options.model, (*PRESETS, *ADVERSARIAL, "translation"))
     check_options(options)
     model = _new_model(options, {})
     if options.auto_batch and not isinstance(model, NetworkLanguageModel):

@@ -12,8 +12,13 @@ from typing import Any
 
 from rich.console import Console
 
+from textassay.adversarial.rankgan import RankGan
+from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
 from textassay.adversarial.rounds import train_in_rounds
+from textassay.adversarial.seqgan import SeqGan
+from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS
 from textassay.cli.adversarial_kind import AdversarialKind, TrainAdversarialOptions
+from textassay.cli.leakgan_training import LeakGanKind
 from textassay.cli.messages import print_line
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.progress import show_progress
@@ -34,7 +39,14 @@ from textassay.training.processes import launched
 __all__ = ["KINDS", "ROUNDS", "run_train_adversarial"]
 
 ROUNDS = "rounds.safetensors"  # the checkpoint of the rounds, there until training is done
-KINDS: Mapping[str, AdversarialKind] = MappingProxyType({"seqgan": SeqGanKind(), "wgan": WganKind()})
+KINDS: Mapping[str, AdversarialKind] = MappingProxyType(
+    {
+        "leakgan": LeakGanKind(),
+        "rankgan": SeqGanKind("rankgan", RANKGAN_PRESETS, RankGan),
+        "seqgan": SeqGanKind("seqgan", SEQGAN_PRESETS, SeqGan),
+        "wgan": WganKind(),
+    }
+)
 
 _READINGS = 5  # of the monitors over the rounds, where --monitor-steps says nothing
 

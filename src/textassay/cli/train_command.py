@@ -11,7 +11,7 @@ from textassay.errors import OptionError
 
 __all__ = ["ADVERSARIAL", "train_command"]
 
-ADVERSARIAL = ("seqgan", "wgan")  # the models that `textassay.cli.train_adversarial` trains
+ADVERSARIAL = ("rankgan", "seqgan", "wgan")  # the models that `textassay.cli.train_adversarial` trains
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
@@ -27,7 +27,8 @@ def train_command(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="lstm, scheduled-sampling, gpt2, transformer-xl, ngram, position-unigram, translation, seqgan, wgan.",
+            help="lstm, scheduled-sampling, gpt2, transformer-xl, ngram, position-unigram, translation, seqgan, "
+            "rankgan, wgan.",
         ),
     ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
