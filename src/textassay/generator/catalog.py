@@ -115,7 +115,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
     "scheduled-sampling": {  # the LSTM's; no k is published: after k ln k steps, half the tokens are the network's own
         preset: {**_LSTM[preset], "mixing": f"inverse-sigmoid(k={k})"}
-        for preset, k in (("paper", 8000), ("small", 2000), ("tiny", 50))
+        for preset, k in (("paper", 8000), ("small", 2000), ("tiny", 200))
     },
     "transformer-xl": {
         "paper": {
