@@ -16,7 +16,9 @@ TokenArray = npt.NDArray[np.int32]
 _SORTED_BATCHES = 16  # sentences of so many batches are sorted by length, so that padding costs little
 
 
-def padded(tokens: TokenArray, offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+def padded(
+    tokens: TokenArray, offsets: IntArray, rows: IntArray, first: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
     """Return what is read (begun by ``<sos>``) and what is to come (ended by ``<eos>``), padded.
 
     Parameters
@@ -25,6 +27,8 @@ def padded(tokens: TokenArray, offsets: IntArray, rows: IntArray) -> tuple[IntAr
         Sentences, shapes (T,) and (N + 1,).
     rows
         Which of them, shape (B,).
+    first
+        What is read before each of all sentences in place of ``<sos>``, shape (N,): for networks that know contexts.
 
     Returns
     -------
@@ -39,7 +43,7 @@ def padded(tokens: TokenArray, offsets: IntArray, rows: IntArray) -> tuple[IntAr
     inputs[:, 1:][inside] = tokens[positions]
     targets = np.roll(inputs, -1, axis=1)
     targets[np.arange(len(rows)), lengths] = EOS
-    inputs[:, 0] = SOS
+    inputs[:, 0] = SOS if first is None else first[rows]
     return inputs, targets
 
 

@@ -13,15 +13,21 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from textassay.errors import OptionError, unknown_name
+from textassay.generator.att2seq import Att2SeqModel
 from textassay.generator.base import LanguageModel
+from textassay.generator.c2s import C2sModel
+from textassay.generator.context_presets import CONTEXT_PRESETS
 from textassay.generator.fitted_network import TrainedNetwork
+from textassay.generator.gated_c2s import GatedC2sModel
 from textassay.generator.gpt2 import Gpt2Model
-from textassay.generator.lstm import LstmModel
+from textassay.generator.leakgan import LeakGanModel
+from textassay.generator.lstm import SMALL, LstmModel
 from textassay.generator.ngram import NgramModel
 from textassay.generator.noise_gru import NoiseGru
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.random_lstm import RandomLstm
 from textassay.generator.scheduled_sampling import ScheduledSampling
+from textassay.generator.tied_lstm import TiedLstm
 from textassay.generator.transformer_xl import TransformerXlModel
 from textassay.generator.translation import TranslationModel
 from textassay.generator.translation_presets import TRANSLATION_PRESETS
@@ -31,13 +37,18 @@ __all__ = ["PRESETS", "ParameterCounts", "Shaped", "make_generator", "parameter_
 
 _KINDS: Mapping[str, type] = MappingProxyType(
     {
+        "att2seq": Att2SeqModel,
+        "c2s": C2sModel,
+        "gc2s": GatedC2sModel,
         "gpt2": Gpt2Model,
+        "leakgan": LeakGanModel,
         "lstm": LstmModel,
         "ngram": NgramModel,
         "noise-gru": NoiseGru,
         "position-unigram": PositionUnigram,
         "random-lstm": RandomLstm,
         "scheduled-sampling": ScheduledSampling,
+        "tied-lstm": TiedLstm,
         "transformer-xl": TransformerXlModel,
         "translation": TranslationModel,
     }
@@ -167,9 +178,10 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     ----------
     name
         One of `PRESETS`; ``random-lstm``, which learns nothing, or ``noise-gru``, which learns against a critic and has
-        no likelihood: they have no presets here; or ``translation``, which learns from pairs.
+        no likelihood: they have no presets here; ``translation``, which learns from pairs; or one of `CONTEXT_PRESETS`,
+        which learn from sentences with contexts.
     preset
-        Its name among `PRESETS` or `TRANSLATION_PRESETS`; none for ``small``.
+        Its name among `PRESETS`, `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; none for ``small``.
     seed
         Decides everything random in its training; n-gram and position-unigram models have nothing random.
     settings
@@ -184,7 +196,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     """
     if name not in _KINDS:
         raise unknown_name("generator", name, _KINDS)
-    presets = {**PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
+    presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
     preset = "small" if preset is None else preset
     if preset not in presets:
         raise unknown_name(f"preset of {name}", preset, presets)

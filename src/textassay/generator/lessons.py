@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.generator.batching import epoch_batches, padded
@@ -43,11 +44,22 @@ class Lessons:
     carried: Mapping[str, "Tensor"] = field(default_factory=dict)
 
 
-def sentence_lessons(network: Reader, weights: Weights, train: Corpus, *, batch_size: int, seed: int) -> Lessons:
-    """Return batches of `batch_size` sentences, each read by itself, in an order that `seed` decides."""
+def sentence_lessons(
+    network: Reader,
+    weights: Weights,
+    train: Corpus,
+    *,
+    batch_size: int,
+    seed: int,
+    first: npt.NDArray[np.int64] | None = None,
+) -> Lessons:
+    """Return batches of `batch_size` sentences, each read by itself, in an order that `seed` decides.
+
+    `first` is read before each sentence in place of ``<sos>``, shape (N,).
+    """
     return Lessons(
         batches=lambda epoch: epoch_batches(train.lengths, batch_size, seed, epoch),
-        loss=lambda rows, rng: mean_loss(network, weights, *padded(train.tokens, train.offsets, rows), rng),
+        loss=lambda rows, rng: mean_loss(network, weights, *padded(train.tokens, train.offsets, rows, first), rng),
         size=lambda rows: int(train.lengths[rows].sum()) + len(rows),
         heaviest=np.argsort(-train.lengths, kind="stable")[:batch_size],
     )

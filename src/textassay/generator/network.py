@@ -23,6 +23,7 @@ from textassay.generator.base import (
     check_train,
     drawn_corpus,
     prefix_of_each,
+    refuse,
     sentence_sums,
     tokens_in,
     training_record,
@@ -124,11 +125,11 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         began = torch.Generator().manual_seed(seed("weights"))
         with self.in_training(self.new_weights(shapes, began), train.vocabulary, train.tokenizer) as weights:
             self._tokens(train)
-            scored = None if valid is None else (self._tokens(valid), valid.offsets)
+            scored = None if valid is None else (self._tokens(valid), valid.offsets, 1.0, self._first(valid))
 
             def score() -> float:
                 assert scored is not None  # it is called where there is validation text
-                told = token_scores(self, weights, *scored, 1.0)
+                told = token_scores(self, weights, *scored)
                 found = float(told.sum()) / (len(told) if self.draws_ends else len(scored[0]))
                 return found if math.isfinite(perplexity(-found)) else -math.inf  # which ends the training
 
@@ -136,7 +137,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
                 weights,
                 self.lessons(train, weights, batch_size=self.batch_size, seed=seed("order")),
                 None if valid is None else score,
-                texts={"train": train.fingerprint, "valid": None if valid is None else valid.fingerprint},
+                texts=self._fingerprints(train, valid),
                 seed=seed("training"),
                 checkpoint=checkpoint,
                 checkpoint_seconds=checkpoint_seconds,
@@ -153,7 +154,8 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
 
     def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
         """Return the batches that `weights` learn from; here each sentence by itself."""
-        return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed)
+        first = self._first(train)
+        return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed, first=first)
 
     def sample(
         self,
@@ -166,7 +168,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` sentences; see `Generator.sample`. There must be no `context`.
+        """Return `n` sentences; see `Generator.sample`. There must be no `context` where none is known.
 
         Raises
         ------
@@ -187,13 +189,13 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
             top_k=top_k,
             top_p=top_p,
             prefix=prefix,
-            context=context,
             generator=self.name,
         )
         fitted = self.require()
-        beginnings = Beginnings.nothing(n)
+        first = self._first_of_samples(n, context, seed=seed)
+        beginnings = Beginnings.nothing(n, first)
         if prefix is not None:
-            beginnings = Beginnings(self._tokens(prefix), prefix.offsets, prefix_of_each(prefix, n))
+            beginnings = Beginnings(self._tokens(prefix), prefix.offsets, prefix_of_each(prefix, n), first)
         key = int(stream(seed, self.name, fitted.digest, repr(float(temperature))).integers(2**63))
         limit = self.max_length
         tokens, lengths = draw_sentences(
@@ -225,7 +227,22 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
 
     def _scored(self, score: Callable[..., FloatArray], corpus: Corpus, temperature: float) -> FloatArray:
         check_temperature(temperature, generator=self.name)
-        return score(self, self.working_weights(), self._tokens(corpus), corpus.offsets, temperature)
+        return score(
+            self, self.working_weights(), self._tokens(corpus), corpus.offsets, temperature, self._first(corpus)
+        )
+
+    def _first(self, corpus: Corpus) -> IntArray | None:
+        """Return what is read before each sentence, shape (N,), where it knows contexts; none for ``<sos>``."""
+        return None
+
+    def _first_of_samples(self, n: int, context: Corpus | None, *, seed: int) -> IntArray | None:
+        """Return the same for `n` samples that answer to `context`."""
+        refuse(self.name, context=context)
+        return None
+
+    def _fingerprints(self, train: Corpus, valid: Corpus | None) -> dict[str, str | None]:
+        """Return the hashes that a checkpoint must be of."""
+        return {"train": train.fingerprint, "valid": None if valid is None else valid.fingerprint}
 
     def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
         return self.shapes(n_types, self.longest(weights) or 0)

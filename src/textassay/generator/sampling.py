@@ -78,16 +78,25 @@ class Beginnings:
         Where each begins, and the end of the last, shape (M + 1,).
     which
         The prefix of each sample, shape (n,).
+    first
+        What the network reads before each sample in place of ``<sos>``, shape (n,): for networks that know contexts.
     """
 
     tokens: TokenArray
     offsets: IntArray
     which: IntArray
+    first: IntArray | None = None
 
     @classmethod
-    def nothing(cls, n: int) -> "Beginnings":
+    def nothing(cls, n: int, first: IntArray | None = None) -> "Beginnings":
         """Return the beginnings of `n` free samples."""
-        return cls(np.empty(0, np.int32), np.zeros(2, np.int64), np.zeros(n, np.int64))
+        return cls(np.empty(0, np.int32), np.zeros(2, np.int64), np.zeros(n, np.int64), first)
+
+    def read_first(self, samples: IntArray) -> IntArray:
+        """Return what is read before each sample, shape (B,)."""
+        if self.first is None:
+            return np.full(len(samples), SOS, dtype=np.int64)
+        return self.first[np.minimum(samples, len(self.which) - 1)]
 
     def of(self, samples: IntArray) -> tuple[IntArray, IntArray]:
         """Return where in `tokens` the beginning of each sample starts, and its length, shapes (B,)."""
@@ -153,7 +162,7 @@ def _draw_block(
     columns: list[tuple[IntArray, IntArray]] = []
     held = np.arange(len(samples))  # the sentences that are in the state of the network
     going = np.ones(len(held), dtype=np.bool_)  # those of them that have not ended
-    tokens = np.full(len(held), SOS, dtype=np.int64)
+    tokens = beginnings.read_first(samples)
     with torch.no_grad():
         state = network.begin(weights, len(held))
         while True:

@@ -44,7 +44,12 @@ def mean_loss(
 
 
 def token_scores(
-    network: Reader, weights: Weights, tokens: TokenArray, offsets: IntArray, temperature: float
+    network: Reader,
+    weights: Weights,
+    tokens: TokenArray,
+    offsets: IntArray,
+    temperature: float,
+    first: IntArray | None = None,
 ) -> FloatArray:
     """Return the log-probability of each token and end, shape (T + N,), of sentences that `padded` takes."""
     import torch
@@ -56,7 +61,7 @@ def token_scores(
     device = next(iter(weights.values())).device
 
     def score(rows: IntArray) -> None:
-        inputs, targets = padded(tokens, offsets, rows)
+        inputs, targets = padded(tokens, offsets, rows, first)
         inside = targets != PAD
         with single_threaded(), torch.no_grad():
             vectors = network.read(weights, torch.from_numpy(inputs).to(device))[torch.from_numpy(inside).to(device)]
@@ -85,14 +90,19 @@ def log_probs_of(logits: "Tensor", wanted: "Tensor") -> "Tensor":
 
 
 def next_scores(
-    network: Reader, weights: Weights, tokens: TokenArray, offsets: IntArray, temperature: float
+    network: Reader,
+    weights: Weights,
+    tokens: TokenArray,
+    offsets: IntArray,
+    temperature: float,
+    first: IntArray | None = None,
 ) -> FloatArray:
     """Return the log-probability of each token after each of N beginnings of sentences, shape (N, V)."""
     import torch
 
     lengths = np.diff(offsets)
     device = next(iter(weights.values())).device
-    inputs, _ = padded(tokens, offsets, np.arange(len(lengths)))
+    inputs, _ = padded(tokens, offsets, np.arange(len(lengths)), first)
     with single_threaded(), torch.no_grad():
         vectors = network.read(weights, torch.from_numpy(inputs).to(device))
         last = vectors[torch.arange(len(lengths)), torch.from_numpy(lengths)]

@@ -1,0 +1,184 @@
+"""Contexts: what a sentence answers to, one category of each attribute, such as a rating; as columns of a corpus.
+
+They are read from a file of tab-separated columns, whose first line names the attributes; its line k + 1 belongs to
+sentence k. A corpus holds them under ``contexts/NAME``, as places among the categories that a model knows.
+
+Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
+Online Review Generation", EMNLP 2019.
+Departs from it: where there are no products and users, length and first content word stand for them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError, OptionError
+
+__all__ = [
+    "COLUMN",
+    "OTHER",
+    "Attributes",
+    "Contexts",
+    "context_numbers",
+    "contexts_text",
+    "learn_attributes",
+    "n_contexts",
+    "read_contexts",
+    "review_contexts",
+    "with_contexts",
+]
+
+Attributes = Mapping[str, Sequence[str]]  # name of an attribute to its categories
+Contexts = Mapping[str, Sequence[str]]  # name of an attribute to the category of each of N sentences
+
+COLUMN = "contexts/"  # what the names of columns of a corpus begin with
+OTHER = "<other>"  # the first category of each attribute: all that a model does not know
+
+_LARGEST = 1 << 62  # combinations, so that each has a number
+
+
+def read_contexts(path: Path) -> dict[str, list[str]]:
+    """Return the contexts in a file, name of an attribute to categories, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, has no line of names, a name twice, or a line with more or fewer columns.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the contexts in {path}: {getattr(error, 'strerror', None) or error}") from None
+    if lines[-1] == "":
+        lines.pop()
+    rows = [line.removesuffix("\r").split("\t") for line in lines]
+    names = rows[0] if rows else []
+    if not names or "" in names or len(set(names)) != len(names):
+        raise InputError(f"the first line of {path} must name the attributes, tab-separated, each once")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(names):
+            raise InputError(f"line {number} of {path} has {len(row)} columns, its first line names {len(names)}")
+    return {name: [row[place] for row in rows[1:]] for place, name in enumerate(names)}
+
+
+def contexts_text(contexts: Contexts) -> str:
+    """Return contexts as `read_contexts` reads them."""
+    rows = [tuple(contexts), *zip(*contexts.values(), strict=True)]
+    for row in rows:
+        if any(character in value for value in row for character in "\t\n\r"):
+            raise InputError(f"a context cannot hold tabs or line breaks: {row}")
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def review_contexts(
+    texts: Sequence[str], sentiment: Sequence[str], *, bounds: Sequence[int] = (6, 9, 12)
+) -> dict[str, list[str]]:
+    """Return the contexts of reviews: the sentiment that is given, the class of length, and the first content word.
+
+    Parameters
+    ----------
+    texts
+        N sentences, tokens separated by spaces.
+    sentiment
+        The label of each, N strings.
+    bounds
+        The longest sentences, in tokens, of all classes of length but the last, rising.
+
+    Raises
+    ------
+    InputError
+        If there are more or fewer labels than sentences.
+
+    Notes
+    -----
+    A content word has letters only and is none of scikit-learn's English stop words; a sentence without has ``none``.
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    if len(texts) != len(sentiment):
+        raise InputError(f"there are {len(texts)} sentences, but {len(sentiment)} labels of sentiment")
+    lengths = [f"to {bound}" for bound in bounds] + ["longer"]
+
+    def content(words: Sequence[str]) -> Iterator[str]:
+        return (word for word in words if word.isalpha() and word.lower() not in ENGLISH_STOP_WORDS)
+
+    split = [text.split() for text in texts]
+    places = np.searchsorted(np.asarray(bounds), [len(words) for words in split])
+    return {
+        "sentiment": list(sentiment),
+        "length": [lengths[place] for place in places],
+        "word": [next(content(words), "none") for words in split],
+    }
+
+
+def learn_attributes(contexts: Contexts, *, min_count: int = 1) -> dict[str, list[str]]:
+    """Return the categories of each attribute: `OTHER`, then those found `min_count` times or more, frequent first.
+
+    Raises
+    ------
+    OptionError
+        If there are more combinations of categories than there are numbers for.
+    """
+    learnt = {}
+    for name, values in contexts.items():
+        counted = Counter(values)
+        counted.pop(OTHER, None)
+        learnt[name] = [OTHER, *(value for value, count in counted.most_common() if count >= min_count)]
+    n_contexts(learnt)
+    return learnt
+
+
+def n_contexts(attributes: Attributes) -> int:
+    """Return how many combinations of categories there are; raise `OptionError` where they are too many."""
+    n = 1
+    for categories in attributes.values():
+        n *= len(categories)
+    if n > _LARGEST:
+        raise OptionError(f"{len(attributes)} attributes have {n} combinations, too many: leave some categories out")
+    return n
+
+
+def with_contexts(corpus: Corpus, contexts: Contexts, attributes: Attributes) -> Corpus:
+    """Return `corpus` with columns of its contexts; categories that `attributes` lack become `OTHER`.
+
+    Raises
+    ------
+    InputError
+        If an attribute is missing, or has more or fewer categories than there are sentences.
+    """
+    columns = dict(corpus.columns)
+    for name, categories in attributes.items():
+        if name not in contexts:
+            raise InputError(f"the contexts lack '{name}': they have {', '.join(contexts)}")
+        if len(contexts[name]) != len(corpus):
+            raise InputError(f"there are {len(corpus)} sentences, but contexts of {len(contexts[name])}")
+        places = {category: place for place, category in enumerate(categories)}
+        columns[COLUMN + name] = np.array([places.get(value, 0) for value in contexts[name]], dtype=np.float64)
+    return replace(corpus, columns=columns)
+
+
+def context_numbers(corpus: Corpus, attributes: Attributes) -> npt.NDArray[np.int64]:
+    """Return one number for the combination of categories of each sentence, shape (N,), from 0 to `n_contexts`.
+
+    The place in the last attribute counts most: number = place 1 + size 1 * (place 2 + size 2 * (...)).
+
+    Raises
+    ------
+    InputError
+        If the corpus lacks the contexts, or they are not places among the categories.
+    """
+    numbers = np.zeros(len(corpus), dtype=np.int64)
+    for name, categories in reversed(list(attributes.items())):
+        column = corpus.columns.get(COLUMN + name)
+        if column is None:
+            raise InputError(f"the sentences have no contexts: '{name}' is missing")
+        places = column.astype(np.int64)
+        if len(places) and not (places.min() >= 0 and places.max() < len(categories)):
+            raise InputError(f"contexts of '{name}' must be places among its {len(categories)} categories")
+        numbers = numbers * len(categories) + places
+    return numbers

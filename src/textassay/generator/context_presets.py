@@ -1,0 +1,58 @@
+"""Sizes and recipes of the generators that answer to contexts.
+
+Garbacea et al., "Judge the Judges", EMNLP 2019, does not say how theirs were trained. ``paper`` of ``att2seq`` has the
+sizes of Dong et al., "Learning to Generate Product Reviews from Attributes", EACL 2017, that of the others has what
+is usual; ``small`` is trained in minutes on two processors, ``tiny`` is for trying things out.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from textassay.training.recipe import Recipe
+
+__all__ = ["CONTEXT_PRESETS"]
+
+_SMALL = {
+    "width": 256,
+    "context_width": 32,
+    "dropout": 0.2,
+    "batch_size": 128,
+    "recipe": Recipe(max_epochs=8, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto"),
+}
+_TINY = {
+    "width": 32,
+    "context_width": 8,
+    "dropout": 0.0,
+    "batch_size": 64,
+    "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
+}
+_C2S = {
+    "paper": {
+        "width": 512,
+        "layers": 1,
+        "context_width": 64,
+        "dropout": 0.2,
+        "batch_size": 128,
+        "recipe": Recipe(max_epochs=80, patience=5, learning_rate=1e-3, max_norm=5.0),
+    },
+    "small": _SMALL,
+    "tiny": _TINY,
+}
+
+CONTEXT_PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "c2s": _C2S,
+    "gc2s": _C2S,
+    "att2seq": {
+        "paper": {
+            "width": 512,
+            "layers": 2,
+            "context_width": 64,
+            "dropout": 0.2,
+            "spread": 0.08,
+            "batch_size": 50,
+            "recipe": Recipe(max_epochs=80, patience=5, learning_rate=2e-3, max_norm=5.0),
+        },
+        "small": _SMALL,
+        "tiny": _TINY,
+    },
+}
