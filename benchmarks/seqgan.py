@@ -1,7 +1,8 @@
-"""SeqGAN: how long a step takes, and whether the oracle finds better what is written after the adversarial rounds.
+"""SeqGAN and RankGAN: how long a step takes, and whether the oracle finds better what is written after the rounds.
 
     python benchmarks/seqgan.py --step             # a generator step in the setting of the paper
     python benchmarks/seqgan.py --oracle           # nats per token, before and after the rounds, seeds 0 to 4
+    python benchmarks/seqgan.py --oracle --ranked  # the same of RankGAN
 
 `--step`: processor seconds and seconds of a step up the policy gradient with an LSTM of 32, 5,000 words, batches of
 64, 20 tokens, 16 roll-outs after each action. `--oracle`: a scaled setting (100 words, sentences of 8, 2,000 of them);
@@ -11,10 +12,12 @@ stands beside it. The recipe was chosen on seeds from 100.
 
 import argparse
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 
+from textassay.adversarial.rankgan import RankGan
+from textassay.adversarial.rankgan_recipe import RankGanRecipe
 from textassay.adversarial.rounds import Phase, train_in_rounds
 from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
@@ -71,7 +74,11 @@ def against_oracle(seeds: list[int], args: argparse.Namespace) -> None:
         settings = Recipe(max_epochs=args.epochs, learning_rate=1e-2, max_norm=5.0)
         model = LstmModel(32, dropout=0.0, length=args.length, max_length=args.length, recipe=settings, batch_size=64,
                           seed=seed).fit(train, valid)  # fmt: skip
-        training = SeqGan(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
+        if args.ranked:
+            ranked = RankGanRecipe(**{**asdict(recipe), "gamma": args.gamma})
+            training: SeqGan = RankGan(model, train, valid, recipe=ranked, oracle=oracle, seed=seed)
+        else:
+            training = SeqGan(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
         phases = (Phase("discriminator", recipe.pretraining_rounds, judged=False), Phase("adversarial", recipe.rounds))
         history = train_in_rounds(training, phases, validate_every=10)
         curve = [np.nan if value is None else value for value in (each.values[ORACLE] for each in history.validations)]
@@ -91,6 +98,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--step", action="store_true")
     parser.add_argument("--oracle", action="store_true")
+    parser.add_argument("--ranked", action="store_true")
+    parser.add_argument("--gamma", type=float, default=5.0)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--words", type=int, default=100)
