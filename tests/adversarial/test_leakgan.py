@@ -1,0 +1,191 @@
+"""LeakGAN's training: rewards by hand, gradients of the right players, no collapse on a toy, resuming."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from textassay.adversarial.leakgan import VALID, LeakGan
+from textassay.adversarial.leakgan_recipe import LeakGanRecipe
+from textassay.adversarial.leakgan_rewards import goal_agreement, intrinsic_rewards, rank_rescaled
+from textassay.adversarial.roll_outs import Actions
+from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS, PAD
+from textassay.errors import InputError, OptionError
+from textassay.generator.leakgan import LeakGanModel
+
+TEXTS = ["a b c", "a", "b b a", "", "a a b d", "b d"] * 10
+RECIPE = LeakGanRecipe(
+    rounds=3,
+    cycles=2,
+    pretraining_refreshes=1,
+    pretraining_epochs=2,
+    refreshes=1,
+    epochs=1,
+    mle_every=2,
+    n_negatives=60,
+    batch_size=16,
+    n_roll_outs=2,
+    learning_rate=5e-3,
+    judge_learning_rate=1e-3,
+)
+PHASES = (Phase("pretraining", 2), Phase("adversarial", 3))
+
+
+def _made(*, length: int | None = None, **recipe: Any) -> LeakGan:
+    train = Corpus.from_texts([text for text in TEXTS if length is None or len(text.split()) == length])
+    model = LeakGanModel(8, goal=4, memory=2, dimension=4, filters=((1, 4), (2, 4)), length=length, max_length=4)
+    return LeakGan(model, train, train, recipe=LeakGanRecipe(**{**RECIPE.__dict__, **recipe}), seed=1)
+
+
+def _cosine(one: Any, other: Any) -> float:
+    size = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / size if size else 0.0
+
+
+@pytest.mark.feature("JJ-12")
+def test_the_worker_is_rewarded_for_following_the_last_goals() -> None:
+    rng = np.random.default_rng(0)
+    features, goals = rng.standard_normal((2, 3, 7, 5))
+    found = intrinsic_rewards(torch.from_numpy(features), torch.from_numpy(goals), memory=3).numpy()
+    for row in range(3):
+        for t in range(1, 7):  # (40)
+            terms = [_cosine(features[row, t] - features[row, t - i], goals[row, t - i]) for i in (1, 2, 3) if i <= t]
+            assert found[row, t - 1] == pytest.approx(sum(terms) / 3)
+    line = torch.arange(7.0)[None, :, None] * torch.tensor([3.0, 4.0])
+    along = torch.tensor([0.6, 0.8]).expand(1, 7, 2)
+    np.testing.assert_allclose(intrinsic_rewards(line, along, memory=2)[0], [0.5, 1, 1, 1, 1, 1], atol=1e-6)
+    assert float(intrinsic_rewards(line, -along, memory=2).min()) >= -1
+    assert float(intrinsic_rewards(line, along, memory=9).max()) == pytest.approx(6 / 9)
+
+
+@pytest.mark.feature("JJ-12")
+def test_a_goal_is_for_where_the_features_are_a_few_tokens_later() -> None:
+    rng = np.random.default_rng(1)
+    features, goals = rng.standard_normal((2, 2, 6, 4))
+    lengths = torch.tensor([5, 3])
+    found = goal_agreement(torch.from_numpy(features), torch.from_numpy(goals), lengths, memory=2).numpy()
+    for row, length in enumerate(lengths.tolist()):
+        for t in range(length):
+            moved = features[row, min(t + 2, length)] - features[row, t]
+            assert found[row, t] == pytest.approx(_cosine(moved, goals[row, t]))
+
+
+def test_rewards_are_rescaled_by_rank() -> None:
+    rewards = np.array([[0.9, 0.1], [0.2, 0.5], [0.4, 0.5], [0.3, 99.0]])
+    taken = np.array([[True, True], [True, True], [True, True], [True, False]])
+    found = rank_rescaled(rewards, taken, rescaling=12.0)
+
+    def sigmoid(x: float) -> float:
+        return float(1 / (1 + np.exp(-x)))
+
+    np.testing.assert_allclose(found[:, 0], [sigmoid(12 * (0.5 - rank / 4)) for rank in (1, 4, 2, 3)])
+    np.testing.assert_allclose(found[:3, 1], [sigmoid(12 * (0.5 - rank / 3)) for rank in (3, 1.5, 1.5)])
+    assert found[3, 1] == 0
+
+
+def test_the_discriminator_sees_what_it_leaks() -> None:
+    training = _made()
+    drawn = training._drawn(60, 3)
+    features = training.read(drawn).features[np.arange(60), drawn.lengths]
+    torch.testing.assert_close(training._features(drawn), features)
+    weights = training._last
+    expected = torch.sigmoid(features @ weights["output"] + weights["output bias"]).detach()  # (34)
+    np.testing.assert_allclose(training.prob_real(drawn.tokens), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("length", [None, 3])
+def test_the_actions_are_scored_as_the_model_scores_sentences(length: int | None) -> None:
+    training = _made(length=length)
+    drawn = training._real
+    found = training.log_probs(drawn, training.read(drawn)).sum(1).detach().numpy()
+    whole = np.flatnonzero((drawn.tokens == EOS).any(axis=1) | (length is not None))
+    training._policy.knows_all = False
+    with_unknown = training.log_probs(drawn, training.read(drawn)).sum(1).detach().numpy()
+    np.testing.assert_allclose(with_unknown[whole], training.model.log_prob(training._train)[whole], atol=1e-5)
+    assert (found > with_unknown).all()
+
+
+@pytest.mark.feature("JJ-12")
+def test_each_player_is_moved_by_its_own_loss_alone() -> None:
+    training = _made()
+    before = {name: tensor.clone() for name, tensor in training.state().items()}
+    training._climb("adversarial", 1)
+    moved = {name.split("/")[0] for name, old in before.items() if not torch.equal(training.state()[name], old)}
+    assert moved == {"manager", "worker"}
+    before = {name: tensor.clone() for name, tensor in training.state().items()}
+    training._refresh(0, 5)
+    moved = {name.split("/")[0] for name, old in before.items() if not torch.equal(training.state()[name], old)}
+    assert moved == {"judge"}
+
+
+@pytest.mark.feature("JJ-12")
+def test_a_goal_earns_what_the_last_action_it_is_for_leads_to() -> None:
+    training = _made()
+    drawn = Actions(np.array([[4, 5, 4, EOS], [5, EOS, PAD, PAD]]), np.array([4, 2]))
+    reading = training.read(drawn)
+    rewards = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.0, 0.0]])
+    agreement = goal_agreement(reading.features, reading.goals, torch.tensor([4, 2]), memory=2).detach()
+    weights = torch.tensor([[0.2, 0.3, 0.4, 0.4], [0.6, 0.6, 0.0, 0.0]])
+    expected = -float((agreement * weights).sum()) / 2  # (38)
+    assert float(training.manager_loss(drawn, reading, rewards).detach()) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.feature("JJ-12")
+def test_it_trains_without_collapse_on_a_toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = _made(cycles=6)
+    passes: list[str | int] = []
+    plain = training._pass
+
+    def counted(*place: str | int) -> dict[str, float]:
+        passes.append(place[0])
+        return plain(*place)
+
+    monkeypatch.setattr(training, "_pass", counted)
+    history = train_in_rounds(
+        training, (Phase("pretraining", 6), Phase("adversarial", 12)), collapse=Collapse("variety", least=0.5)
+    )
+    assert history.stopped is None
+    assert len(history.rounds) == 18
+    assert passes.count("adversarial") == 6  # interleaved: every second round
+    first, last = history.rounds[0].values, history.rounds[5].values
+    assert last["agreement"] > first["agreement"] + 0.1  # (39)
+    assert last["mle_loss"] < first["mle_loss"] - 0.2
+    assert all(-1 <= each.values["intrinsic"] <= 1 for each in history.rounds[6:])
+    said = [each.values[VALID] for each in history.validations]
+    assert said[-1] is not None
+    assert said[0] is not None
+    assert said[-1] < said[0] - 0.2
+    drawn = training._drawn(200, 4)
+    assert len(np.unique(drawn.tokens, axis=0)) >= 6
+
+
+def test_the_same_seed_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    whole, first, second = (_made() for _ in range(3))
+    history = train_in_rounds(whole, PHASES)
+    path = tmp_path / "rounds.safetensors"
+    train_in_rounds(first, (PHASES[0], Phase("adversarial", 1)), checkpoint=path)
+    assert train_in_rounds(second, PHASES, checkpoint=path).rounds == history.rounds
+    for name, tensor in whole.state().items():
+        assert torch.equal(tensor, second.state()[name]), name
+    before = whole.model.log_prob(whole._train)
+    whole.finish({"kind": "leakgan"})
+    after = whole.model.log_prob(whole._train)
+    assert not np.array_equal(before, after)
+    assert whole.model.record["adversarial"] == {"kind": "leakgan"}
+    assert whole.validate()[VALID] == pytest.approx(-after.sum() / (len(whole._train.tokens) + len(whole._train)))
+
+
+def test_bad_input_is_refused() -> None:
+    model = LeakGanModel(4, max_length=2)
+    with pytest.raises(InputError, match="writes at most 2 tokens, but real sentences have up to 3"):
+        LeakGan(model, Corpus.from_texts(["a b a"]), recipe=RECIPE)
+    with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2 have others, such as 1"):
+        LeakGan(LeakGanModel(4, length=2, max_length=2), Corpus.from_texts(["a b", "a"]), recipe=RECIPE)
+    bad: tuple[dict[str, Any], ...] = ({"rounds": -1}, {"n_roll_outs": 0}, {"rescaling": 0.0}, {"batch_size": 1})
+    for setting in bad:
+        with pytest.raises(OptionError):
+            LeakGanRecipe(**setting)
