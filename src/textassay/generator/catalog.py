@@ -197,6 +197,8 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     if name not in _KINDS:
         raise unknown_name("generator", name, _KINDS)
     presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
+    if name == TiedLstm.kind:  # its presets are those of the training that makes it
+        presets = {"small": {"recipe": SMALL}}
     preset = "small" if preset is None else preset
     if preset not in presets:
         raise unknown_name(f"preset of {name}", preset, presets)

@@ -1,0 +1,177 @@
+"""ScratchGAN: a generator that learns from a discriminator alone, with no maximum likelihood before.
+
+The discriminator says after every token how real the sentence is so far; the generator climbs the policy gradient of
+what is to come, discounted, less an average that forgets fast (REINFORCE), in large batches.
+
+Source: de Masson d'Autume, Mohamed, Rosca, Rae, "Training Language GANs from Scratch", NeurIPS 2019, and its public
+code.
+Departs from it: a sentence ends with ``<eos>``, and nothing behind its end is judged or rewarded; the loss of the
+generator is the mean over sentences, not over their steps, which Adam does not see.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.adversarial.from_scratch import FromScratch
+from textassay.adversarial.player import Player
+from textassay.adversarial.policy_gradient import policy_loss
+from textassay.adversarial.roll_outs import Actions
+from textassay.adversarial.rounds import Phase
+from textassay.adversarial.scratchgan_network import new_step_judge, returns_of, step_logits, step_loss, step_rewards
+from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError
+from textassay.generator.base import LanguageModel
+from textassay.generator.tied_lstm import FIXED, TiedLstm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor
+
+__all__ = ["ScratchGan"]
+
+
+class ScratchGan(FromScratch):
+    """Both sides; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
+
+    Parameters
+    ----------
+    recipe
+        How to train.
+    vectors
+        What is given of each word, shape (V, `TiedLstm.fixed`), such as GloVe, finite; both sides read it, neither
+        changes it. None: drawn at random.
+    model, train, valid, oracle, seed
+        See `FromScratch`, as for the attributes and errors.
+
+    Raises
+    ------
+    InputError
+        If `vectors` has another shape or holds a number that is not finite.
+    """
+
+    def __init__(
+        self,
+        model: TiedLstm,
+        train: Corpus,
+        valid: Corpus | None = None,
+        *,
+        recipe: ScratchGanRecipe,
+        vectors: npt.NDArray[np.floating] | None = None,
+        oracle: LanguageModel | None = None,
+        seed: int = 0,
+    ) -> None:
+        if vectors is not None:
+            expected = (len(train.vocabulary), model.fixed)
+            if vectors.shape != expected:
+                raise InputError(f"vectors must have shape {expected}, got {vectors.shape}")
+            if not np.isfinite(vectors).all():
+                raise InputError("vectors must be finite")
+        self._vectors = vectors
+        size, n_validation = recipe.batch_size, recipe.n_validation
+        super().__init__(
+            "scratchgan", model, train, valid, batch_size=size, oracle=oracle, n_validation=n_validation, seed=seed
+        )
+        import torch
+
+        self.recipe = recipe
+        self._fixed = self._weights[FIXED].detach() if FIXED in self._weights else None
+        rng = torch.Generator().manual_seed(self._key("judge"))
+        began = new_step_judge(
+            self._n_types, dimension=recipe.dimension, fixed=model.fixed, width=recipe.width, rng=rng
+        )
+        judge = {name: weight.to(self._device).requires_grad_() for name, weight in began.items()}
+        learns = {name: weight for name, weight in self._weights.items() if name != FIXED}
+        betas = (recipe.beta1, recipe.beta2)
+        self.players = {
+            "generator": Player(learns, learning_rate=recipe.learning_rate, betas=betas),
+            "judge": Player(judge, learning_rate=recipe.judge_learning_rate, betas=betas),
+        }
+        self._baseline = torch.zeros((), dtype=torch.float64)
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The only one: all rounds."""
+        return (Phase("adversarial", self.recipe.rounds),)
+
+    @property
+    def _iterations(self) -> int:
+        return self.recipe.iterations
+
+    def _began(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
+        import torch
+
+        if self._vectors is None:
+            return weights
+        return {**weights, FIXED: torch.from_numpy(np.ascontiguousarray(self._vectors, dtype=np.float32))}
+
+    def state(self) -> "dict[str, Tensor]":
+        """Return weights and Adam's moments of both sides, and the baseline."""
+        return {**super().state(), "baseline": self._baseline}
+
+    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+        """Take back, copied, what `state` returned."""
+        super().restore(tensors)
+        self._baseline = tensors["baseline"].clone()
+
+    def _step(self, *place: str | int) -> dict[str, float]:
+        """Let the discriminator learn, then the generator.
+
+        Returns
+        -------
+        dict
+            ``judge_loss``, before the update, with dropout, without penalty; ``reward``: its mean over drawn steps;
+            ``generator_loss``.
+        """
+        told = self._teach_judge(*place)
+        drawn = self._drawn(*place, "climbed")
+        returns, reward = self._returns(drawn)
+        taken = returns.new_tensor(drawn.taken).bool()
+        loss = policy_loss(self.log_probs(drawn), returns - self._baseline.to(returns), taken)
+        mean, kept = float(returns[taken].double().mean()), self.recipe.baseline_decay
+        self._baseline = kept * self._baseline + (1 - kept) * mean
+        return {"judge_loss": told, "reward": reward, "generator_loss": self.players["generator"].descend(loss)}
+
+    def log_probs(self, drawn: Actions) -> "Tensor":
+        """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
+        import torch
+
+        learning = torch.Generator(self._device)  # nothing is drawn from it: a GPU wants to know of a way back
+        taken = torch.from_numpy(drawn.taken).to(self._device)
+        vectors = self.model.read(self._weights, torch.from_numpy(drawn.inputs).to(self._device), learning)[taken]
+        wanted = torch.from_numpy(drawn.tokens).to(self._device)[taken]
+        found = -torch.nn.functional.cross_entropy(self.model.logits(self._weights, vectors), wanted, reduction="none")
+        return torch.zeros(taken.shape, device=self._device).masked_scatter(taken, found)
+
+    def judged(self, drawn: Actions) -> "Tensor":
+        """Return the discriminator's logit after each action, shape (B, limit); without dropout, no gradient."""
+        import torch
+
+        with torch.no_grad():
+            tokens = torch.from_numpy(drawn.tokens).to(self._device)
+            return step_logits(self.players["judge"].weights, self._fixed, tokens)
+
+    def _returns(self, drawn: Actions) -> "tuple[Tensor, float]":
+        """Return what each action brings from there on, shape (B, limit), and the mean reward."""
+        import torch
+
+        rewards, taken = step_rewards(self.judged(drawn)), torch.from_numpy(drawn.taken).to(self._device)
+        return returns_of(rewards, taken, discount=self.recipe.discount), float(rewards[taken].double().mean())
+
+    def _teach_judge(self, *place: str | int) -> float:
+        import torch
+
+        judge, recipe = self.players["judge"], self.recipe
+        rng = torch.Generator(self._device).manual_seed(self._key(*place, "dropout"))
+        sides = (self._some_real(*place), self._drawn(*place, "judged"))
+        told = []
+        for side in sides:
+            tokens, taken = (torch.from_numpy(part).to(self._device) for part in (side.tokens, side.taken))
+            told += [step_logits(judge.weights, self._fixed, tokens, dropout=recipe.dropout, rng=rng), taken]
+        loss = step_loss(*told)
+        squares = torch.stack([weight.square().sum() for weight in judge.weights.values()]).sum()
+        judge.descend(loss + recipe.penalty * squares)
+        return float(loss.detach())

@@ -1,0 +1,139 @@
+"""The discriminator of ScratchGAN, which judges every step of a sentence, and what its judgements are worth.
+
+A layer of LSTM with layer normalisation reads word vectors (what is learnt, what is given and fixed, and where the word
+stands, as cosines); each of its states is one logit: real so far, or drawn.
+
+Source: de Masson d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019, and its public code; Ba, Kiros,
+Hinton, "Layer Normalization", 2016 (all four gates together).
+"""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from textassay.training.dropout import dropped
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["new_step_judge", "returns_of", "step_logits", "step_loss", "step_rewards"]
+
+Weights = Mapping[str, "Tensor"]
+
+POSITIONS = 8  # numbers that say where a word stands
+_LONGEST_WAVE = 10_000.0  # steps of the slowest cosine; the fastest has one radian a step
+_FORGET_BIAS = 1.0
+
+
+def new_step_judge(
+    n_types: int, *, dimension: int, fixed: int, width: int, rng: "torch.Generator"
+) -> "dict[str, Tensor]":
+    """Return the weights as they begin, by name, on the CPU.
+
+    Parameters
+    ----------
+    n_types
+        Words.
+    dimension, fixed
+        Numbers of a word vector that are learnt, and that are given, at least 1 and 0.
+    width
+        Numbers in the state, at least 1.
+    rng
+        Decides them.
+    """
+    import torch
+
+    n_inputs = dimension + fixed + POSITIONS
+    shapes = {
+        "words": (n_types, dimension),
+        "input": (4 * width, n_inputs),
+        "state": (4 * width, width),
+        "output": (1, width),
+    }
+    spreads = {"words": math.sqrt(3 / dimension), "input": math.sqrt(3 / n_inputs)}
+    weights = {}
+    for name, shape in shapes.items():
+        spread = spreads.get(name, math.sqrt(1 / width))
+        weights[name] = torch.empty(shape).uniform_(-spread, spread, generator=rng)
+    weights |= {"scale": torch.ones(4 * width), "bias": torch.zeros(4 * width), "output bias": torch.zeros(1)}
+    weights["bias"][width : 2 * width] = _FORGET_BIAS
+    return weights
+
+
+def step_logits(
+    weights: Weights,
+    fixed: "Tensor | None",
+    tokens: "Tensor",
+    *,
+    dropout: float = 0.0,
+    rng: "torch.Generator | None" = None,
+) -> "Tensor":
+    """Return the logit, after each token, that the sentence is real, shape (B, L).
+
+    Parameters
+    ----------
+    weights
+        As `new_step_judge` makes them.
+    fixed
+        What is given of each word, shape (V, fixed); none where nothing is.
+    tokens
+        Rows of ids, shape (B, L); what stands behind the end of a row changes nothing before it.
+    dropout, rng
+        Share of the word vectors' and states' numbers that is left out, drawn from `rng`; none without `rng`.
+    """
+    import torch
+
+    linear = torch.nn.functional.linear
+    table = weights["words"] if fixed is None else torch.cat((weights["words"], fixed), 1)
+    vectors = torch.nn.functional.embedding(tokens, table)
+    places = _positions(tokens.shape[1], vectors.device).expand(len(tokens), -1, -1)
+    vectors = dropped(torch.cat((vectors, places), 2), dropout, rng)
+    given = linear(vectors, weights["input"])  # (B, L, 4 x width)
+    state = memory = given.new_zeros(len(tokens), weights["state"].shape[1])
+    states = []
+    for part in given.unbind(1):
+        gates = part + linear(state, weights["state"])
+        gates = torch.nn.functional.layer_norm(gates, gates.shape[1:], weights["scale"], weights["bias"])
+        enter, keep, new, show = gates.chunk(4, 1)
+        memory = torch.sigmoid(keep) * memory + torch.sigmoid(enter) * torch.tanh(new)
+        state = torch.sigmoid(show) * torch.tanh(memory)
+        states.append(state)
+    read = dropped(torch.stack(states, 1), dropout, rng)
+    return linear(read, weights["output"], weights["output bias"])[:, :, 0]
+
+
+def step_loss(real: "Tensor", real_taken: "Tensor", drawn: "Tensor", drawn_taken: "Tensor") -> "Tensor":
+    """Return the cross-entropy of all steps: the mean over real ones and that over drawn ones, averaged.
+
+    Logits, and where there are steps, are of shape (B, L).
+    """
+    import torch
+
+    softplus = torch.nn.functional.softplus
+    return (softplus(-real[real_taken]).mean() + softplus(drawn[drawn_taken]).mean()) / 2
+
+
+def step_rewards(logits: "Tensor") -> "Tensor":
+    """Return 2 sigmoid(logit) - 1 of each step, in (-1, 1)."""
+    return 2 * logits.sigmoid() - 1
+
+
+def returns_of(rewards: "Tensor", taken: "Tensor", *, discount: float) -> "Tensor":
+    """Return R_t = sum over s >= t of discount^(s - t) r_s of each step, shape (B, L); 0 behind the end of a row."""
+    import torch
+
+    rewards = torch.where(taken, rewards, rewards.new_zeros(()))
+    returns, after = [], rewards.new_zeros(len(rewards))
+    for reward in reversed(rewards.unbind(1)):
+        after = reward + discount * after
+        returns.append(after)
+    return torch.stack(returns[::-1], 1)
+
+
+def _positions(length: int, device: "torch.device") -> "Tensor":
+    """Return cosines of each position, shape (L, POSITIONS), from one radian a step to the longest wave."""
+    import torch
+
+    exponents = torch.arange(POSITIONS, device=device) / (POSITIONS - 1)
+    return torch.cos(torch.arange(length, device=device)[:, None] * _LONGEST_WAVE**-exponents)

@@ -1,0 +1,100 @@
+"""How ScratchGAN is trained, and the presets.
+
+``paper`` has the numbers of de Masson d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019, and their
+public code. ``tiny`` trains within two minutes on two processors.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from textassay.errors import OptionError
+
+__all__ = ["SCRATCHGAN_PRESETS", "ScratchGanRecipe"]
+
+
+@dataclass(frozen=True)
+class ScratchGanRecipe:
+    """How to train.
+
+    Attributes
+    ----------
+    rounds, iterations
+        Rounds, at least 0, and steps of a round, at least 1: each is one update of the discriminator, then one of the
+        generator.
+    batch_size
+        Sentences of each side in an update, at least 1; large ones are half of what makes it work.
+    learning_rate, judge_learning_rate
+        Of the generator and of the discriminator, above 0.
+    beta1, beta2
+        Decays of Adam's means of gradients and of their squares, in [0, 1), for both.
+    discount
+        Of a reward for each step that comes between, in [0, 1].
+    baseline_decay
+        Share of the old baseline in the new one, in [0, 1); the rest is the mean return.
+    dimension, width
+        Of the discriminator: numbers of a word vector that are learnt, and of the state, at least 1.
+    dropout, penalty
+        Of the discriminator: share left out in training, in [0, 1); weight of the squares of its weights, at least 0.
+    n_validation
+        Sentences drawn to ask an oracle about, at least 1.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+
+    rounds: int = 200
+    iterations: int = 1000
+    batch_size: int = 512
+    learning_rate: float = 9.59e-5
+    judge_learning_rate: float = 9.38e-3
+    beta1: float = 0.5
+    beta2: float = 0.999
+    discount: float = 0.23
+    baseline_decay: float = 0.08
+    dimension: int = 64
+    width: int = 512
+    dropout: float = 0.1
+    penalty: float = 1e-6
+    n_validation: int = 10_000
+
+    def __post_init__(self) -> None:
+        ones = ("iterations", "batch_size", "dimension", "width", "n_validation")
+        for name, least in {"rounds": 0, **dict.fromkeys(ones, 1)}.items():
+            if getattr(self, name) < least:
+                raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        for name in ("learning_rate", "judge_learning_rate"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise OptionError(f"{name} must be above 0, got {getattr(self, name)}")
+        for name in ("beta1", "beta2", "baseline_decay", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise OptionError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        if not 0 <= self.discount <= 1:
+            raise OptionError(f"discount must be at least 0 and at most 1, got {self.discount}")
+        if not 0 <= self.penalty < math.inf:
+            raise OptionError(f"penalty must be at least 0, got {self.penalty}")
+
+
+# The generator (`TiedLstm`) and how both sides are trained.
+SCRATCHGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], ScratchGanRecipe]] = MappingProxyType(
+    {
+        "paper": ({"width": 512, "layers": 2, "dimension": 64, "fixed": 300, "dropout": 0.0}, ScratchGanRecipe()),
+        "tiny": (
+            {"width": 32, "layers": 1, "dimension": 16, "fixed": 16, "dropout": 0.0},
+            ScratchGanRecipe(
+                rounds=20,
+                iterations=25,
+                batch_size=128,
+                learning_rate=3e-3,
+                judge_learning_rate=5e-3,
+                dimension=16,
+                width=32,
+                n_validation=1000,
+            ),
+        ),
+    }
+)

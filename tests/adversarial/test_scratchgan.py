@@ -1,0 +1,187 @@
+"""ScratchGAN: rewards and returns by hand, a discriminator that learns, REINFORCE in its mean, a training, resuming."""
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from textassay.adversarial.policy_gradient import policy_loss
+from textassay.adversarial.roll_outs import Actions
+from textassay.adversarial.rounds import train_in_rounds
+from textassay.adversarial.scratchgan import ScratchGan
+from textassay.adversarial.scratchgan_network import new_step_judge, returns_of, step_logits, step_loss, step_rewards
+from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS, ScratchGanRecipe
+from textassay.adversarial.seqgan import VALID
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError, OptionError
+from textassay.generator.tied_lstm import FIXED, TiedLstm
+
+TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
+RECIPE = ScratchGanRecipe(rounds=3, iterations=2, batch_size=8, dimension=3, width=4, n_validation=20)
+
+
+def _begun(text: Corpus = TEXT, *, length: int | None = None, **recipe: Any) -> ScratchGan:
+    model = TiedLstm(6, dimension=4, fixed=2, dropout=0.0, length=length, max_length=length or 3, seed=1)
+    return ScratchGan(model, text, text, recipe=replace(RECIPE, **recipe), seed=2)
+
+
+@pytest.mark.feature("EB-20")
+def test_rewards_and_returns_by_hand() -> None:
+    logits = torch.tensor([[0.0, float(np.log(3)), -float(np.log(3))], [float(np.log(9)), 0.0, 5.0]])
+    taken = torch.tensor([[True, True, True], [True, True, False]])
+    rewards = step_rewards(logits)  # of probabilities 1/2, 3/4, 1/4; 9/10, 1/2
+    torch.testing.assert_close(rewards[:, :2], torch.tensor([[0.0, 0.5], [0.8, 0.0]]))
+    found = returns_of(rewards, taken, discount=0.5)
+    wanted = torch.tensor([[0.5 * 0.5 - 0.25 * 0.5, 0.5 - 0.5 * 0.5, -0.5], [0.8, 0.0, 0.0]])
+    torch.testing.assert_close(found, wanted)
+    whole = returns_of(rewards, taken, discount=1.0)
+    torch.testing.assert_close(whole, torch.tensor([[0.0, 0.0, -0.5], [0.8, 0.0, 0.0]]))
+
+
+@pytest.mark.feature("EB-20")
+def test_loss_of_the_discriminator_by_hand() -> None:
+    real, drawn = torch.tensor([[0.0, 7.0]]), torch.tensor([[float(np.log(3)), 0.0]])
+    found = step_loss(real, torch.tensor([[True, False]]), drawn, torch.tensor([[True, True]]))
+    assert float(found) == pytest.approx((np.log(2) + (np.log(4) + np.log(2)) / 2) / 2)
+
+
+def test_a_judgement_knows_only_what_stands_before_it_and_where() -> None:
+    weights = new_step_judge(7, dimension=3, fixed=2, width=4, rng=torch.Generator().manual_seed(0))
+    fixed = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
+    first = step_logits(weights, fixed, torch.tensor([[4, 5, 6], [4, 5, 4]]))
+    assert first.shape == (2, 3)
+    torch.testing.assert_close(first[0, :2], first[1, :2])
+    assert float(first[0, 2]) != float(first[1, 2])
+    assert (step_logits(weights, fixed + 1, torch.tensor([[4, 5, 6]])) != first[0]).all()
+    rng = torch.Generator().manual_seed(2)
+    assert (step_logits(weights, fixed, torch.tensor([[4, 5, 6]]), dropout=0.5, rng=rng) != first[0]).any()
+
+
+@pytest.mark.feature("EB-20")
+def test_the_discriminator_separates_random_text() -> None:
+    """Real text goes a b a b; what the generator begins with draws is any words: from the second on, it shows."""
+    text = Corpus.from_texts(["a b a b", "b a b a"] * 20)
+    training = _begun(text, length=4, batch_size=64, width=16, dimension=8, dropout=0.0)
+    with training.lasting:
+        for number in range(40):
+            training._teach_judge("adversarial", number)
+        probs = [training.judged(side).sigmoid().mean(0) for side in (training._real, training._drawn("held out"))]
+    real, drawn = probs
+    assert abs(float(real[0]) - float(drawn[0])) < 0.1
+    assert float(real[-1]) > 0.8
+    assert float(drawn[-1]) < 0.3
+
+
+@pytest.mark.feature("EB-20")
+@pytest.mark.parametrize("baseline", [0.0, 0.7])
+def test_mean_gradient_is_that_of_the_expected_return_for_any_baseline(baseline: float) -> None:
+    """All sentences of two words, weighed by how likely they are, against the gradient of the sum of rewards itself."""
+    training = _begun(Corpus.from_texts(["a b", "b a"] * 4), length=2)
+    with training.lasting:
+        types = [token for token in range(len(training.model.vocabulary)) if token > 2]
+        rows = np.array(list(product(types, repeat=2)))
+        drawn = Actions(rows, np.full(len(rows), 2))
+        taken, rewards = torch.from_numpy(drawn.taken), step_rewards(training.judged(drawn))
+        weights = training.players["generator"].weights
+        names = ("output", "words", "layer 0 state")
+        log_probs = training.log_probs(drawn)
+        assert float(log_probs.detach().sum(1).exp().sum()) == pytest.approx(1, abs=1e-5)
+        expected = (log_probs.sum(1).exp() * rewards.sum(1)).sum()
+        wanted = torch.autograd.grad(expected, [weights[name] for name in names], retain_graph=True)
+        returns = returns_of(rewards, taken, discount=1.0) - baseline
+        each = log_probs.sum(1).exp().detach()[:, None] * len(rows)  # the mean over rows is the expectation
+        found = torch.autograd.grad(policy_loss(log_probs, returns * each, taken), [weights[name] for name in names])
+        for ours, theirs in zip(found, wanted, strict=True):
+            torch.testing.assert_close(-ours, theirs, rtol=1e-3, atol=1e-6)
+
+
+def test_the_baseline_is_an_average_that_forgets() -> None:
+    training = _begun(baseline_decay=0.25)
+    with training.lasting:
+        means = []
+        for number in range(2):
+            training._teach_judge("adversarial", 1, number)  # as in the step below, which then learns once more
+            before = {name: tensor.clone() for name, tensor in training.state().items()}
+            training._step("adversarial", 2, number)
+            after = float(training._baseline)
+            training.players["generator"].restore({k[10:]: v for k, v in before.items() if k.startswith("generator/")})
+            drawn = training._drawn("adversarial", 2, number, "climbed")
+            returns, _ = training._returns(drawn)
+            means.append((float(before["baseline"]), float(returns[torch.from_numpy(drawn.taken)].mean()), after))
+        for old, mean, new in means:
+            assert new == pytest.approx(0.25 * old + 0.75 * mean, abs=1e-6)
+        assert means[1][0] == means[0][2] != 0
+
+
+@pytest.mark.feature("EB-20")
+def test_it_learns_from_scratch_and_leaves_what_was_given() -> None:
+    text = Corpus.from_texts(["a b c", "b c a", "c a b"] * 30)
+    vectors = np.random.default_rng(0).normal(size=(len(text.vocabulary), 2))
+    model = TiedLstm(16, dimension=8, fixed=2, dropout=0.0, length=3, max_length=3)
+    recipe = ScratchGanRecipe(
+        rounds=6, iterations=20, batch_size=64, learning_rate=1e-2, judge_learning_rate=1e-2, dimension=8, width=16
+    )
+    training = ScratchGan(model, text, text, recipe=recipe, vectors=vectors, seed=1)
+    with training.lasting:
+        history = train_in_rounds(training, training.phases)
+    training.finish(history, {})
+    costs = [each.values[VALID] or np.inf for each in history.validations]
+    assert costs[0] > 1  # of three words, nothing is known
+    assert costs[-1] < 0.75  # which comes first is chance: log(3) / 3 = 0.37
+    drawn = list(model.sample(300, seed=0).texts)
+    assert sum(each in ("a b c", "b c a", "c a b") for each in drawn) > 200
+    assert (model.weights[FIXED].numpy() == vectors.astype(np.float32)).all()
+    assert model.record["adversarial"] == {"kind": "scratchgan", "kept": 6, "rounds": 6, "stopped": None}
+
+
+def _weights(model: TiedLstm) -> npt.NDArray[np.float32]:
+    return np.concatenate([weight.numpy().ravel() for weight in model.weights.values()])
+
+
+def test_a_training_that_was_broken_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    def train(checkpoint: Path | None, *, breaks: bool = False) -> TiedLstm:
+        def progress(label: str, done: int, of: int) -> None:
+            if breaks and done == 2:
+                raise KeyboardInterrupt
+
+        training = _begun()
+        with training.lasting:
+            told = train_in_rounds(
+                training, training.phases, checkpoint=checkpoint, checkpoint_seconds=0.0, progress=progress
+            )
+        training.finish(told, {})
+        model = training.model
+        assert isinstance(model, TiedLstm)
+        return model
+
+    whole, path = train(None), tmp_path / "rounds.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        train(path, breaks=True)
+    assert (_weights(train(path)) == _weights(whole)).all()
+
+
+def test_presets_and_settings_are_what_they_say() -> None:
+    network, paper = SCRATCHGAN_PRESETS["paper"]
+    assert (network["width"], network["layers"], network["dimension"], network["fixed"]) == (512, 2, 64, 300)
+    assert (paper.batch_size, paper.width, paper.dimension, paper.rounds * paper.iterations) == (512, 512, 64, 200_000)
+    assert (paper.learning_rate, paper.judge_learning_rate, paper.beta1) == (9.59e-5, 9.38e-3, 0.5)
+    assert (paper.discount, paper.baseline_decay, paper.dropout, paper.penalty) == (0.23, 0.08, 0.1, 1e-6)
+    for settings, message in (
+        ({"iterations": 0}, "iterations must be at least 1, got 0"),
+        ({"judge_learning_rate": 0.0}, r"judge_learning_rate must be above 0, got 0\.0"),
+        ({"baseline_decay": 1.0}, r"baseline_decay must be at least 0 and below 1, got 1\.0"),
+        ({"discount": 1.1}, r"discount must be at least 0 and at most 1, got 1\.1"),
+        ({"penalty": -1.0}, r"penalty must be at least 0, got -1\.0"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            replace(paper, **settings)
+    model = TiedLstm(4, dimension=3, fixed=2)
+    with pytest.raises(InputError, match=r"vectors must have shape \(6, 2\), got \(6, 3\)"):
+        ScratchGan(model, TEXT, recipe=RECIPE, vectors=np.zeros((6, 3)))
+    with pytest.raises(InputError, match="vectors must be finite"):
+        ScratchGan(model, TEXT, recipe=RECIPE, vectors=np.full((6, 2), np.nan))
