@@ -11,7 +11,7 @@ from textassay.errors import OptionError
 
 __all__ = ["ADVERSARIAL", "train_command"]
 
-ADVERSARIAL = ("rankgan", "seqgan", "wgan")  # the models that `textassay.cli.train_adversarial` trains
+ADVERSARIAL = ("leakgan", "rankgan", "seqgan", "wgan")  # the models that `textassay.cli.train_adversarial` trains
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
@@ -28,7 +28,7 @@ def train_command(
         typer.Argument(
             metavar="MODEL",
             help="lstm, scheduled-sampling, gpt2, transformer-xl, ngram, position-unigram, translation, seqgan, "
-            "rankgan, wgan.",
+            "rankgan, leakgan, wgan.",
         ),
     ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
