@@ -142,10 +142,9 @@ class LeakGan:
         -------
         dict
             Of the phase before: ``agreement`` (mean cosine of the goals with where real sentences go) and ``mle_loss``,
-            nats per token; of the other: ``reward`` (mean probability of being real), ``intrinsic`` (mean reward of
-            the worker), ``manager_loss`` and ``worker_loss``. Of both: ``judge_loss`` of the refreshes, and
-            ``variety``: different pairs of neighbouring tokens that the generator wrote, over those in as many real
-            sentences.
+            nats per token; of the other: ``reward`` (mean probability of being real) and ``intrinsic`` (mean reward of
+            the worker). Of both: ``judge_loss`` of the refreshes, and ``variety``: different pairs of neighbouring
+            tokens that the generator wrote, over those in as many real sentences.
         """
         recipe = self.recipe
         if phase != "adversarial":
@@ -240,13 +239,10 @@ class LeakGan:
         taken = torch.from_numpy(drawn.taken).to(self.worker.device)
         intrinsic = intrinsic_rewards(reading.features, reading.goals, memory=self.model.memory).detach()
         worker_loss = policy_loss(self.log_probs(drawn, reading), intrinsic, taken)
-        manager_loss = self.manager_loss(drawn, reading, rescaled)
-        self._learn(manager_loss, worker_loss)
+        self._learn(self.manager_loss(drawn, reading, rescaled), worker_loss)
         return {
             "reward": float(rewards[np.arange(len(drawn)), drawn.lengths - 1].mean()),
             "intrinsic": float(intrinsic[taken].mean()),
-            "manager_loss": float(manager_loss.detach()),
-            "worker_loss": float(worker_loss.detach()),
         }
 
     def _pass(self, *place: str | int) -> dict[str, float]:
