@@ -5,8 +5,9 @@ what is to come, discounted, less an average that forgets fast (REINFORCE), in l
 
 Source: de Masson d'Autume, Mohamed, Rosca, Rae, "Training Language GANs from Scratch", NeurIPS 2019, and its public
 code.
-Departs from it: a sentence ends with ``<eos>``, and nothing behind its end is judged or rewarded; the loss of the
-generator is the mean over sentences, not over their steps, which Adam does not see.
+Departs from it: a sentence ends with ``<eos>``; as there, padding is judged and rewarded up to the longest sentence
+(else whoever is found out would gain by ending early), but nothing is drawn in it. The loss of the generator is the
+mean over sentences, not over their steps, which Adam does not see.
 """
 
 from typing import TYPE_CHECKING
@@ -123,16 +124,20 @@ class ScratchGan(FromScratch):
         Returns
         -------
         dict
-            ``judge_loss``, before the update, with dropout, without penalty; ``reward``: its mean over drawn steps;
+            ``judge_loss``, before the update, with dropout, without penalty; ``reward``: its mean over all steps;
             ``generator_loss``.
         """
+        import torch
+
         told = self._teach_judge(*place)
         drawn = self._drawn(*place, "climbed")
-        returns, reward = self._returns(drawn)
-        taken = returns.new_tensor(drawn.taken).bool()
+        rewards = step_rewards(self.judged(drawn))
+        returns = returns_of(rewards, discount=self.recipe.discount)
+        taken = torch.from_numpy(drawn.taken).to(self._device)
         loss = policy_loss(self.log_probs(drawn), returns - self._baseline.to(returns), taken)
-        mean, kept = float(returns[taken].double().mean()), self.recipe.baseline_decay
+        mean, kept = float(returns.double().mean()), self.recipe.baseline_decay
         self._baseline = kept * self._baseline + (1 - kept) * mean
+        reward = float(rewards.double().mean())
         return {"judge_loss": told, "reward": reward, "generator_loss": self.players["generator"].descend(loss)}
 
     def log_probs(self, drawn: Actions) -> "Tensor":
@@ -147,19 +152,12 @@ class ScratchGan(FromScratch):
         return torch.zeros(taken.shape, device=self._device).masked_scatter(taken, found)
 
     def judged(self, drawn: Actions) -> "Tensor":
-        """Return the discriminator's logit after each action, shape (B, limit); without dropout, no gradient."""
+        """Return the discriminator's logit after each step, shape (B, limit); without dropout, no gradient."""
         import torch
 
         with torch.no_grad():
             tokens = torch.from_numpy(drawn.tokens).to(self._device)
             return step_logits(self.players["judge"].weights, self._fixed, tokens)
-
-    def _returns(self, drawn: Actions) -> "tuple[Tensor, float]":
-        """Return what each action brings from there on, shape (B, limit), and the mean reward."""
-        import torch
-
-        rewards, taken = step_rewards(self.judged(drawn)), torch.from_numpy(drawn.taken).to(self._device)
-        return returns_of(rewards, taken, discount=self.recipe.discount), float(rewards[taken].double().mean())
 
     def _teach_judge(self, *place: str | int) -> float:
         import torch
@@ -167,11 +165,10 @@ class ScratchGan(FromScratch):
         judge, recipe = self.players["judge"], self.recipe
         rng = torch.Generator(self._device).manual_seed(self._key(*place, "dropout"))
         sides = (self._some_real(*place), self._drawn(*place, "judged"))
-        told = []
-        for side in sides:
-            tokens, taken = (torch.from_numpy(part).to(self._device) for part in (side.tokens, side.taken))
-            told += [step_logits(judge.weights, self._fixed, tokens, dropout=recipe.dropout, rng=rng), taken]
-        loss = step_loss(*told)
+        tokens = [torch.from_numpy(side.tokens).to(self._device) for side in sides]
+        loss = step_loss(
+            *(step_logits(judge.weights, self._fixed, rows, dropout=recipe.dropout, rng=rng) for rows in tokens)
+        )
         squares = torch.stack([weight.square().sum() for weight in judge.weights.values()]).sum()
         judge.descend(loss + recipe.penalty * squares)
         return float(loss.detach())

@@ -78,7 +78,7 @@ def step_logits(
     fixed
         What is given of each word, shape (V, fixed); none where nothing is.
     tokens
-        Rows of ids, shape (B, L); what stands behind the end of a row changes nothing before it.
+        Rows of ids, shape (B, L), ``<pad>`` behind their ends.
     dropout, rng
         Share of the word vectors' and states' numbers that is left out, drawn from `rng`; none without `rng`.
     """
@@ -103,15 +103,12 @@ def step_logits(
     return linear(read, weights["output"], weights["output bias"])[:, :, 0]
 
 
-def step_loss(real: "Tensor", real_taken: "Tensor", drawn: "Tensor", drawn_taken: "Tensor") -> "Tensor":
-    """Return the cross-entropy of all steps: the mean over real ones and that over drawn ones, averaged.
-
-    Logits, and where there are steps, are of shape (B, L).
-    """
+def step_loss(real: "Tensor", drawn: "Tensor") -> "Tensor":
+    """Return the cross-entropy of all steps, given logits (B, L): the mean over real and that over drawn, averaged."""
     import torch
 
     softplus = torch.nn.functional.softplus
-    return (softplus(-real[real_taken]).mean() + softplus(drawn[drawn_taken]).mean()) / 2
+    return (softplus(-real).mean() + softplus(drawn).mean()) / 2
 
 
 def step_rewards(logits: "Tensor") -> "Tensor":
@@ -119,11 +116,10 @@ def step_rewards(logits: "Tensor") -> "Tensor":
     return 2 * logits.sigmoid() - 1
 
 
-def returns_of(rewards: "Tensor", taken: "Tensor", *, discount: float) -> "Tensor":
-    """Return R_t = sum over s >= t of discount^(s - t) r_s of each step, shape (B, L); 0 behind the end of a row."""
+def returns_of(rewards: "Tensor", *, discount: float) -> "Tensor":
+    """Return R_t = sum over s >= t of discount^(s - t) r_s of each step, shape (B, L)."""
     import torch
 
-    rewards = torch.where(taken, rewards, rewards.new_zeros(()))
     returns, after = [], rewards.new_zeros(len(rewards))
     for reward in reversed(rewards.unbind(1)):
         after = reward + discount * after

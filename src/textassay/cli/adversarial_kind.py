@@ -31,6 +31,8 @@ class TrainAdversarialOptions:
         A model that knows how likely a sentence truly is, as `open_model` takes it; none without.
     length
         Tokens of every sentence; none where sentences end.
+    vectors
+        File of word vectors; none without.
     """
 
     texts: TrainOptions
@@ -38,6 +40,7 @@ class TrainAdversarialOptions:
     keep: str = "last"
     oracle: str | None = None
     length: int | None = None
+    vectors: str | None = None
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,16 @@ from typing import Any
 
 from rich.console import Console
 
+from textassay.adversarial.cot import COT_PRESETS, CoT
 from textassay.adversarial.rankgan import RankGan
 from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
 from textassay.adversarial.rounds import train_in_rounds
+from textassay.adversarial.scratchgan import ScratchGan
+from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS
 from textassay.adversarial.seqgan import SeqGan
 from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS
 from textassay.cli.adversarial_kind import AdversarialKind, TrainAdversarialOptions
+from textassay.cli.from_scratch_training import FromScratchKind
 from textassay.cli.leakgan_training import LeakGanKind
 from textassay.cli.messages import print_line
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
@@ -28,7 +32,9 @@ from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, finished
 from textassay.cli.wgan_training import WganKind
 from textassay.errors import OptionError
 from textassay.execution import default_workers, device, workers
+from textassay.generator.lstm import LstmModel
 from textassay.generator.saved import save_model
+from textassay.generator.tied_lstm import TiedLstm
 from textassay.metric.base import check_range
 from textassay.monitoring.loop import loop_monitors
 from textassay.report.adversarial_training import AdversarialTraining, draw_rounds, render_adversarial_training
@@ -41,8 +47,10 @@ __all__ = ["KINDS", "ROUNDS", "run_train_adversarial"]
 ROUNDS = "rounds.safetensors"  # the checkpoint of the rounds, there until training is done
 KINDS: Mapping[str, AdversarialKind] = MappingProxyType(
     {
+        "cot": FromScratchKind("cot", COT_PRESETS, LstmModel, CoT),
         "leakgan": LeakGanKind(),
         "rankgan": SeqGanKind("rankgan", RANKGAN_PRESETS, RankGan),
+        "scratchgan": FromScratchKind("scratchgan", SCRATCHGAN_PRESETS, TiedLstm, ScratchGan),
         "seqgan": SeqGanKind("seqgan", SEQGAN_PRESETS, SeqGan),
         "wgan": WganKind(),
     }

@@ -11,7 +11,8 @@ from textassay.errors import OptionError
 
 __all__ = ["ADVERSARIAL", "train_command"]
 
-ADVERSARIAL = ("leakgan", "rankgan", "seqgan", "wgan")  # the models that `textassay.cli.train_adversarial` trains
+# The models that `textassay.cli.train_adversarial` trains.
+ADVERSARIAL = ("cot", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan")
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
@@ -28,7 +29,7 @@ def train_command(
         typer.Argument(
             metavar="MODEL",
             help="lstm, scheduled-sampling, gpt2, transformer-xl, ngram, position-unigram, translation, seqgan, "
-            "rankgan, leakgan, wgan.",
+            "rankgan, leakgan, cot, scratchgan, wgan.",
         ),
     ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
@@ -142,6 +143,10 @@ def train_command(
         int | None,
         typer.Option(metavar="N", help="All sentences have N tokens, and never end.", rich_help_panel=_AGAINST),
     ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="scratchgan: word vectors, such as GloVe's.", rich_help_panel=_AGAINST),
+    ] = None,
     oracle: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="What drew --real, such as random-lstm.", rich_help_panel=_AGAINST),
@@ -172,6 +177,8 @@ def train_command(
         "greedy": greedy or None,
     }
     of_rounds = {"--rounds": rounds is not None, "--keep": keep, "--length": length is not None, "--oracle": oracle}
+    if model != "scratchgan":
+        _refuse(model, {"--vectors": vectors})
     if model == "translation":
         _refuse(model, of_rounds)
         from textassay.cli.train_translation import TrainTranslationOptions, run_train_translation
@@ -261,7 +268,7 @@ def train_command(
 
         asked_length = length if window is None else window
         against = TrainAdversarialOptions(
-            options, rounds=rounds, keep=keep or "last", length=asked_length, oracle=oracle
+            options, rounds=rounds, keep=keep or "last", length=asked_length, oracle=oracle, vectors=vectors
         )
         raise typer.Exit(run_train_adversarial(against))
     _refuse(model, of_rounds)

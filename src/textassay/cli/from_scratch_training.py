@@ -1,0 +1,132 @@
+"""``textassay train cot``, ``scratchgan``: two sides from their first step, with no maximum likelihood before."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from textassay.adversarial.cot import CotRecipe
+from textassay.adversarial.from_scratch import FromScratch
+from textassay.adversarial.history import RoundsHistory
+from textassay.adversarial.rounds import Collapse
+from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
+from textassay.adversarial.seqgan import ORACLE, VALID
+from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
+from textassay.cli.models import RANDOM, open_model
+from textassay.cli.train import TrainingTexts
+from textassay.embedding.word_vectors import read_word_vectors, word_vector_size
+from textassay.errors import InputError, OptionError, unknown_name
+from textassay.generator.lstm import LstmModel
+from textassay.generator.random_lstm import RandomLstm
+
+__all__ = ["FromScratchKind"]
+
+_NETWORK, _OF_RECIPE = ("width", "layers"), ("batch_size", "learning_rate")
+_COLLAPSED = 0.1  # share of the pairs of neighbours that real text has
+
+AnyRecipe = CotRecipe | ScratchGanRecipe
+
+
+@dataclass(frozen=True)
+class FromScratchKind:
+    """One of them.
+
+    Attributes
+    ----------
+    name
+        As on the command line.
+    presets
+        Name to settings of the generator and recipe.
+    generator
+        Class of the generator; that of ScratchGAN may be given word vectors.
+    two_sided
+        Makes the training from generator and texts.
+    """
+
+    name: str
+    presets: Mapping[str, tuple[Mapping[str, Any], AnyRecipe]]
+    generator: type[LstmModel]
+    two_sided: Callable[..., FromScratch]
+
+    def check(self, options: TrainAdversarialOptions) -> None:
+        """Raise for what is wrong with the options before anything is read."""
+        if options.oracle is not None:
+            if options.texts.like != options.oracle or options.length is not None:
+                raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
+            if options.oracle.split(":")[0] != RANDOM:
+                raise OptionError(f"--oracle must be random-lstm or random-lstm:SEED, got '{options.oracle}'")
+        self._plan(options, options.length, None)
+
+    def settings(self, options: TrainAdversarialOptions) -> Mapping[str, Any]:
+        """Return what the preset and the options come to."""
+        model, recipe = self._plan(options, _length(options), None)
+        told = {"network": model.settings, "rounds": asdict(recipe)}
+        if options.vectors is None:
+            return told
+        with Path(options.vectors).open("rb") as file:
+            return {**told, "vectors": hashlib.file_digest(file, "sha256").hexdigest()}
+
+    def check_texts(self, options: TrainAdversarialOptions, texts: TrainingTexts) -> None:
+        """Raise where a sentence has another length than all shall have."""
+        length = _length(options)
+        for corpus, told in ((texts.train, texts.train_told), (texts.valid, texts.valid_told)):
+            others = [] if length is None else [each for each in corpus.lengths.tolist() if each != length]
+            if others:
+                raise InputError(
+                    f"{told.source}: {len(others)} of {len(corpus)} sentences do not have {length} tokens, the first "
+                    f"of them has {others[0]}: cut the text, or leave --length out"
+                )
+
+    def begin(self, options: TrainAdversarialOptions, texts: TrainingTexts, tell: Tell | None) -> Begun:
+        """Return the training."""
+        model, recipe = self._plan(options, _length(options), texts.longest)
+        seed = options.texts.seed
+        given: dict[str, Any] = {}
+        if options.vectors is not None:
+            given = {"vectors": read_word_vectors(Path(options.vectors), texts.train.vocabulary, seed=seed)}
+        oracle = None if options.oracle is None else open_model(options.oracle).model
+        training = self.two_sided(model, texts.train, texts.valid, recipe=recipe, oracle=oracle, seed=seed, **given)
+
+        def finish(history: RoundsHistory) -> LstmModel:
+            training.finish(history, {"recipe": json.loads(json.dumps(asdict(recipe))), "oracle": options.oracle})
+            return model
+
+        return Begun(
+            name=f"{self.name}({model.name})",
+            n_parameters=model.n_parameters,
+            training=training,
+            phases=training.phases,
+            collapse=Collapse("variety", least=_COLLAPSED),
+            best=VALID if oracle is None else ORACLE,
+            sample=lambda n, seed: training.sample(n, seed=seed),
+            finish=finish,
+        )
+
+    def _plan(
+        self, options: TrainAdversarialOptions, length: int | None, longest: int | None
+    ) -> tuple[LstmModel, AnyRecipe]:
+        """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
+        preset = options.texts.preset or "tiny"
+        if preset not in self.presets:
+            raise unknown_name(f"preset of {self.name}", preset, self.presets)
+        before, recipe = self.presets[preset]
+        network, asked = dict(before), dict(options.texts.settings)
+        for name in asked:
+            if name not in (*_NETWORK, *_OF_RECIPE):
+                raise OptionError(f"{self.name} has no --{name.replace('_', '-').replace('max-epochs', 'epochs')}")
+        network |= {name: asked[name] for name in _NETWORK if name in asked}
+        if options.vectors is not None:
+            network["fixed"] = word_vector_size(Path(options.vectors))
+        changes = {name: asked[name] for name in _OF_RECIPE if name in asked}
+        changes |= {} if options.rounds is None else {"rounds": options.rounds}
+        if length is not None or longest is not None:
+            network["max_length"] = length or longest
+        return self.generator(**network, length=length, seed=options.texts.seed), replace(recipe, **changes)
+
+
+def _length(options: TrainAdversarialOptions) -> int | None:
+    """Return how many tokens every sentence has; none where they end."""
+    oracle = None if options.oracle is None else open_model(options.oracle).model
+    return oracle.length if isinstance(oracle, RandomLstm) else options.length

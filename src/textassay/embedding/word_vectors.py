@@ -1,0 +1,81 @@
+"""Word vectors from a file, such as those of GloVe: one line a word, the word and then its numbers.
+
+Source: Pennington, Socher, Manning, "GloVe: Global Vectors for Word Representation", EMNLP 2014 (the format).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.errors import InputError
+from textassay.seeding import stream
+
+__all__ = ["read_word_vectors", "word_vector_size"]
+
+
+def word_vector_size(path: Path) -> int:
+    """Return how many numbers a vector in the file has; raise `InputError` where it holds none."""
+    for _, _, numbers in _lines(path):
+        return len(numbers)
+    raise InputError(f"{path} holds no word vector")
+
+
+def read_word_vectors(path: Path, vocabulary: Vocabulary, *, seed: int) -> npt.NDArray[np.float32]:
+    """Return the vector of each word of `vocabulary`, shape (V, size).
+
+    Parameters
+    ----------
+    path
+        Text, UTF-8: a word and its numbers, between blanks. A first line of two numbers, as word2vec writes it, is
+        passed over; of a word that stands twice, the first counts.
+    vocabulary
+        Words that the file does not have get vectors drawn with the mean and the spread, in each number, of those it
+        has.
+    seed
+        Decides those draws.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds none of the words, or a line that is no word vector.
+    """
+    size, ids = word_vector_size(path), {token: index for index, token in enumerate(vocabulary.tokens)}
+    vectors = np.zeros((len(ids), size), dtype=np.float32)
+    known = np.zeros(len(ids), dtype=np.bool_)
+    for number, word, numbers in _lines(path):
+        if len(numbers) != size:
+            raise InputError(f"{path}, line {number}: {len(numbers)} numbers, but the first word has {size}")
+        place = ids.get(word)
+        if place is None or known[place]:
+            continue
+        try:
+            vectors[place] = [float(each) for each in numbers]
+        except ValueError:
+            raise InputError(f"{path}, line {number}: the vector of '{word}' is not all numbers") from None
+        if not np.isfinite(vectors[place]).all():
+            raise InputError(f"{path}, line {number}: the vector of '{word}' is not finite")
+        known[place] = True
+    if not known.any():
+        raise InputError(f"{path} has none of the {len(ids)} words")
+    rest = stream(seed, "word vectors").standard_normal((int((~known).sum()), size))
+    found = vectors[known].astype(np.float64)
+    vectors[~known] = found.mean(axis=0) + found.std(axis=0) * rest
+    return vectors
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
+    """Give number, word and numbers, as text, of each line."""
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                word, *numbers = line.rstrip().split(" ")
+                if number == 1 and len(numbers) == 1:
+                    continue
+                if not numbers:
+                    raise InputError(f"{path}, line {number}: a word and its numbers are wanted, got '{word[:40]}'")
+                yield number, word, numbers
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the word vectors {path}: {error}") from None
