@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from textassay.cli.contexts import asked_contexts
 from textassay.cli.messages import print_line
 from textassay.cli.models import COMMAND, OpenedGenerator, open_generator, set_precision
 from textassay.cli.options import check_writable
@@ -37,6 +38,7 @@ class SampleOptions:
     top_p: float | None = None
     prefix: str | None = None
     prefixes: str | None = None
+    contexts: str | None = None
     seed: int = 0
     out: Path | None = None
     precision: str = "float32"
@@ -50,8 +52,8 @@ def run_sample(options: SampleOptions) -> int:
     """Draw sentences, write them, and return 0."""
     _check(options)
     prefixes = _prefixes(options)
-    n = len(prefixes) if options.sentences is None else options.sentences
-    if len(prefixes) not in (0, 1, n):
+    n = len(prefixes) or None if options.sentences is None else options.sentences
+    if n is not None and len(prefixes) not in (0, 1, n):
         raise OptionError(f"{options.prefixes} has {len(prefixes)} lines: give 1, or as many as -n, {n}")
     with workers(default_workers() if options.workers is None else options.workers), device(options.device):
         texts = _draw(options, n, prefixes)
@@ -61,7 +63,7 @@ def run_sample(options: SampleOptions) -> int:
 
 def _check(options: SampleOptions) -> None:
     """Raise for whatever can be seen to be wrong before the model is read."""
-    if options.sentences is None and options.prefixes is None:
+    if options.sentences is None and options.prefixes is None and options.contexts is None:
         raise OptionError("say how many sentences: -n N")
     check_range("-n", 1 if options.sentences is None else options.sentences, 1)
     check_range("--seed", options.seed, 0)
@@ -91,7 +93,7 @@ def _prefixes(options: SampleOptions) -> Sequence[str]:
     return read_texts(options.prefixes, column=options.column).texts
 
 
-def _draw(options: SampleOptions, n: int, prefixes: Sequence[str]) -> Sequence[str]:
+def _draw(options: SampleOptions, n: int | None, prefixes: Sequence[str]) -> Sequence[str]:
     asked: dict[str, Any] = {"top_k": options.top_k, "top_p": options.top_p}
     asked = {name: value for name, value in asked.items() if value is not None}
     if options.temperature != 1:
@@ -99,12 +101,17 @@ def _draw(options: SampleOptions, n: int, prefixes: Sequence[str]) -> Sequence[s
     if options.model.startswith(COMMAND):
         from textassay.generator.external import ExternalCommand
 
-        if prefixes or asked:
-            raise OptionError("a command draws as it likes: it takes no --prefix, --temperature, --top-k or --top-p")
+        if prefixes or asked or options.contexts is not None or n is None:
+            refused = "--prefix, --contexts, --temperature, --top-k or --top-p"
+            raise OptionError(f"a command draws as it likes: it takes no {refused}")
         return ExternalCommand(options.model.removeprefix(COMMAND)).sample(n, seed=options.seed).texts
     opened = open_generator(options.model)
     set_precision(opened, options.precision)
     prefix = _encoded(opened, prefixes) if prefixes else None
+    if options.contexts is not None:
+        asked["context"] = asked_contexts(opened, options.contexts, n)
+        n = len(asked["context"]) if n is None else n
+    assert n is not None  # where nothing says it, `_check` has refused
     return opened.model.sample(n, seed=options.seed, prefix=prefix, **asked).texts
 
 

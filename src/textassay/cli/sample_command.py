@@ -32,6 +32,9 @@ def sample_command(
     prefixes: Annotated[
         str | None, typer.Option(metavar="FILE", help="What the sentences begin with, one a line.")
     ] = None,
+    contexts: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What c2s, gc2s and att2seq answer to: a table with tabs.")
+    ] = None,
     seed: Seed = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A .txt or .jsonl file; standard output by default.")
@@ -54,6 +57,7 @@ def sample_command(
         top_p=top_p,
         prefix=prefix,
         prefixes=prefixes,
+        contexts=contexts,
         seed=seed,
         out=out,
         precision=precision,

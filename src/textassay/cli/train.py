@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from textassay.cli.contexts import check_contexts, contexts_hash, trained_contexts
 from textassay.cli.messages import print_line
 from textassay.cli.models import open_generator
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
@@ -18,6 +19,7 @@ from textassay.cli.progress import show_progress, tell_step
 from textassay.cli.train_command import ADVERSARIAL
 from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, finished, print_training
 from textassay.corpus.characters import read_running, split_characters
+from textassay.corpus.contexts import Attributes
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.corpus.split import nested_fractions, split_last
@@ -29,6 +31,7 @@ from textassay.execution import check_device, default_workers, device, workers
 from textassay.generator.base import LanguageModel
 from textassay.generator.batch_size import fit_in_memory, fitting_batch_size
 from textassay.generator.catalog import PRESETS, make_generator
+from textassay.generator.context_presets import CONTEXT_PRESETS
 from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.saved import save_model
 from textassay.generator.text_likelihood import text_likelihood
@@ -76,6 +79,9 @@ class TrainOptions:
     monitor: str | None = None
     monitor_steps: int | None = None
     monitor_sentences: int = 1000
+    contexts: str | None = None
+    valid_contexts: str | None = None
+    context_count: int | None = None
     column: str | None = None
     workers: int | None = None
     device: str = "auto"
@@ -93,6 +99,7 @@ class TrainingTexts:
     train_told: TrainedText
     valid_told: TrainedText
     longest: int
+    attributes: Attributes | None = None  # of contexts
 
 
 def run_train(options: TrainOptions) -> int:
@@ -122,9 +129,11 @@ def run_train(options: TrainOptions) -> int:
 
 def _check(options: TrainOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
-    if options.model not in PRESETS:
-        raise unknown_name("model", options.model, (*PRESETS, *ADVERSARIAL, "translation"))
+    if options.model not in {**PRESETS, **CONTEXT_PRESETS}:
+        raise unknown_name("model", options.model, (*PRESETS, *CONTEXT_PRESETS, *ADVERSARIAL, "translation"))
     check_options(options)
+    if options.model in CONTEXT_PRESETS:
+        check_contexts(options.model, options.contexts, options.valid, options.valid_contexts, options.window)
     model = _new_model(options, {})
     if options.auto_batch and not isinstance(model, NetworkLanguageModel):
         raise OptionError(f"{options.model} is counted in one go: it has no --auto-batch")
@@ -144,6 +153,7 @@ def check_options(options: TrainOptions) -> None:
         "--monitor-steps": (options.monitor_steps, 1),
         "--monitor-sentences": (options.monitor_sentences, 1),
         "--workers": (options.workers, 1),
+        "--context-count": (options.context_count, 1),
     }
     for name, (value, smallest) in least.items():
         check_range(name, smallest if value is None else value, smallest)
@@ -190,11 +200,16 @@ def read_training(options: TrainOptions) -> TrainingTexts:
         raise EmptyCorpusError(
             f"no word is left of {options.real}: none stands --min-count {options.min_count} times; lower it"
         )
-    all_train = _cut(options, form.corpus(train_texts))
+    all_train, all_valid = (_cut(options, form.corpus(texts)) for texts in (train_texts, valid_texts))
+    attributes = None
+    if options.contexts is not None:
+        all_train, all_valid, attributes = trained_contexts(
+            all_train, all_valid, options.contexts, options.valid_contexts, min_count=options.context_count or 1
+        )
     first = nested_fractions(len(all_train), [options.fraction])[0]
     source = options.real if options.fraction == 1 else f"the first {len(first)} of {len(all_train)}, {options.real}"
     train, train_told = _fitting(options, all_train.take(first), source)
-    valid, valid_told = _fitting(options, _cut(options, form.corpus(valid_texts)), valid_source)
+    valid, valid_told = _fitting(options, all_valid, valid_source)
     if len(train) < 2:
         needed = "sentences, one a line" if options.window is None else f"windows of {options.window} tokens"
         remedy = "break its lines, or add --window T" if options.window is None else "ask for shorter ones"
@@ -204,7 +219,7 @@ def read_training(options: TrainOptions) -> TrainingTexts:
     longest = (
         int(max(all_train.lengths.max(), valid.lengths.max())) if options.max_tokens is None else options.max_tokens
     )
-    return TrainingTexts(form, train, valid, train_told, valid_told, longest)
+    return TrainingTexts(form, train, valid, train_told, valid_told, longest, attributes)
 
 
 def _form(options: TrainOptions, texts: list[str]) -> TextForm:
@@ -260,12 +275,15 @@ def settings_of(options: TrainOptions, texts: TrainingTexts) -> dict[str, Any]:
     """Return everything that decides what is trained, as it reads back from JSON."""
     asked = {name.replace("_", "-"): value for name, value in asdict(options).items() if name not in _NOT_SETTINGS}
     asked |= {"real": texts.train.fingerprint, "valid": texts.valid.fingerprint, "vocabulary": texts.form.hash}
+    if texts.attributes is not None:
+        hashes = [contexts_hash(corpus, texts.attributes) for corpus in (texts.train, texts.valid)]
+        asked |= {"contexts": hashes[0], "valid-contexts": hashes[1]}
     flat = {**asked.pop("settings"), **asked}
     found: dict[str, Any] = json.loads(json.dumps({name.replace("_", "-"): value for name, value in flat.items()}))
     return found
 
 
-def _new_model(options: TrainOptions, lengths: Mapping[str, int]) -> LanguageModel:
+def _new_model(options: TrainOptions, lengths: Mapping[str, Any]) -> LanguageModel:
     """Return a model that has learnt nothing; the name of a setting it does not have is answered as an option's."""
     known = {**options.settings, **lengths}
     try:
@@ -288,14 +306,16 @@ def _lengths(options: TrainOptions, longest: int) -> dict[str, int]:
         return {"length": options.window, "max_length": options.window}
     if options.model == "gpt2":
         return {"positions": longest + 1}
-    if options.model in ("lstm", "ngram", "scheduled-sampling", "transformer-xl"):
+    if options.model in ("lstm", "ngram", "scheduled-sampling", "transformer-xl", *CONTEXT_PRESETS):
         return {"max_length": longest if options.max_tokens is not None else max(longest, _CUT)}
     return {}
 
 
 def _train(options: TrainOptions, texts: TrainingTexts, settings: Mapping[str, Any]) -> Training:
     """Train, write all files, the model last, and return what is reported."""
-    model = _new_model(options, _lengths(options, texts.longest))
+    told: dict[str, Any] = {} if texts.attributes is None else {"attributes": texts.attributes}
+    told |= _lengths(options, texts.longest)
+    model = _new_model(options, told)
     out = options.out
     resumes = (out / CHECKPOINT).exists()
     found: dict[str, int] = {}
@@ -303,14 +323,14 @@ def _train(options: TrainOptions, texts: TrainingTexts, settings: Mapping[str, A
         before = json.loads((out / SETTINGS).read_text(encoding="utf-8")) if resumes else {}
         found[FOUND] = fitting_batch_size(model, texts.train, found=before.get(FOUND))
         _say(options, f"--auto-batch: batches of {found[FOUND]} sentences")
-        model = _new_model(options, {**_lengths(options, texts.longest), "batch_size": found[FOUND]})
+        model = _new_model(options, {**told, "batch_size": found[FOUND]})
     write_whole(out, {SETTINGS: json.dumps({**settings, **found}, indent=1)})
     _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
     monitor = None
     if isinstance(model, NetworkLanguageModel):
         if options.monitor is not None:
-            told = {"n": options.monitor_sentences, "seed": options.seed}
-            monitor = new_monitor(texts.valid, options.monitor, **told, folder=out, quiet=options.quiet)
+            drawn = {"n": options.monitor_sentences, "seed": options.seed}
+            monitor = new_monitor(texts.valid, options.monitor, **drawn, folder=out, quiet=options.quiet)
         outcome = _fit_network(options, texts, model, monitor)
     else:
         model.fit(texts.train, texts.valid)

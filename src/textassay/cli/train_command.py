@@ -9,14 +9,16 @@ import typer
 from textassay.cli.declarations import Column, Config, Device, Json, Lowercase, Quiet, Seed, Tokenizer, Workers
 from textassay.errors import OptionError
 
-__all__ = ["ADVERSARIAL", "train_command"]
+__all__ = ["ADVERSARIAL", "CONTEXTUAL", "train_command"]
 
 # The models that `textassay.cli.train_adversarial` trains.
 ADVERSARIAL = ("cot", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan")
+CONTEXTUAL = ("att2seq", "c2s", "gc2s")  # those that answer to contexts
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
 _OF_PAIRS = "Of translation"
+_OF_CONTEXTS = "Of c2s, gc2s and att2seq"
 _AGAINST = "Of training against a discriminator"
 _TRANSFORMERS = "gpt2, transformer-xl."
 _NETWORKS = "lstm, scheduled-sampling, gpt2, transformer-xl."
@@ -28,8 +30,8 @@ def train_command(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="lstm, scheduled-sampling, gpt2, transformer-xl, ngram, position-unigram, translation, seqgan, "
-            "rankgan, leakgan, cot, scratchgan, wgan.",
+            help="lstm, scheduled-sampling, gpt2, transformer-xl, ngram, position-unigram, c2s, gc2s, att2seq, "
+            "translation, seqgan, rankgan, leakgan, cot, scratchgan, wgan.",
         ),
     ],
     real: Annotated[str, typer.Option(metavar="FILE", help="Text to train on; '-' is standard input.")],
@@ -132,6 +134,21 @@ def train_command(
         int | None,
         typer.Option(metavar="N", help="Keep N pairs out of training; they go to --out.", rich_help_panel=_OF_PAIRS),
     ] = None,
+    contexts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="What each line of --real answers to: a table with tabs, names first.",
+            rich_help_panel=_OF_CONTEXTS,
+        ),
+    ] = None,
+    valid_contexts: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The same for --valid.", rich_help_panel=_OF_CONTEXTS)
+    ] = None,
+    context_count: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Contexts that stand less often are one.", rich_help_panel=_OF_CONTEXTS),
+    ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(metavar="N", help="Adversarial rounds; 0: none, as MLE SeqGAN.", rich_help_panel=_AGAINST),
@@ -177,6 +194,9 @@ def train_command(
         "greedy": greedy or None,
     }
     of_rounds = {"--rounds": rounds is not None, "--keep": keep, "--length": length is not None, "--oracle": oracle}
+    if model not in CONTEXTUAL:
+        named = {"--contexts": contexts, "--valid-contexts": valid_contexts, "--context-count": context_count}
+        _refuse(model, named)
     if model != "scratchgan":
         _refuse(model, {"--vectors": vectors})
     if model == "translation":
@@ -254,6 +274,9 @@ def train_command(
         monitor=monitor,
         monitor_steps=monitor_steps,
         monitor_sentences=monitor_sentences,
+        contexts=contexts,
+        valid_contexts=valid_contexts,
+        context_count=context_count,
         column=column,
         workers=workers,
         device=device,

@@ -80,5 +80,7 @@ def _change(name: str, before: Any, now: Any) -> str:
     """Return what changed; hashes say nothing to a person."""
     if name in ("source", "real", "valid-source", "valid", "vocabulary"):
         return f"another {name}{' text' if name != 'vocabulary' else ''}"
+    if name in ("contexts", "valid-contexts"):
+        return f"other {name.replace('-', ' ')}"
     told = ["the default" if value is None else value for value in (before, now)]
     return f"{name.replace('max-epochs', 'epochs')} {told[0]}, now {told[1]}"

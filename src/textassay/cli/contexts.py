@@ -1,0 +1,97 @@
+"""The contexts that a command names: read, and put beside the sentences that they belong to."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from textassay.cli.models import OpenedGenerator
+from textassay.corpus.contexts import Attributes, Contexts, learn_attributes, read_contexts, with_contexts
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError, OptionError
+from textassay.generator.conditional import ContextModel
+
+__all__ = ["asked_contexts", "check_contexts", "contexts_hash", "trained_contexts"]
+
+
+def check_contexts(
+    model: str, contexts: str | None, valid: str | None, valid_contexts: str | None, window: int | None
+) -> None:
+    """Raise `OptionError` where the options do not fit a model that answers to contexts."""
+    if contexts is None:
+        raise OptionError(f"{model} answers to contexts: name with --contexts those of the sentences")
+    if (valid is None) != (valid_contexts is None):
+        raise OptionError("--valid and --valid-contexts belong together: give both, or none for a tenth of --real")
+    if window is not None:
+        raise OptionError(f"contexts are those of sentences: {model} has no --window")
+
+
+def trained_contexts(
+    train: Corpus, valid: Corpus, contexts: str, valid_contexts: str | None, *, min_count: int
+) -> tuple[Corpus, Corpus, Attributes]:
+    """Return both corpora with contexts, and the attributes with the categories that training knows.
+
+    Parameters
+    ----------
+    train, valid
+        All sentences; where `valid_contexts` is none, those of one file, held out last.
+    contexts, valid_contexts
+        Files of contexts, see `textassay.corpus.contexts.read_contexts`.
+    min_count
+        Categories that stand more seldom in training are one.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, lacks an attribute, or has not one line a sentence.
+    """
+    told = _rows(contexts, len(train) + (len(valid) if valid_contexts is None else 0))
+    of_train = {name: values[: len(train)] for name, values in told.items()}
+    of_valid = {name: values[len(train) :] for name, values in told.items()}
+    if valid_contexts is not None:
+        of_valid = _rows(valid_contexts, len(valid))
+    attributes = learn_attributes(of_train, min_count=min_count)
+    return with_contexts(train, of_train, attributes), with_contexts(valid, of_valid, attributes), attributes
+
+
+def contexts_hash(corpus: Corpus, attributes: Attributes) -> str:
+    """Return what changes where a context of the corpus does."""
+    named = f"{corpus.columns_fingerprint} of {json.dumps(dict(attributes))}"
+    return hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
+
+
+def asked_contexts(opened: OpenedGenerator, path: str, n: int | None) -> Corpus:
+    """Return empty sentences with the contexts in a file, for a model to answer to.
+
+    Parameters
+    ----------
+    opened
+        The model.
+    path
+        The file, with one context or `n`.
+    n
+        How many are to be drawn; none for as many as there are contexts.
+
+    Raises
+    ------
+    OptionError
+        If the model knows no contexts.
+    InputError
+        If the file cannot be read, lacks an attribute, or has no context or another number of them.
+    """
+    model = opened.model
+    if not isinstance(model, ContextModel):
+        raise OptionError(f"{model.name} answers to no contexts: leave --contexts out")
+    told = read_contexts(Path(path))
+    found = len(next(iter(told.values())))
+    if found == 0 or (n is not None and found not in (1, n)):
+        raise InputError(f"{path} has {found} contexts: give 1, or as many as -n")
+    return with_contexts(opened.form.corpus([""] * found), told, model.attributes)
+
+
+def _rows(path: str, n: int) -> dict[str, list[str]]:
+    """Return the contexts in a file that must be those of `n` sentences."""
+    told: Contexts = read_contexts(Path(path))
+    found = len(next(iter(told.values())))
+    if found != n:
+        raise InputError(f"{path} has contexts of {found} sentences below its first line, but there are {n} sentences")
+    return {name: list(values) for name, values in told.items()}
