@@ -124,7 +124,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     },
     "ngram": {"paper": {"order": 5}, "small": {"order": 3}, "tiny": {"order": 2}},
     "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
-    "scheduled-sampling": {  # the LSTM's, with mixing of our own choice: none is published
+    "scheduled-sampling": {  # the LSTM's, with mixing of our own choice
         "paper": {**_LSTM["paper"], "mixing": "inverse-sigmoid(k=8000)"},  # half after k ln k steps
         "small": {**_LSTM["small"], "mixing": "linear(k=1,c=0.00005,least=0.5)"},  # without a least, it falls apart
         "tiny": {**_LSTM["tiny"], "mixing": "linear(k=1,c=0.0005,least=0.5)"},
