@@ -24,7 +24,7 @@ from textassay.generator.random_lstm import RandomLstm
 __all__ = ["FromScratchKind"]
 
 _NETWORK, _OF_RECIPE = ("width", "layers"), ("batch_size", "learning_rate")
-_COLLAPSED = 0.1  # share of the pairs of neighbours that real text has
+_COLLAPSED = 0.05  # share of the pairs of neighbours that real text has; dips to a few words are how it begins
 
 AnyRecipe = CotRecipe | ScratchGanRecipe
 
