@@ -30,7 +30,6 @@ def _begun(text: Corpus = TEXT, *, length: int | None = None, **recipe: Any) -> 
     return ScratchGan(model, text, text, recipe=replace(RECIPE, **recipe), seed=2)
 
 
-@pytest.mark.feature("EB-20")
 def test_rewards_and_returns_by_hand() -> None:
     logits = torch.tensor([[0.0, float(np.log(3)), -float(np.log(3))], [float(np.log(9)), 0.0, 0.0]])
     rewards = step_rewards(logits)  # of probabilities 1/2, 3/4, 1/4; 9/10, 1/2, 1/2
@@ -40,7 +39,6 @@ def test_rewards_and_returns_by_hand() -> None:
     torch.testing.assert_close(returns_of(rewards, discount=1.0), torch.tensor([[0.0, 0.0, -0.5], [0.8, 0.0, 0.0]]))
 
 
-@pytest.mark.feature("EB-20")
 def test_loss_of_the_discriminator_by_hand() -> None:
     found = step_loss(torch.zeros(2, 2), torch.tensor([[float(np.log(3)), 0.0]]))
     assert float(found) == pytest.approx((np.log(2) + (np.log(4) + np.log(2)) / 2) / 2)
@@ -58,7 +56,6 @@ def test_a_judgement_knows_only_what_stands_before_it_and_where() -> None:
     assert (step_logits(weights, fixed, torch.tensor([[4, 5, 6]]), dropout=0.5, rng=rng) != first[0]).any()
 
 
-@pytest.mark.feature("EB-20")
 def test_the_discriminator_separates_random_text() -> None:
     """Real text goes a b a b; what the generator begins with draws is any words: from the second on, it shows."""
     text = Corpus.from_texts(["a b a b", "b a b a"] * 20)
@@ -73,7 +70,6 @@ def test_the_discriminator_separates_random_text() -> None:
     assert float(drawn[-1]) < 0.3
 
 
-@pytest.mark.feature("EB-20")
 @pytest.mark.parametrize("baseline", [0.0, 0.7])
 def test_mean_gradient_is_that_of_the_expected_return_for_any_baseline(baseline: float) -> None:
     """All sentences of two words, weighed by how likely they are, against the gradient of the sum of rewards itself."""
@@ -114,7 +110,6 @@ def test_the_baseline_is_an_average_that_forgets() -> None:
         assert means[1][0] == means[0][2] != 0
 
 
-@pytest.mark.feature("EB-20")
 def test_it_learns_from_scratch_and_leaves_what_was_given() -> None:
     text = Corpus.from_texts(["a b c", "b c a", "c a b"] * 30)
     vectors = np.random.default_rng(0).normal(size=(len(text.vocabulary), 2))

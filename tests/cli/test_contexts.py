@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.cli.train_command import CONTEXTUAL
+from textassay.cli.model_names import CONTEXTUAL
 from textassay.generator.context_presets import CONTEXT_PRESETS
 from textassay.generator.saved import load_model
 

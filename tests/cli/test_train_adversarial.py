@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from made_up import sentences
+from textassay.cli.model_names import ADVERSARIAL
 from textassay.cli.train_adversarial import KINDS
-from textassay.cli.train_command import ADVERSARIAL
 from textassay.generator.saved import load_model
 
 Run = Callable[..., Any]

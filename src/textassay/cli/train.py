@@ -12,11 +12,11 @@ import numpy as np
 
 from textassay.cli.contexts import check_contexts, contexts_hash, trained_contexts
 from textassay.cli.messages import print_line
+from textassay.cli.model_names import ADVERSARIAL
 from textassay.cli.models import open_generator
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress, tell_step
-from textassay.cli.train_command import ADVERSARIAL
 from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, finished, print_training
 from textassay.corpus.characters import read_running, split_characters
 from textassay.corpus.contexts import Attributes

@@ -7,13 +7,10 @@ from typing import Annotated
 import typer
 
 from textassay.cli.declarations import Column, Config, Device, Json, Lowercase, Quiet, Seed, Tokenizer, Workers
+from textassay.cli.model_names import ADVERSARIAL, CONTEXTUAL
 from textassay.errors import OptionError
 
-__all__ = ["ADVERSARIAL", "CONTEXTUAL", "train_command"]
-
-# The models that `textassay.cli.train_adversarial` trains.
-ADVERSARIAL = ("cot", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan")
-CONTEXTUAL = ("att2seq", "c2s", "gc2s")  # those that answer to contexts
+__all__ = ["train_command"]
 
 _OF_MODEL = "Of the model"
 _OF_TRAINING = "Of its training"
