@@ -29,7 +29,8 @@ def policy_loss(log_probs: "Tensor", returns: "Tensor", taken: "Tensor") -> "Ten
     """
     import torch
 
-    terms = torch.where(taken, log_probs * returns.detach(), log_probs.new_zeros(()))
+    none = log_probs.new_zeros(())
+    terms = torch.where(taken, log_probs, none) * torch.where(taken, returns.detach(), none)
     return -terms.sum() / len(log_probs)
 
 

@@ -148,7 +148,10 @@ def _recovery(results: ExposureResults) -> Iterable[Curve]:
         for model, runs in models.items():
             for kind in (kind for kind in runs[0].scores if kind != "data"):
                 rate = eb_bleu_of_runs(runs, prefixes=kind)
-                bounds = [one and replace(one, low=1 / one.high, high=1 / one.low) for one in rate.intervals]
+                bounds = [  # none where the rate may be 0: its inverse has no bound then
+                    replace(one, low=1 / one.high, high=1 / one.low) if one is not None and one.low > 0 else None
+                    for one in rate.intervals
+                ]
                 yield _curve("Self-recovery", kind, f"{model}, {text}", "share of C-bleu after data", rate.lengths,
                              1 / rate.values, bounds)  # fmt: skip
 
