@@ -22,8 +22,8 @@ from textassay.adversarial.rounds import Phase, train_in_rounds
 from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.execution import workers
-from textassay.generator.lstm import LstmModel
-from textassay.generator.random_lstm import RandomLstm
+from textassay.network.lstm import LstmModel
+from textassay.network.random_lstm import RandomLstm
 from textassay.training.backend import threads
 from textassay.training.recipe import Recipe
 

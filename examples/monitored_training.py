@@ -10,7 +10,7 @@ from pathlib import Path
 
 from textassay.corpus.reader import read_texts
 from textassay.corpus.text_form import TextForm
-from textassay.generator.catalog import make_generator
+from textassay.model_store.catalog import make_generator
 from textassay.monitoring.loop import loop_monitors
 from textassay.monitoring.monitor import METRICS, TextMonitor
 from textassay.report.monitor_figure import draw_monitor

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -12,6 +13,10 @@ from hypothesis import settings
 
 # As the command does: two processes of tests with two threads each crawl where waiting threads spin.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+# A shell without job control starts what runs in the background with interrupts ignored, and every command started by a
+# test would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Machines that run tests are slow and shared: no deadline. The same examples every time; `--hypothesis-profile=random`
 # looks for new ones.

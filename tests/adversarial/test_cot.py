@@ -16,8 +16,8 @@ from textassay.adversarial.seqgan import ORACLE, VALID
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD, UNK
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.generator.lstm import LstmModel
-from textassay.generator.random_lstm import RandomLstm
+from textassay.network.lstm import LstmModel
+from textassay.network.random_lstm import RandomLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = CotRecipe(rounds=3, iterations=2, batch_size=8, mediator_width=6, n_validation=20)

@@ -15,7 +15,7 @@ from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD
 from textassay.errors import InputError, OptionError
-from textassay.generator.leakgan import LeakGanModel
+from textassay.network.leakgan import LeakGanModel
 
 TEXTS = ["a b c", "a", "b b a", "", "a a b d", "b d"] * 10
 RECIPE = LeakGanRecipe(

@@ -16,8 +16,8 @@ from textassay.adversarial.seqgan import ORACLE
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.execution import workers
-from textassay.generator.lstm import LstmModel
-from textassay.generator.random_lstm import RandomLstm
+from textassay.network.lstm import LstmModel
+from textassay.network.random_lstm import RandomLstm
 from textassay.training.recipe import Recipe
 
 TEXTS = ["a b", "a", "b b a", "", "a a b", "b"] * 10

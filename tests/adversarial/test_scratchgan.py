@@ -19,7 +19,7 @@ from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS, ScratchG
 from textassay.adversarial.seqgan import VALID
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.generator.tied_lstm import FIXED, TiedLstm
+from textassay.network.tied_lstm import FIXED, TiedLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = ScratchGanRecipe(rounds=3, iterations=2, batch_size=8, dimension=3, width=4, n_validation=20)

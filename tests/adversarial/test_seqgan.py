@@ -18,8 +18,8 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD, UNK
 from textassay.errors import InputError, OptionError
 from textassay.execution import workers
-from textassay.generator.lstm import LstmModel
-from textassay.generator.random_lstm import RandomLstm
+from textassay.network.lstm import LstmModel
+from textassay.network.random_lstm import RandomLstm
 from textassay.training.recipe import Recipe
 
 LIMIT = 3

@@ -10,7 +10,7 @@ from textassay.adversarial.wgan import WganTraining, train_wgan
 from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
 from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.generator.noise_gru import NoiseGru
+from textassay.network.noise_gru import NoiseGru
 
 torch = pytest.importorskip("torch")
 

@@ -10,8 +10,8 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.corpus.vocabulary import UNK, Vocabulary
-from textassay.generator.lstm import LstmModel
 from textassay.generator.ngram import NgramModel
+from textassay.network.lstm import LstmModel
 from textassay.seeding import stream
 from textassay.training.recipe import Recipe
 

@@ -9,19 +9,19 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from textassay.approximation import steppable
 from textassay.approximation.approximation import Approximation, approximate, choose_mode
+from textassay.approximation.gold_history import gold_log_probs, next_probs
 from textassay.approximation.gold_text import gold_text
+from textassay.approximation.steppable import SoftmaxStepper, as_window_stepper
 from textassay.approximation.tallies import multinomial_tallies, one_hot_tallies, sizes_below
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import EOS, UNK
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, UnavailableError
-from textassay.generator import steppable
-from textassay.generator.gold_history import gold_log_probs, next_probs
-from textassay.generator.lstm import LstmModel
 from textassay.generator.next_words import Ends
 from textassay.generator.ngram import NgramModel
-from textassay.generator.steppable import SoftmaxStepper, as_window_stepper
+from textassay.network.lstm import LstmModel
 from textassay.training.recipe import Recipe
 
 from .conftest import Noisy, Uniform

@@ -5,13 +5,13 @@ import pytest
 
 from textassay.approximation.approximation import approximate
 from textassay.approximation.gold_text import gold_text
+from textassay.approximation.steppable import SoftmaxStepper
 from textassay.approximation.stopping_rule import check_samples, log_slope, rule_curve, rule_of_draws
 from textassay.approximation.tallies import Mode
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.errors import OptionError
-from textassay.generator.lstm import LstmModel
-from textassay.generator.steppable import SoftmaxStepper
+from textassay.network.lstm import LstmModel
 
 from .conftest import Noisy, Uniform
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from textassay.cli.model_names import CONTEXTUAL
-from textassay.generator.context_presets import CONTEXT_PRESETS
-from textassay.generator.saved import load_model
+from textassay.model_store.context_presets import CONTEXT_PRESETS
+from textassay.model_store.saved import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -10,6 +10,7 @@ import pytest
 
 from made_up import sentences
 from next_word_table import NextWordTable
+from textassay.continuation.prefixes import unseen_halves
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError
@@ -23,7 +24,6 @@ from textassay.exposure.bleu import (
 )
 from textassay.generator.ngram import NgramModel
 from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.prefixes import unseen_halves
 from textassay.metric.bleu import bleu
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from next_word_table import NextWordTable, example_one, random_table
+from textassay.continuation.prefixes import data_prefixes, random_prefixes
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, UNK, Vocabulary
 from textassay.errors import InputError, OptionError
@@ -17,11 +18,10 @@ from textassay.exposure.distance import DISTANCES, next_word_distances, tensor_d
 from textassay.exposure.exact import exact_cgd
 from textassay.exposure.kernel import COLUMNS, row_distances
 from textassay.generator.base import LanguageModel
-from textassay.generator.lstm import LstmModel
 from textassay.generator.next_words import Ends, as_corpus
 from textassay.generator.ngram import NgramModel
 from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.prefixes import data_prefixes, random_prefixes
+from textassay.network.lstm import LstmModel
 from textassay.training.recipe import Recipe
 
 FloatArray = npt.NDArray[np.float64]

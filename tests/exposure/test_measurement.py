@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from next_word_table import random_table
+from textassay.continuation.prefixes import model_prefixes
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import OptionError
@@ -19,7 +20,6 @@ from textassay.exposure.lengths import choose_lengths
 from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
 from textassay.generator.base import LanguageModel
 from textassay.generator.ngram import NgramModel
-from textassay.generator.prefixes import model_prefixes
 
 WORDS = Vocabulary("abcdef")
 LENGTHS = (1, 3)

@@ -6,8 +6,8 @@ import pytest
 
 from textassay.exposure.bias import cgd_curve, eb_c, measure_runs
 from textassay.exposure.distance import DISTANCES
-from textassay.generator.catalog import make_generator
-from textassay.generator.random_lstm import RandomLstm
+from textassay.model_store.catalog import make_generator
+from textassay.network.random_lstm import RandomLstm
 
 
 @pytest.mark.slow

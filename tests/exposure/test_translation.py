@@ -13,7 +13,7 @@ from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.exposure.bleu import NotForTranslationError, check_not_translation
 from textassay.exposure.translation import translation_eb_c
-from textassay.generator.catalog import make_generator
+from textassay.model_store.catalog import make_generator
 
 FORM = Vocabulary(["A", "B", "s", "t"])
 Table = Mapping[tuple[str, str], tuple[float, float, float]]  # source, what was read -> the end, A, B

@@ -8,9 +8,9 @@ import torch
 
 from made_up import sentences
 from textassay.corpus.corpus import Corpus
-from textassay.generator.lstm import LstmModel
 from textassay.monitoring.loop import loop_monitors
 from textassay.monitoring.monitor import TextMonitor
+from textassay.network.lstm import LstmModel
 from textassay.training.loop import Recipe, train
 
 WORDS = sorted({word for text in sentences(200, 1) for word in text.split()})

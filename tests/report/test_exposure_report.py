@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from next_word_table import random_table
+from textassay.continuation.prefixes import model_prefixes
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.estimate import Estimate, Interval, Signature
@@ -21,7 +22,6 @@ from textassay.exposure.lengths import ChosenLengths, choose_lengths
 from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
 from textassay.exposure.runs import PrefixRun, summarised
 from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.prefixes import model_prefixes
 from textassay.report.exposure_figures import draw_exposure
 from textassay.report.exposure_files import exposure_csv, exposure_markdown
 from textassay.report.exposure_tables import bleu_wide, other_tables

@@ -11,11 +11,11 @@ from micro_gan import micro_scale, write_characters
 from textassay.approximation.approximation import approximate
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.generator.lstm import LstmModel
-from textassay.generator.noise_gru import NoiseGru
-from textassay.generator.saved import load_generator
 from textassay.generator.uniform import UniformGenerator
 from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.model_store.saved import load_generator
+from textassay.network.lstm import LstmModel
+from textassay.network.noise_gru import NoiseGru
 from textassay.study.gan_measures import rule_curves, text_costs
 from textassay.study.gan_results import LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT, GanResults, TextCost
 from textassay.study.gan_scales import GAN_SCALES

@@ -23,8 +23,8 @@ from textassay.adversarial.rounds import Phase
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.generator.base import LanguageModel
-from textassay.generator.lstm import LstmModel
-from textassay.generator.reader import Reader, Weights
+from textassay.network.lstm import LstmModel
+from textassay.network.reader import Reader, Weights
 
 if TYPE_CHECKING:
     import torch

@@ -20,8 +20,8 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
 from textassay.errors import InputError, OptionError
 from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in, training_record
-from textassay.generator.lstm import LstmModel
-from textassay.generator.scoring import token_scores
+from textassay.network.lstm import LstmModel
+from textassay.network.scoring import token_scores
 from textassay.seeding import stream
 from textassay.training.backend import single_threaded
 from textassay.training.history import History

@@ -31,9 +31,9 @@ from textassay.discriminator.network import seeded
 from textassay.errors import InputError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_train, drawn_corpus, tokens_in, training_record
-from textassay.generator.leakgan import LeakGanModel
-from textassay.generator.leakgan_network import Reading, pooled_windows, read_on, through
-from textassay.generator.scoring import token_scores
+from textassay.network.leakgan import LeakGanModel
+from textassay.network.leakgan_network import Reading, pooled_windows, read_on, through
+from textassay.network.scoring import token_scores
 from textassay.seeding import stream
 from textassay.training.backend import single_threaded, training_device
 from textassay.training.history import History

@@ -20,7 +20,7 @@ from textassay.adversarial.roll_outs import Judge
 from textassay.adversarial.seqgan import SeqGan
 from textassay.corpus.corpus import Corpus
 from textassay.generator.base import LanguageModel
-from textassay.generator.lstm import LstmModel
+from textassay.network.lstm import LstmModel
 from textassay.seeding import stream
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from textassay.corpus.vocabulary import EOS, PAD, SOS
 from textassay.execution import parallel_map
-from textassay.generator.reader import Reader, State, Weights
-from textassay.generator.sampling import Beginnings, Choice, draw_sentences
+from textassay.network.reader import Reader, State, Weights
+from textassay.network.sampling import Beginnings, Choice, draw_sentences
 from textassay.seeding import uniforms
 from textassay.training.backend import single_threaded
 

@@ -25,7 +25,7 @@ from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
 from textassay.generator.base import LanguageModel
-from textassay.generator.tied_lstm import FIXED, TiedLstm
+from textassay.network.tied_lstm import FIXED, TiedLstm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,8 +28,8 @@ from textassay.corpus.vocabulary import UNK
 from textassay.discriminator.network import seeded
 from textassay.errors import InputError
 from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in
-from textassay.generator.lstm import LstmModel
-from textassay.generator.scoring import token_scores
+from textassay.network.lstm import LstmModel
+from textassay.network.scoring import token_scores
 from textassay.seeding import stream
 
 if TYPE_CHECKING:

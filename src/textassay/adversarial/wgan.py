@@ -27,7 +27,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS
 from textassay.errors import OptionError
 from textassay.generator.base import check_train, training_record
-from textassay.generator.noise_gru import NoiseGru
+from textassay.network.noise_gru import NoiseGru
 from textassay.seeding import stream
 from textassay.training.backend import single_threaded
 

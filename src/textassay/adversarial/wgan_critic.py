@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.generator.gru_cell import gru_inputs, gru_shapes, gru_step, new_gru_weights
+from textassay.network.gru_cell import gru_inputs, gru_shapes, gru_step, new_gru_weights
 
 if TYPE_CHECKING:
     import torch

@@ -18,7 +18,15 @@ import numpy.typing as npt
 
 from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
 from textassay.approximation.count_cost import check_floor, expected_bias_bits, floor_bits, richardson
+from textassay.approximation.gold_history import gold_log_probs
 from textassay.approximation.gold_text import GoldText, gold_text
+from textassay.approximation.steppable import (
+    SoftmaxStepper,
+    WindowStepper,
+    as_window_stepper,
+    emits_distributions,
+    has_softmax,
+)
 from textassay.approximation.stopping_rule import ALPHA, RuleCurve, check_samples, rule_curve
 from textassay.approximation.tallies import (
     Keep,
@@ -34,14 +42,6 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import SPECIAL_TOKENS
 from textassay.errors import OptionError, UnavailableError, unknown_name
 from textassay.generator.base import LanguageModel
-from textassay.generator.gold_history import gold_log_probs
-from textassay.generator.steppable import (
-    SoftmaxStepper,
-    WindowStepper,
-    as_window_stepper,
-    emits_distributions,
-    has_softmax,
-)
 from textassay.generator.text_likelihood import Quantity
 from textassay.metric.base import check_level
 
@@ -212,7 +212,7 @@ def approximate(
     Parameters
     ----------
     generator
-        A fitted `LanguageModel`, or whatever `textassay.generator.steppable` knows.
+        A fitted `LanguageModel`, or whatever `textassay.approximation.steppable` knows.
     corpus
         The text, over the generator's vocabulary.
     mode

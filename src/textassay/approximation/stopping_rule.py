@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from textassay.approximation.gold_history import next_probs
 from textassay.approximation.gold_text import GoldText
+from textassay.approximation.steppable import NoiseDriven, WindowStepper
 from textassay.approximation.tallies import Mode, Progress
 from textassay.errors import OptionError
 from textassay.estimate import json_ready
 from textassay.generator.base import LanguageModel
-from textassay.generator.gold_history import next_probs
 from textassay.generator.next_words import model_vocabulary
-from textassay.generator.steppable import NoiseDriven, WindowStepper
 from textassay.seeding import stream
 
 __all__ = ["ALPHA", "CHANGE", "RuleCurve", "check_samples", "log_slope", "rule_curve", "rule_of_draws"]

@@ -21,7 +21,7 @@ from textassay.approximation.count_cost import (
     soft_correction_bits,
 )
 from textassay.approximation.gold_text import GoldText
-from textassay.generator.steppable import NoiseDriven, WindowStepper
+from textassay.approximation.steppable import NoiseDriven, WindowStepper
 from textassay.seeding import stream
 
 __all__ = [

@@ -8,7 +8,7 @@ from textassay.cli.models import OpenedGenerator
 from textassay.corpus.contexts import Attributes, Contexts, learn_attributes, read_contexts, with_contexts
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.generator.conditional import ContextModel
+from textassay.network.conditional import ContextModel
 
 __all__ = ["asked_contexts", "check_contexts", "contexts_hash", "trained_contexts"]
 

@@ -16,6 +16,7 @@ from textassay.cli.models import Opened, open_model, set_precision
 from textassay.cli.options import check_writable
 from textassay.cli.progress import show_progress
 from textassay.comparison.store import EstimateStore, estimate_key
+from textassay.continuation.prefixes import blocks
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
@@ -27,7 +28,6 @@ from textassay.exposure.measurement import ExposureSettings, Keep, measure_expos
 from textassay.exposure.runs import parse_kind
 from textassay.generator.base import tokens_in
 from textassay.generator.next_words import Ends, check_ends
-from textassay.generator.prefixes import blocks
 from textassay.metric.base import check_level, check_range
 from textassay.report.exposure_files import write_exposure
 from textassay.report.exposure_text import render_exposure

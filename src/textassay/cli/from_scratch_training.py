@@ -18,8 +18,8 @@ from textassay.cli.models import RANDOM, open_model
 from textassay.cli.train import TrainingTexts
 from textassay.embedding.word_vectors import read_word_vectors, word_vector_size
 from textassay.errors import InputError, OptionError, unknown_name
-from textassay.generator.lstm import LstmModel
-from textassay.generator.random_lstm import RandomLstm
+from textassay.network.lstm import LstmModel
+from textassay.network.random_lstm import RandomLstm
 
 __all__ = ["FromScratchKind"]
 

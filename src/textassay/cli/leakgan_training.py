@@ -12,7 +12,7 @@ from textassay.adversarial.rounds import Collapse, Phase
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
 from textassay.cli.train import TrainingTexts
 from textassay.errors import InputError, OptionError, unknown_name
-from textassay.generator.leakgan import LeakGanModel
+from textassay.network.leakgan import LeakGanModel
 
 __all__ = ["LeakGanKind"]
 

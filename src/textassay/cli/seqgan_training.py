@@ -19,9 +19,9 @@ from textassay.cli.progress import tell_step
 from textassay.cli.train import TrainingTexts
 from textassay.cli.trained_folder import CHECKPOINT
 from textassay.errors import InputError, OptionError, unknown_name
-from textassay.generator.lstm import LstmModel
-from textassay.generator.random_lstm import RandomLstm
-from textassay.generator.saved import save_model
+from textassay.model_store.saved import save_model
+from textassay.network.lstm import LstmModel
+from textassay.network.random_lstm import RandomLstm
 from textassay.training.recipe import Recipe
 
 __all__ = ["MLE", "SeqGanKind"]

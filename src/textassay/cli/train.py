@@ -29,15 +29,15 @@ from textassay.corpus.windows import cut_windows
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.generator.base import LanguageModel
-from textassay.generator.batch_size import fit_in_memory, fitting_batch_size
-from textassay.generator.catalog import PRESETS, make_generator
-from textassay.generator.context_presets import CONTEXT_PRESETS
-from textassay.generator.network import NetworkLanguageModel
-from textassay.generator.saved import save_model
 from textassay.generator.text_likelihood import text_likelihood
 from textassay.metric.base import check_range
+from textassay.model_store.catalog import PRESETS, make_generator
+from textassay.model_store.context_presets import CONTEXT_PRESETS
+from textassay.model_store.saved import save_model
 from textassay.monitoring.loop import loop_monitors
 from textassay.monitoring.monitor import TextMonitor
+from textassay.network.batch_size import fit_in_memory, fitting_batch_size
+from textassay.network.network import NetworkLanguageModel
 from textassay.report.training import TrainedText, Training, draw_training
 from textassay.report.whole_files import write_whole
 from textassay.training.processes import is_main

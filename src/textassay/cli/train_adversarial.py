@@ -32,11 +32,11 @@ from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, finished
 from textassay.cli.wgan_training import WganKind
 from textassay.errors import OptionError
 from textassay.execution import default_workers, device, workers
-from textassay.generator.lstm import LstmModel
-from textassay.generator.saved import save_model
-from textassay.generator.tied_lstm import TiedLstm
 from textassay.metric.base import check_range
+from textassay.model_store.saved import save_model
 from textassay.monitoring.loop import loop_monitors
+from textassay.network.lstm import LstmModel
+from textassay.network.tied_lstm import TiedLstm
 from textassay.report.adversarial_training import AdversarialTraining, draw_rounds, render_adversarial_training
 from textassay.report.whole_files import write_whole
 from textassay.training.backend import require_neural, threads, training_device

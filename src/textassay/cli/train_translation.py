@@ -21,13 +21,13 @@ from textassay.corpus.split import split_last
 from textassay.corpus.text_form import TextForm
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.generator.catalog import make_generator
-from textassay.generator.saved import save_model
-from textassay.generator.translation import TranslationModel
 from textassay.metric.base import check_range
+from textassay.model_store.catalog import make_generator
+from textassay.model_store.saved import save_model
 from textassay.report.training import TrainedText, Training, draw_training
 from textassay.report.whole_files import write_whole
 from textassay.training.processes import is_main
+from textassay.translation.translation import TranslationModel
 
 __all__ = ["BYTE_PAIRS", "HELD_BACK", "TrainTranslationOptions", "run_train_translation"]
 

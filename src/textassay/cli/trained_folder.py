@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from rich.console import Console
 
 from textassay.errors import InputError
-from textassay.generator.saved import check_saved
+from textassay.model_store.saved import check_saved
 from textassay.report.training import Training, render_training
 
 __all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "SETTINGS", "finished", "print_training"]

@@ -19,13 +19,13 @@ from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, unknown_name
 from textassay.estimate import Estimate
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.generator.translation import TranslationModel
-from textassay.generator.translation_decoding import Translations, translate
-from textassay.generator.translation_prefixes import PREFIX_MODES, forced_prefixes
 from textassay.metric.base import check_range
 from textassay.metric.translation_bleu import translation_bleu
 from textassay.report.translation_text import ForcedText, render_translations
 from textassay.report.whole_files import write_whole
+from textassay.translation.translation import TranslationModel
+from textassay.translation.translation_decoding import Translations, translate
+from textassay.translation.translation_prefixes import PREFIX_MODES, forced_prefixes
 
 __all__ = ["TranslateOptions", "run_translate"]
 

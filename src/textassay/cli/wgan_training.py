@@ -12,8 +12,8 @@ from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
 from textassay.cli.messages import print_line
 from textassay.cli.train import TrainingTexts
 from textassay.errors import OptionError, unknown_name
-from textassay.generator.noise_gru import NoiseGru
 from textassay.metric.base import check_range
+from textassay.network.noise_gru import NoiseGru
 
 __all__ = ["WganKind"]
 

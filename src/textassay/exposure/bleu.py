@@ -17,6 +17,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from textassay.continuation.continuation import continue_prefixes
+from textassay.continuation.prefixes import (
+    chosen_sentences,
+    corrupted,
+    first_tokens_of,
+    model_prefixes,
+    random_prefixes,
+    shuffled,
+)
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import halves
 from textassay.corpus.vocabulary import EOS, Vocabulary
@@ -27,16 +36,7 @@ from textassay.exposure.bias import run_seed
 from textassay.exposure.run_interval import run_interval, sd_of_runs
 from textassay.exposure.runs import parse_kind
 from textassay.generator.base import LanguageModel
-from textassay.generator.continuation import continue_prefixes
 from textassay.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
-from textassay.generator.prefixes import (
-    chosen_sentences,
-    corrupted,
-    first_tokens_of,
-    model_prefixes,
-    random_prefixes,
-    shuffled,
-)
 from textassay.metric.base import check_level
 from textassay.metric.sentence_bleu import score_sentences
 from textassay.ngram.matches import match_references

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from textassay.continuation.prefixes import n_long_enough
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.exposure.bleu import ORDER
 from textassay.generator.next_words import Ends, check_ends
-from textassay.generator.prefixes import n_long_enough
 
 __all__ = ["LONGEST", "ChosenLengths", "choose_lengths"]
 

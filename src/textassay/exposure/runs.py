@@ -13,13 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.errors import OptionError, TooFewSentencesError, unknown_name
-from textassay.execution import one_blas_thread
-from textassay.exposure.distance import DISTANCES, next_word_distances
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends, model_vocabulary
-from textassay.generator.prefixes import (
+from textassay.continuation.prefixes import (
     chosen_sentences,
     corrupted,
     first_tokens_of,
@@ -27,6 +21,12 @@ from textassay.generator.prefixes import (
     random_prefixes,
     shuffled,
 )
+from textassay.corpus.corpus import Corpus
+from textassay.errors import OptionError, TooFewSentencesError, unknown_name
+from textassay.execution import one_blas_thread
+from textassay.exposure.distance import DISTANCES, next_word_distances
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import Ends, model_vocabulary
 from textassay.seeding import stream
 
 __all__ = ["KINDS", "PrefixRun", "measure_run", "parse_kind", "summarised"]

@@ -40,7 +40,7 @@ _FEWEST = 2  # pairs
 
 
 class Translator(Protocol):
-    """A model that answers a source, such as `textassay.generator.translation.TranslationModel`."""
+    """A model that answers a source, such as `textassay.translation.translation.TranslationModel`."""
 
     @property
     def name(self) -> str:

@@ -130,7 +130,7 @@ class PositionUnigram:
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Count the tokens that another one was fitted to; see `textassay.generator.saved`."""
+        """Count the tokens that another one was fitted to; see `textassay.model_store.saved`."""
         self.fit(drawn_corpus(arrays["tokens"], arrays["offsets"], vocabulary=vocabulary, tokenizer=tokenizer))
         self._fingerprint = record["train"]["fingerprint"]
 

@@ -13,7 +13,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class UniformGenerator:
-    """Draws tokens of running text; a `textassay.generator.steppable.WindowStepper`.
+    """Draws tokens of running text; a `textassay.approximation.steppable.WindowStepper`.
 
     Parameters
     ----------

@@ -14,10 +14,10 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import TooFewSentencesError
 from textassay.execution import parallel_map
-from textassay.generator.lstm import SMALL, LstmModel
 from textassay.generator.ngram import NgramModel
 from textassay.generator.scored import AtTemperature, ScoredGenerator
 from textassay.meta_evaluation.worlds import World
+from textassay.network.lstm import SMALL, LstmModel
 from textassay.seeding import stream
 from textassay.training.loop import Recipe
 

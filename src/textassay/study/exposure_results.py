@@ -47,7 +47,7 @@ class ForcedTranslation:
     source, reference
         The sentence and a right translation of it.
     mode
-        Of `textassay.generator.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``.
+        Of `textassay.translation.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``.
     prefix, continuation
         What was forced (empty for ``normal``), and what beam search made after it.
     """

@@ -28,7 +28,7 @@ CORRUPTION = (0.05, 0.1, 0.2, 0.3, 0.5)  # rates of figure 3; the paper does not
 
 @dataclass(frozen=True)
 class Network:
-    """A preset of `textassay.generator.catalog`, and settings that differ from it."""
+    """A preset of `textassay.model_store.catalog`, and settings that differ from it."""
 
     preset: str
     changes: Mapping[str, Any] = field(default_factory=dict)

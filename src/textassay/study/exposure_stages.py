@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from textassay.continuation.prefixes import model_prefixes
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.estimate import Interval
@@ -18,10 +19,9 @@ from textassay.exposure.switching import switch_prefixes
 from textassay.generator.base import LanguageModel
 from textassay.generator.next_words import as_corpus, model_vocabulary
 from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.prefixes import model_prefixes
-from textassay.generator.random_lstm import RandomLstm
-from textassay.generator.saved import save_model
 from textassay.generator.text_likelihood import Quantity, text_likelihood
+from textassay.model_store.saved import save_model
+from textassay.network.random_lstm import RandomLstm
 from textassay.study.generators import MODEL, Part, opened, seed_for
 from textassay.study.stages import Stage, Work
 

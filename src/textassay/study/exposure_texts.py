@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from textassay.continuation.prefixes import blocks, unseen_halves
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.parallel import ParallelText, held_back, learn_joint_form
 from textassay.corpus.reader import read_texts
@@ -20,7 +21,6 @@ from textassay.corpus.split import split_last
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import TextFile
 from textassay.errors import InputError, TooFewSentencesError
-from textassay.generator.prefixes import blocks, unseen_halves
 from textassay.study.draws import as_written
 from textassay.study.exposure_results import TEXTS, TRANSLATION
 from textassay.study.exposure_scales import ExposureScale

@@ -21,19 +21,19 @@ from textassay.corpus.parallel import ParallelText
 from textassay.corpus.text_form import TextForm
 from textassay.execution import workers
 from textassay.exposure.translation import translation_eb_c
-from textassay.generator.catalog import make_generator
-from textassay.generator.saved import save_model
-from textassay.generator.translation import TranslationModel
-from textassay.generator.translation_decoding import BEAM, translate
-from textassay.generator.translation_prefixes import PREFIX_MODES, forced_prefixes
-from textassay.generator.translation_presets import TRANSLATION_PRESETS
 from textassay.metric.translation_bleu import translation_bleu
+from textassay.model_store.catalog import make_generator
+from textassay.model_store.saved import save_model
 from textassay.report.digest import join_words
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.exposure_scales import ExposureScale, Network
 from textassay.study.exposure_texts import PairTexts
 from textassay.study.generators import MODEL, opened, seed_for, tell_step
 from textassay.study.stages import Stage, Work
+from textassay.translation.translation import TranslationModel
+from textassay.translation.translation_decoding import BEAM, translate
+from textassay.translation.translation_prefixes import PREFIX_MODES, forced_prefixes
+from textassay.translation.translation_presets import TRANSLATION_PRESETS
 
 __all__ = ["TranslationStages", "translation_stages"]
 

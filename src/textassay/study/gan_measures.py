@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.approximation.count_cost import expected_bias_bits
+from textassay.approximation.gold_history import gold_log_probs
 from textassay.approximation.gold_text import N_STRETCHES, GoldText, gold_text
+from textassay.approximation.steppable import as_window_stepper, emits_distributions, has_softmax
 from textassay.approximation.stopping_rule import RuleCurve, rule_curve
 from textassay.approximation.tallies import Mode, Tallies, multinomial_tallies, one_hot_tallies, soft_tallies
 from textassay.corpus.corpus import Corpus
-from textassay.generator.gold_history import gold_log_probs
-from textassay.generator.steppable import as_window_stepper, emits_distributions, has_softmax
 from textassay.study.gan_results import TextCost
 from textassay.study.gan_stages import Made
 from textassay.study.stages import Stage, Work

@@ -20,10 +20,10 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.execution import workers
-from textassay.generator.lstm import LstmModel
-from textassay.generator.noise_gru import NoiseGru
-from textassay.generator.saved import load_generator, save_model
 from textassay.generator.uniform import UniformGenerator
+from textassay.model_store.saved import load_generator, save_model
+from textassay.network.lstm import LstmModel
+from textassay.network.noise_gru import NoiseGru
 from textassay.study.generators import MODEL
 from textassay.study.stages import Stage, Work
 

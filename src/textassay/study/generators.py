@@ -15,8 +15,8 @@ from textassay.corpus.split import nested_fractions
 from textassay.corpus.text_form import TextForm
 from textassay.execution import workers
 from textassay.generator.base import LanguageModel
-from textassay.generator.catalog import PRESETS, make_generator
-from textassay.generator.saved import load_model, save_model
+from textassay.model_store.catalog import PRESETS, make_generator
+from textassay.model_store.saved import load_model, save_model
 from textassay.seeding import stream
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.stages import Stage, Work

@@ -1,0 +1,258 @@
+"""The generators that learn from a text, by name, and their presets.
+
+``paper`` is as Cai et al., "Distributional Discrepancy", have it (generators it does not have: as good as they get);
+that of ``transformer-xl``, and the sizes of ``exposure-512``, ``exposure-32`` and ``exposure-600`` of ``lstm``,
+are those of He et al., "Quantifying Exposure Bias for Neural Language Generation", which does not say how its LSTMs are
+trained. ``small`` is good on two processors within minutes, ``tiny`` is for trying things out, within seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from math import prod
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+from textassay.errors import OptionError, unknown_name
+from textassay.generator.base import LanguageModel
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.model_store.context_presets import CONTEXT_PRESETS
+from textassay.network.att2seq import Att2SeqModel
+from textassay.network.c2s import C2sModel
+from textassay.network.fitted_network import TrainedNetwork
+from textassay.network.gated_c2s import GatedC2sModel
+from textassay.network.gpt2 import Gpt2Model
+from textassay.network.leakgan import LeakGanModel
+from textassay.network.lstm import SMALL, LstmModel
+from textassay.network.noise_gru import NoiseGru
+from textassay.network.random_lstm import RandomLstm
+from textassay.network.scheduled_sampling import ScheduledSampling
+from textassay.network.tied_lstm import TiedLstm
+from textassay.network.transformer_xl import TransformerXlModel
+from textassay.training.recipe import Recipe
+from textassay.translation.translation import TranslationModel
+from textassay.translation.translation_presets import TRANSLATION_PRESETS
+
+__all__ = ["PRESETS", "ParameterCounts", "Shaped", "make_generator", "parameter_counts"]
+
+_KINDS: Mapping[str, type] = MappingProxyType(
+    {
+        "att2seq": Att2SeqModel,
+        "c2s": C2sModel,
+        "gc2s": GatedC2sModel,
+        "gpt2": Gpt2Model,
+        "leakgan": LeakGanModel,
+        "lstm": LstmModel,
+        "ngram": NgramModel,
+        "noise-gru": NoiseGru,
+        "position-unigram": PositionUnigram,
+        "random-lstm": RandomLstm,
+        "scheduled-sampling": ScheduledSampling,
+        "tied-lstm": TiedLstm,
+        "transformer-xl": TransformerXlModel,
+        "translation": TranslationModel,
+    }
+)
+
+_EXPOSURE = Recipe(max_epochs=12, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto")
+
+_LSTM: Mapping[str, Mapping[str, Any]] = {
+    "paper": {
+        "width": 512,
+        "layers": 2,
+        "dropout": 0.5,
+        "spread": 0.05,
+        "batch_size": 128,
+        "recipe": Recipe(max_epochs=80, learning_rate=1e-3, max_norm=10.0),
+    },
+    "small": {
+        "width": 256,
+        "layers": 1,
+        "dropout": 0.4,  # with less, the best epoch is an early one, of a rate that is still high
+        "batch_size": 64,
+        "recipe": Recipe(max_epochs=8, learning_rate=5e-3, schedule="cosine", max_norm=5.0, precision="auto"),
+    },
+    "tiny": {
+        "width": 32,
+        "layers": 1,
+        "dropout": 0.0,
+        "batch_size": 32,
+        "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
+    },
+}
+
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "gpt2": {
+        "paper": {
+            "width": 768,
+            "layers": 12,
+            "heads": 12,
+            "dropout": 0.1,
+            "batch_size": 128,
+            "recipe": Recipe(max_epochs=40, learning_rate=2e-5),
+        },
+        "small": {
+            "width": 256,
+            "layers": 4,
+            "heads": 4,
+            "dropout": 0.1,
+            "batch_size": 64,
+            "recipe": Recipe(
+                max_epochs=8, learning_rate=1e-3, schedule="cosine", max_norm=1.0, precision="auto", warmup_steps=200
+            ),
+        },
+        "tiny": {
+            "width": 32,
+            "layers": 2,
+            "heads": 2,
+            "dropout": 0.0,
+            "batch_size": 32,
+            "recipe": Recipe(max_epochs=3, learning_rate=4e-3, schedule="cosine", warmup_steps=10, max_norm=1.0),
+        },
+    },
+    "lstm": {
+        **_LSTM,
+        "exposure-512": {"width": 512, "layers": 1, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
+        "exposure-32": {
+            "width": 32,
+            "layers": 1,
+            "dropout": 0.0,
+            "batch_size": 64,
+            "recipe": replace(_EXPOSURE, learning_rate=1e-2),
+        },
+        "exposure-600": {"width": 600, "layers": 3, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
+    },
+    "ngram": {"paper": {"order": 5}, "small": {"order": 3}, "tiny": {"order": 2}},
+    "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
+    "scheduled-sampling": {  # the LSTM's, with mixing of our own choice
+        "paper": {**_LSTM["paper"], "mixing": "inverse-sigmoid(k=8000)"},  # half after k ln k steps
+        "small": {**_LSTM["small"], "mixing": "linear(k=1,c=0.00005,least=0.5)"},  # without a least, it falls apart
+        "tiny": {**_LSTM["tiny"], "mixing": "linear(k=1,c=0.0005,least=0.5)"},
+    },
+    "transformer-xl": {
+        "paper": {
+            "width": 410,
+            "inner": 2100,
+            "layers": 16,
+            "heads": 10,
+            "dropout": 0.1,
+            "segment": 150,
+            "memory": 150,
+            "emptied": 0.03,
+            "cutoffs": (20_000, 40_000, 200_000),
+            "batch_size": 60,
+            # of half of WikiText-103, 50 million words, 36 epochs are 200,000 steps
+            "recipe": Recipe(max_epochs=36, learning_rate=2.5e-4, schedule="cosine", max_norm=0.25),
+        },
+        "small": {
+            "width": 256,
+            "inner": 1024,
+            "layers": 4,
+            "heads": 4,
+            "dropout": 0.1,
+            "segment": 64,
+            "memory": 64,
+            "batch_size": 32,
+            "recipe": Recipe(
+                max_epochs=8, learning_rate=1e-3, schedule="cosine", max_norm=0.25, precision="auto", warmup_steps=200
+            ),
+        },
+        "tiny": {
+            "width": 32,
+            "inner": 64,
+            "layers": 2,
+            "heads": 2,
+            "dropout": 0.0,
+            "segment": 16,
+            "memory": 16,
+            "batch_size": 16,
+            "recipe": Recipe(max_epochs=3, learning_rate=4e-3, schedule="cosine", warmup_steps=10, max_norm=1.0),
+        },
+    },
+}
+
+
+def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
+    """Return a generator that has learnt nothing yet.
+
+    Parameters
+    ----------
+    name
+        One of `PRESETS`; ``random-lstm``, which learns nothing, or ``noise-gru``, which learns against a critic and has
+        no likelihood: they have no presets here; ``translation``, which learns from pairs; or one of `CONTEXT_PRESETS`,
+        which learn from sentences with contexts.
+    preset
+        Its name among `PRESETS`, `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; none for ``small``.
+    seed
+        Decides everything random in its training; n-gram and position-unigram models have nothing random.
+    settings
+        What differs from the preset: arguments of the generator's class and, for networks, attributes of `Recipe`.
+
+    Raises
+    ------
+    OptionError
+        If a name is unknown or a setting out of range.
+    MissingExtraError
+        If the generator needs PyTorch, which is not installed.
+    """
+    if name not in _KINDS:
+        raise unknown_name("generator", name, _KINDS)
+    presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
+    if name == TiedLstm.kind:  # its presets are those of the training that makes it
+        presets = {"small": {"recipe": SMALL}}
+    preset = "small" if preset is None else preset
+    if preset not in presets:
+        raise unknown_name(f"preset of {name}", preset, presets)
+    chosen = dict(presets[preset])
+    kind = _KINDS[name]
+    allowed = {argument for argument in kind.__init__.__annotations__ if argument not in ("return", "seed")}  # type: ignore[misc]
+    of_recipe = {field.name for field in fields(chosen["recipe"])} if "recipe" in chosen else set()
+    for setting in settings:
+        if setting not in allowed | of_recipe:
+            raise unknown_name(f"setting of {name}", setting, allowed | of_recipe)
+    chosen |= {setting: value for setting, value in settings.items() if setting in allowed}
+    if of_recipe:
+        changes = {setting: value for setting, value in settings.items() if setting in of_recipe}
+        chosen |= {"recipe": replace(chosen["recipe"], **changes)}
+    if issubclass(kind, TrainedNetwork):
+        chosen |= {"seed": seed}
+    generator: LanguageModel = kind(**chosen)
+    return generator
+
+
+@runtime_checkable
+class Shaped(Protocol):
+    """A network that knows the shapes of its weights before there are any."""
+
+    def shapes(self, n_types: int, longest: int) -> Mapping[str, tuple[int, ...]]:
+        """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
+        ...
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """How many numbers a network learns, and with the two moments that Adam keeps of each: three times as many."""
+
+    trainable: int
+
+    @property
+    def with_moments(self) -> int:
+        """What the main paper prints as parameters."""
+        return 3 * self.trainable
+
+
+def parameter_counts(model: Shaped, n_types: int, *, longest: int = 51) -> ParameterCounts:
+    """Return the parameter counts of a network for a vocabulary of `n_types`, computed from shapes alone.
+
+    Parameters
+    ----------
+    model
+        Need not be fitted.
+    n_types
+        Size of the vocabulary, special tokens included, at least 4.
+    longest
+        Tokens of the longest sentence, at least 1; 51 in the main paper. It matters where positions are learnt.
+    """
+    if n_types < 4 or longest < 1:
+        raise OptionError(f"n_types must be at least 4 and longest at least 1, got {n_types} and {longest}")
+    return ParameterCounts(sum(prod(shape) for shape in model.shapes(n_types, longest).values()))

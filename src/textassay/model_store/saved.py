@@ -1,0 +1,246 @@
+"""Fitted models in folders: ``model.safetensors`` with the numbers, ``model.json`` with all else, without code.
+
+The document names a checksum of the numbers, so that a truncated or damaged file is not taken for a model. Both files
+are written under other names and then renamed, the document last.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.errors import InputError, OptionError, OutputError
+from textassay.generator.base import Generator, LanguageModel
+from textassay.model_store.catalog import make_generator
+from textassay.training.checkpoint import remove_leftovers
+
+__all__ = [
+    "FORMAT",
+    "Saveable",
+    "SavedGenerator",
+    "SavedModel",
+    "check_saved",
+    "load_generator",
+    "load_model",
+    "save_model",
+]
+
+FORMAT = 1  # of the folder; another one is refused
+_DOCUMENT, _NUMBERS = "model.json", "model.safetensors"
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+@runtime_checkable
+class Saveable(Generator, Protocol):
+    """A generator that can be saved: one of `textassay.model_store.catalog`."""
+
+    kind: str
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What it draws over; raises where it is not fitted."""
+        ...
+
+    @property
+    def tokenizer(self) -> str:
+        """Name of the tokeniser of its training text."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `make_generator` makes it again from, JSON-ready."""
+        ...
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """How it was trained, JSON-ready."""
+        ...
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the numbers it learnt, or those it learns again from."""
+        ...
+
+    def restore(self, arrays: Arrays, *, vocabulary: Vocabulary, tokenizer: str, record: Mapping[str, Any]) -> None:
+        """Take over what another one of the same settings had; raises `InputError` where it does not fit."""
+        ...
+
+
+@dataclass(frozen=True)
+class SavedGenerator:
+    """A generator that was read: fitted, with the form it knows text in, and the document that came with it."""
+
+    model: Generator
+    form: TextForm
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SavedModel(SavedGenerator):
+    """One that is a language model."""
+
+    model: LanguageModel
+
+
+def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
+    """Write a fitted model into `folder`, over one that is there.
+
+    Parameters
+    ----------
+    model
+        Made by `make_generator`, or of the same classes.
+    folder
+        Made where it is not there.
+    form
+        The tokeniser and the vocabulary of the training text.
+
+    Raises
+    ------
+    OptionError
+        If the model is of another kind, or `form` is not that of its training text.
+    OutputError
+        If it cannot be written.
+    """
+    from safetensors.numpy import save
+
+    if not isinstance(model, Saveable):
+        raise OptionError(f"{model.name} cannot be saved: only what textassay trains itself can be")
+    if model.vocabulary.tokens != form.vocabulary.tokens or model.tokenizer != form.tokenizer.name:
+        raise OptionError(f"{model.name} was fitted to text of another form than the one given")
+    content = save({name: np.ascontiguousarray(array) for name, array in model.arrays().items()})
+    document = {
+        "format": FORMAT,
+        "version": version("textassay"),
+        "kind": model.kind,
+        "name": model.name,
+        "settings": model.settings,
+        "form": form.to_dict(),
+        "vocabulary": form.hash,
+        "checksum": _checksum(content),
+        "training": model.record,
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace(folder / _NUMBERS, content)
+        _replace(folder / _DOCUMENT, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1).encode())
+    except OSError as error:
+        raise OutputError(f"cannot write the model to {folder}: {error.strerror or error}") from error
+
+
+def load_model(folder: Path) -> SavedModel:
+    """Return the language model that `save_model` wrote into `folder`.
+
+    Raises
+    ------
+    InputError
+        As `load_generator`, or if it has no likelihood.
+    MissingExtraError
+        As `load_generator`.
+    """
+    saved = load_generator(folder)
+    if not hasattr(saved.model, "log_prob"):
+        raise InputError(
+            f"{folder} holds a generator that cannot say how likely a text is ({saved.model.name}): sample from it, or "
+            "estimate its perplexity from what it draws with 'textassay approximate'"
+        )
+    return SavedModel(cast(LanguageModel, saved.model), saved.form, saved.document)
+
+
+def load_generator(folder: Path) -> SavedGenerator:
+    """Return the generator that `save_model` wrote into `folder`, with a likelihood or without.
+
+    Raises
+    ------
+    InputError
+        If there is no model, it was written by another version, is truncated or damaged, or its vocabulary is not the
+        one it was trained with.
+    MissingExtraError
+        If it is a network and PyTorch is not installed.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    document, content = _read(folder)
+    try:
+        form = TextForm.from_dict(document["form"])
+        if form.hash != document["vocabulary"]:
+            raise InputError("the vocabulary is not the one the model was trained with")
+        settings = dict(document["settings"])
+        settings |= settings.pop("recipe", {})
+        model = cast(Saveable, make_generator(document["kind"], **settings))  # all that the catalogue makes are
+        model.restore(
+            load(content), vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"]
+        )
+    except (OptionError, InputError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{folder} holds no model that can be used: {error}") from error
+    return SavedGenerator(model, form, document)
+
+
+def check_saved(folder: Path) -> None:
+    """Raise where `load_model` would because a file in `folder` is not there, truncated or damaged; loads nothing.
+
+    Raises
+    ------
+    InputError
+        As `load_model`.
+    """
+    _read(folder)
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """Return the document, and the numbers if they are those it was written for."""
+    document = _document(folder)
+    try:
+        content = (folder / _NUMBERS).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {folder / _NUMBERS}: {error.strerror or error}") from None
+    if _checksum(content) != document["checksum"]:
+        raise InputError(f"{folder / _NUMBERS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
+    return document, content
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder of a model: there is no such folder")
+    path = folder / _DOCUMENT
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder} is no folder of a model: it has no {_DOCUMENT}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}, it is truncated or damaged: {error}") from None
+    if not isinstance(document, dict) or "format" not in document:
+        raise InputError(f"{path} describes no model of textassay")
+    if document["format"] != FORMAT:
+        raise InputError(
+            f"{folder} was written by textassay {document.get('version')} in format {document['format']}; "
+            f"this version, {version('textassay')}, reads format {FORMAT}: train it again, or use that version"
+        )
+    missing = sorted({"kind", "settings", "form", "vocabulary", "checksum", "training"} - document.keys())
+    if missing:
+        raise InputError(f"{path} is damaged: it lacks {', '.join(missing)}")
+    return document
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, with the permissions that new files have here; clear away what is half one."""
+    remove_leftovers(path)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,69 @@
+"""How many sentences a network can be trained on at once, in the memory there is."""
+
+from collections.abc import Callable
+from typing import Any
+
+from textassay.corpus.corpus import Corpus
+from textassay.network.network import NetworkLanguageModel
+from textassay.training.backend import threads, training_device
+from textassay.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
+from textassay.training.processes import Processes, launched
+
+__all__ = ["fit_in_memory", "fitting_batch_size"]
+
+
+def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, found: int | None = None) -> int:
+    """Return the batch size of `model`, halved until a step on the longest sentences of `train` fits into memory.
+
+    Parameters
+    ----------
+    model, train
+        What will be trained on what.
+    found
+        What an earlier run found, which is not tried again.
+
+    Raises
+    ------
+    OptionError
+        If not even one sentence fits.
+
+    Notes
+    -----
+    Several processes that a launcher started all take what the main one finds. Call it in all of them.
+    """
+    together = launched() or Processes()
+    return int(together.from_main(lambda: found or largest_batch(_fits(model, train), model.batch_size)))
+
+
+def fit_in_memory(model: NetworkLanguageModel, train: Corpus, valid: Corpus | None, **settings: Any) -> None:
+    """Fit `model` as its `fit` does, with the same `settings`; where memory runs out, say which batch size fits.
+
+    Raises
+    ------
+    OptionError
+        If memory does not suffice; and as `NetworkLanguageModel.fit`.
+    """
+    with_memory_explained(
+        lambda: model.fit(train, valid, **settings), batch_size=model.batch_size, fits=_fits(model, train)
+    )
+
+
+def _fits(model: NetworkLanguageModel, train: Corpus) -> Callable[[int], bool]:
+    """Return the function that says whether so many of the longest sentences fit; each call begins with new weights."""
+
+    def fits(n_sentences: int) -> bool:
+        import torch
+
+        shapes = model.shapes(len(train.vocabulary), int(train.lengths.max()))
+        try:
+            began = model.new_weights(shapes, torch.Generator().manual_seed(0))
+            weights = {name: weight.to(training_device()).requires_grad_() for name, weight in began.items()}
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            return False
+        lessons = model.lessons(train, weights, batch_size=n_sentences, seed=0)
+        with threads():
+            return step_fits(weights, lessons.heaviest, loss=lessons.loss, recipe=model.recipe)
+
+    return fits

@@ -1,0 +1,44 @@
+"""Contexts to Sequences: the context decides where an LSTM begins, and nothing else.
+
+Source: Tang, Yang, Carton, Zhang, Mei, "Context-aware Natural Language Generation with Recurrent Neural
+Networks", 2016.
+Departs from it: the vector of the context begins the output and the memory of every layer; weights as `LstmModel`.
+"""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textassay.network.conditional import ContextModel
+from textassay.network.reader import State, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["C2sModel"]
+
+
+class C2sModel(ContextModel):
+    """C2S: h_C = tanh of all vectors of categories, after one layer; see `ContextModel` for the settings."""
+
+    kind: ClassVar[str] = "c2s"
+
+    @property
+    def told_shape(self) -> tuple[int, ...]:
+        """That of h_C."""
+        return (self.width,)
+
+    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
+        """Return names and shapes of the weights."""
+        size = len(self.attributes) * self.context_width
+        return {**super().shapes(n_types, longest), "context": (self.width, size), "context bias": (self.width,)}
+
+    def started(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
+        """Return h_C for output and memory of each layer, and h_C, (B, width)."""
+        import torch
+
+        vectors = self.attribute_vectors(weights, categories).flatten(1)
+        context = torch.tanh(torch.nn.functional.linear(vectors, weights["context"], weights["context bias"]))
+        return (context,) * (2 * self.layers), context
+
+    def answered(self, weights: Weights, vectors: "Tensor", told: "Tensor") -> "Tensor":
+        """Return the vectors as they are."""
+        return vectors

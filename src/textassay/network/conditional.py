@@ -1,0 +1,230 @@
+"""What generators that answer to a context share: an LSTM, and the context, which it reads in place of ``<sos>``.
+
+A context is one category of each attribute. All categories of a sentence together are one number, and this number is
+what stands before its first token: so a network of contexts trains, scores and draws as any other does.
+
+Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
+Online Review Generation", EMNLP 2019, section 4.
+Departs from it: without a context, sentences are drawn that answer to contexts as they were in training.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.contexts import Attributes, context_numbers, n_contexts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import SOS, SPECIAL_TOKENS
+from textassay.errors import InputError, OptionError
+from textassay.network.lstm import SMALL, LstmModel
+from textassay.network.reader import State, Weights
+from textassay.seeding import stream
+from textassay.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["ContextModel"]
+
+IntArray = npt.NDArray[np.int64]
+
+_FIRST = len(SPECIAL_TOKENS)  # what stands for context 0; below it, nothing does
+
+
+class ContextModel(LstmModel):
+    """LSTM that answers to contexts; a subclass says how. Needs the extra ``neural``.
+
+    Corpora that it learns from and scores, and a `context` that it draws for, have columns of contexts as
+    `textassay.corpus.contexts.with_contexts` gives them. Without `context`, those of training are drawn from.
+
+    Parameters
+    ----------
+    width, layers, dropout, spread
+        See `LstmModel`.
+    context_width
+        Numbers in the vector of a category, at least 1.
+    attributes
+        Name to categories, at least one attribute where it is to learn.
+    recipe, batch_size, max_length, seed
+        See `textassay.network.network.NetworkLanguageModel`.
+
+    Attributes
+    ----------
+    needs_source
+        What looks at free text alone refuses this model.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyTorch is not installed.
+    OptionError
+        If a setting is out of range.
+    """
+
+    needs_source: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        width: int = 128,
+        *,
+        layers: int = 1,
+        dropout: float = 0.1,
+        spread: float | None = None,
+        context_width: int = 16,
+        attributes: Attributes = MappingProxyType({}),
+        recipe: Recipe = SMALL,
+        batch_size: int = 128,
+        max_length: int = 200,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            width,
+            layers=layers,
+            dropout=dropout,
+            spread=spread,
+            recipe=recipe,
+            batch_size=batch_size,
+            max_length=max_length,
+            seed=seed,
+        )
+        if context_width < 1:
+            raise OptionError(f"context_width must be at least 1, got {context_width}")
+        n_contexts(attributes)
+        self.context_width = context_width
+        self.attributes: dict[str, list[str]] = {name: list(found) for name, found in attributes.items()}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its constructor was called with."""
+        return {**super().settings, "context_width": self.context_width, "attributes": self.attributes}
+
+    @property
+    def _title(self) -> str:
+        layers = "" if self.layers == 1 else f", layers={self.layers}"
+        return f"{self.kind}(width={self.width}{layers}, contexts={'+'.join(self.attributes)})"
+
+    @abstractmethod
+    def started(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
+        """Return what contexts begin and what they tell later.
+
+        Parameters
+        ----------
+        weights
+            Of the network.
+        categories
+            Place of the category of each attribute, shape (B, K).
+
+        Returns
+        -------
+        tuple
+            Output and memory of each layer, 2 x layers parts of shape (B, width); and what `answered` takes, (B, ...).
+        """
+
+    @abstractmethod
+    def answered(self, weights: Weights, vectors: "Tensor", told: "Tensor") -> "Tensor":
+        """Return the vectors that the output layer reads, (B, L, width), after outputs of the LSTM, (B, L, width)."""
+
+    @property
+    @abstractmethod
+    def told_shape(self) -> tuple[int, ...]:
+        """Shape of what `started` tells of one sentence."""
+
+    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
+        """Return names and shapes of the weights: those of an LSTM, and a table of each attribute."""
+        tables = {f"attribute {name}": (len(found), self.context_width) for name, found in self.attributes.items()}
+        return {**super().shapes(n_types, longest), **tables}
+
+    def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
+        """Return the weights as they begin; tables of attributes have variance 1 where `spread` is none."""
+        weights = super().new_weights(shapes, rng)
+        if self.spread is None:
+            for name in self.attributes:
+                weights[f"attribute {name}"] *= math.sqrt(3 * self.width)
+        return weights
+
+    def read(self, weights: Weights, tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
+        """Return the vector after each token, (B, L, width); the first token of each row stands for its context."""
+        state, told = self.started(weights, self._categories(tokens[:, 0]))
+        words = tokens.clone()
+        words[:, 0] = SOS
+        vectors, _ = self._run(weights, words, state, rng)
+        return self.answered(weights, vectors, told)
+
+    def begin(self, weights: Weights, n: int) -> State:
+        """Return zeros: the first step reads the context."""
+        return (*super().begin(weights, n), weights["output"].new_zeros(n, *self.told_shape))
+
+    def step(self, weights: Weights, state: State, tokens: "Tensor", position: int) -> tuple["Tensor", State]:
+        """Return the vector after the token at `position`, (B, width), and the next state."""
+        import torch
+
+        *parts, told = state
+        if position == 0:
+            begun, told = self.started(weights, self._categories(tokens))
+            parts, tokens = list(begun), torch.full_like(tokens, SOS)
+        vectors, after = self._run(weights, tokens[:, None], tuple(parts), None)
+        return self.answered(weights, vectors, told)[:, 0], (*after, told)
+
+    def attribute_vectors(self, weights: Weights, categories: "Tensor") -> "Tensor":
+        """Return the vector of each category, shape (B, K, context_width), for places (B, K)."""
+        import torch
+
+        tables = (weights[f"attribute {name}"] for name in self.attributes)
+        return torch.stack([table[categories[:, place]] for place, table in enumerate(tables)], 1)
+
+    def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
+        """Learn from sentences with contexts; see `NetworkLanguageModel.fit`.
+
+        Raises
+        ------
+        OptionError
+            If it has no attributes.
+        InputError
+            If the sentences have no contexts; and as `NetworkLanguageModel.fit`.
+        """
+        if not self.attributes:
+            raise OptionError(f"{self.kind} answers to contexts: name its attributes and their categories")
+        numbers, counts = np.unique(context_numbers(train, self.attributes), return_counts=True)
+        seen = {"contexts": {"numbers": numbers.tolist(), "counts": counts.tolist()}}
+        self.record = seen  # monitors draw
+        super().fit(train, valid, **settings)
+        self.record |= seen
+        return self
+
+    def _categories(self, first: "Tensor") -> "Tensor":
+        """Return the place of each category, shape (B, K), that what stands before sentences, (B,), says."""
+        import torch
+
+        numbers = first - _FIRST
+        if bool((numbers < 0).any()):
+            raise InputError(f"{self.name} knows only what answers to a context: give the contexts")
+        places = []
+        for categories in self.attributes.values():
+            places.append(numbers % len(categories))
+            numbers = torch.div(numbers, len(categories), rounding_mode="floor")
+        return torch.stack(places, 1)
+
+    def _first(self, corpus: Corpus) -> IntArray:
+        return context_numbers(corpus, self.attributes) + _FIRST
+
+    def _first_of_samples(self, n: int, context: Corpus | None, *, seed: int) -> IntArray:
+        if context is not None:
+            if len(context) not in (1, n):
+                raise OptionError(f"{self.name}: context must have 1 or {n} sentences, got {len(context)}")
+            return np.resize(self._first(context), n)
+        numbers: Sequence[int] = self.record["contexts"]["numbers"]
+        bounds = np.cumsum(self.record["contexts"]["counts"])
+        drawn = stream(seed, self.name, "contexts").integers(bounds[-1], size=n)
+        found: IntArray = np.asarray(numbers, dtype=np.int64)[np.searchsorted(bounds, drawn, side="right")] + _FIRST
+        return found
+
+    def _fingerprints(self, train: Corpus, valid: Corpus | None) -> dict[str, str | None]:
+        of = {"train contexts": train.columns_fingerprint}
+        of |= {} if valid is None else {"valid contexts": valid.columns_fingerprint}
+        return {**super()._fingerprints(train, valid), **of}

@@ -1,0 +1,274 @@
+"""What every network that was fitted has: weights, vocabulary, precision and record; being trained, kept and restored.
+
+`FittedNetwork` is all of it but the training; `TrainedNetwork` adds the one loop of `textassay.training.loop`, for
+networks that learn by themselves. A network that others train, such as one side of two, needs the first alone.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy.typing as npt
+
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.errors import InputError, OptionError
+from textassay.generator.base import not_fitted
+from textassay.network.fitted import Fitted
+from textassay.network.lessons import Lessons
+from textassay.network.reader import Weights
+from textassay.training import loop
+from textassay.training.backend import require_neural, threads, training_device
+from textassay.training.history import Epoch, History, Reading, Step
+from textassay.training.processes import launched
+from textassay.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["FittedNetwork", "TrainedNetwork"]
+
+
+class FittedNetwork(ABC):
+    """A network and what it has learnt, if it has; a subclass says what the network is. Needs the extra ``neural``.
+
+    Attributes
+    ----------
+    kind
+        Its name in the catalogue.
+    precision
+        ``float32``, or ``bfloat16``: what drawing and scoring compute in. Draws follow the precision, and the name
+        says it.
+    record
+        How it was trained, JSON-ready; empty before.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyTorch is not installed.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self) -> None:
+        require_neural(f"the {self.kind} generator")
+        self.precision = "float32"
+        self.record: dict[str, Any] = {}
+        self._fitted: Fitted | None = None
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What its constructor was called with, JSON-ready."""
+
+    @property
+    @abstractmethod
+    def _title(self) -> str:
+        """Name without the precision, such as ``lstm(width=128)``."""
+
+    @abstractmethod
+    def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
+        """Return names and shapes that `weights`, which may be any, should have for a vocabulary of `n_types`."""
+
+    @property
+    def name(self) -> str:
+        """Canonical name with the settings that matter, such as ``lstm(width=128)``."""
+        return self._title if self.precision == "float32" else f"{self._title[:-1]}, precision={self.precision})"
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What it draws over."""
+        return self.require().vocabulary
+
+    @property
+    def tokenizer(self) -> str:
+        """Name of the tokeniser of the training text."""
+        return self.require().tokenizer
+
+    @property
+    def weights(self) -> Weights:
+        """What was learnt, by name, float32."""
+        return self.require().weights
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that were learnt."""
+        return sum(weight.numel() for weight in self.weights.values())
+
+    @property
+    def digest(self) -> str:
+        """Hash of what was learnt."""
+        return self.require().digest
+
+    def working_weights(self) -> Weights:
+        """Return the weights in `precision`."""
+        return self.require().at(self.precision)
+
+    def require(self) -> Fitted:
+        """Return what was learnt; raise `InputError` where nothing was."""
+        if self._fitted is None:
+            raise not_fitted(self.name)
+        return self._fitted
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the weights."""
+        return {name: weight.detach().cpu().numpy() for name, weight in self.weights.items()}
+
+    def restore(
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        *,
+        vocabulary: Vocabulary,
+        tokenizer: str,
+        record: Mapping[str, Any],
+    ) -> None:
+        """Take over weights that were learnt before.
+
+        Raises
+        ------
+        InputError
+            If their names or shapes are not those of this network with this vocabulary.
+        """
+        import torch
+
+        weights = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+        expected = self._expected_shapes(weights, len(vocabulary))
+        for name in sorted(weights.keys() | expected.keys()):
+            found = tuple(weights[name].shape) if name in weights else None
+            if found != expected.get(name):
+                raise InputError(
+                    f"the weights do not fit the settings and a vocabulary of {len(vocabulary)} tokens: "
+                    f"'{name}' must have shape {expected.get(name)}, got {found}"
+                )
+        device = training_device()
+        self._fitted = Fitted({name: weights[name].to(device) for name in expected}, vocabulary, tokenizer)
+        self.record = dict(record)
+
+    @contextmanager
+    def in_training(
+        self, began: "Mapping[str, Tensor]", vocabulary: Vocabulary, tokenizer: str
+    ) -> "Iterator[dict[str, Tensor]]":
+        """Have what is trained inside the ``with`` block; afterwards it is what was learnt.
+
+        Inside, the network draws and scores with the weights as they are then. If the block raises, the network is
+        what it was before.
+
+        Parameters
+        ----------
+        began
+            The weights as they begin, by name, float32; copied.
+        vocabulary, tokenizer
+            Those of the training text.
+
+        Yields
+        ------
+        dict
+            The weights on the device, leaves that require gradients: to be changed in place.
+        """
+        device = training_device()
+        weights = {name: weight.detach().to(device, copy=True).requires_grad_() for name, weight in began.items()}
+        del began  # large; whoever calls need not keep it
+        before = self._fitted
+        self._fitted = Fitted(weights, vocabulary, tokenizer, changing=True)
+        try:
+            yield weights
+        except BaseException:
+            self._fitted = before
+            raise
+        for weight in weights.values():
+            weight.requires_grad_(False)
+        self._fitted = Fitted(weights, vocabulary, tokenizer)
+
+
+class TrainedNetwork(FittedNetwork):
+    """A `FittedNetwork` that learns by itself, by the one training loop.
+
+    Parameters
+    ----------
+    recipe
+        How to train.
+    seed
+        At least 0; with the training text, decides everything random in training: the same bits on one CPU and number
+        of threads.
+
+    Attributes
+    ----------
+    history
+        Epochs of the training.
+
+    Raises
+    ------
+    OptionError
+        If `seed` is below 0.
+    """
+
+    def __init__(self, recipe: Recipe, *, seed: int) -> None:
+        super().__init__()
+        if seed < 0:
+            raise OptionError(f"seed must be at least 0, got {seed}")
+        self.recipe = recipe
+        self.seed = seed
+        self.history = History()
+
+    def restore(
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        *,
+        vocabulary: Vocabulary,
+        tokenizer: str,
+        record: Mapping[str, Any],
+    ) -> None:
+        """Take over weights and history of a training before; see `FittedNetwork.restore`."""
+        super().restore(arrays, vocabulary=vocabulary, tokenizer=tokenizer, record=record)
+        told = record["history"]
+        epochs = tuple(Epoch(**epoch) for epoch in told["epochs"])
+        self.history = History(epochs, tuple(Reading(**reading) for reading in told["readings"]), told["precision"])
+
+    def _train(
+        self,
+        weights: "Mapping[str, Tensor]",
+        lessons: Lessons,
+        score: Callable[[], float] | None,
+        *,
+        texts: Mapping[str, str | None],
+        seed: int,
+        checkpoint: Path | None,
+        checkpoint_seconds: float,
+        monitors: Mapping[str, Callable[[int], float | None]] | None,
+        monitor_steps: int | None = None,
+        progress: Callable[[Step], None] | None,
+    ) -> dict[str, Any]:
+        """Train what `in_training` gave, keep the history, and return what the record says of it.
+
+        Parameters
+        ----------
+        weights, lessons, score
+            What is trained, on what, judged how; see `textassay.training.loop.train`, as for the rest.
+        texts
+            Fingerprints of the training and validation text, by name: a checkpoint of others is refused.
+        """
+        import torch
+
+        with threads():
+            self.history = loop.train(
+                weights,
+                batches=lessons.batches,
+                loss=lessons.loss,
+                score=score,
+                recipe=self.recipe,
+                seed=seed,
+                size=lessons.size,
+                checkpoint=checkpoint,
+                checkpoint_seconds=checkpoint_seconds,
+                config={"kind": self.kind, **self.settings, **texts},
+                monitors=monitors,
+                monitor_steps=monitor_steps,
+                progress=progress,
+                processes=launched(),
+                carried=lessons.carried,
+            )
+            n_threads = torch.get_num_threads()
+        device = next(iter(weights.values())).device
+        return {"history": asdict(self.history), "threads": n_threads, "device": device.type}

@@ -1,0 +1,160 @@
+"""LeakGAN's generator: it writes towards goals in the space of what its discriminator sees.
+
+Everything in it follows from the tokens, so the probability of each next word is exact: it is a language model. How it
+is trained is the room `adversarial`'s.
+
+Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked Information", AAAI 2018.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS
+from textassay.errors import OptionError
+from textassay.network.leakgan_network import begin_reading, leakgan_shapes, new_leakgan_weights, read_on
+from textassay.network.network import NetworkLanguageModel
+from textassay.training.history import History
+from textassay.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["LeakGanModel"]
+
+
+class LeakGanModel(NetworkLanguageModel):
+    """Manager, worker and leaked features; a `LanguageModel` that learns against a discriminator.
+
+    Needs the extra ``neural``.
+
+    Parameters
+    ----------
+    width
+        Numbers in the states of manager and worker, at least 1.
+    goal
+        Numbers in an embedded goal, at least 1.
+    memory
+        Goals that the worker heeds at a time, and tokens that a goal is for, at least 1.
+    dimension
+        Numbers in a word vector of the features, at least 1.
+    filters
+        Pairs of a window in words and its number of filters, each at least 1.
+    sharpness
+        What the logits are multiplied with, above 0: one over the temperature alpha of the paper.
+    length
+        Every sentence has so many tokens, at least 1, and no end is drawn; none where sentences end.
+    max_length, batch_size, seed
+        See `NetworkLanguageModel`.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyTorch is not installed.
+    OptionError
+        If a setting is out of range.
+    """
+
+    kind: ClassVar[str] = "leakgan"
+
+    def __init__(
+        self,
+        width: int = 32,
+        *,
+        goal: int = 16,
+        memory: int = 4,
+        dimension: int = 64,
+        filters: Sequence[Sequence[int]] = ((1, 100), (2, 100), (3, 100)),
+        sharpness: float = 1.0,
+        length: int | None = None,
+        max_length: int = 200,
+        batch_size: int = 128,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(Recipe(max_epochs=1), batch_size=batch_size, max_length=max_length, seed=seed)
+        self.width, self.goal, self.memory, self.dimension = width, goal, memory, dimension
+        self.filters = {pair[0]: pair[1] for pair in filters}
+        self.sharpness, self.length = sharpness, length
+        least = {"width": width, "goal": goal, "memory": memory, "dimension": dimension, "length": length}
+        for setting, value in least.items():
+            if value is not None and value < 1:
+                raise OptionError(f"{setting} must be at least 1, got {value}")
+        if not self.filters or min(*self.filters, *self.filters.values()) < 1 or len(self.filters) < len(filters):
+            raise OptionError(f"filters must be different windows of at least 1 with at least 1 filter, got {filters}")
+        if not 0 < sharpness < math.inf:
+            raise OptionError(f"sharpness must be above 0, got {sharpness}")
+        self.record = {"history": asdict(History())}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its constructor was called with."""
+        names = ("width", "goal", "memory", "dimension", "sharpness", "length", "batch_size", "seed")
+        own = {name: getattr(self, name) for name in names}
+        return {**own, "filters": [list(pair) for pair in self.filters.items()], "max_length": self._max_length}
+
+    @property
+    def draws_ends(self) -> bool:
+        """Whether sentences end."""
+        return self.length is None
+
+    @property
+    def _title(self) -> str:
+        sharpness = "" if self.sharpness == 1 else f", sharpness={self.sharpness:g}"
+        length = "" if self.length is None else f", length={self.length}"
+        return f"leakgan(width={self.width}, goal={self.goal}, memory={self.memory}{sharpness}{length})"
+
+    def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
+        """Refuse: it learns against a discriminator.
+
+        Raises
+        ------
+        OptionError
+            Always.
+        """
+        raise OptionError(f"{self.name} learns against a discriminator: see textassay.adversarial.leakgan.LeakGan")
+
+    def longest(self, weights: "Mapping[str, Tensor]") -> int | None:
+        """Return how many tokens every sentence has; None where they end."""
+        return self.length
+
+    def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor | None]":
+        """Return the matrix of the output layer, which has no bias."""
+        return weights["worker output"], None
+
+    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
+        """Return matrix and bias of the output layer; -inf for the end where it never comes."""
+        matrix, bias = super().output_layer(weights)
+        if self.length is not None:
+            bias[EOS] = -math.inf
+        return matrix, bias
+
+    def _check_length(self, weights: "Mapping[str, Tensor]", length: int) -> None:
+        if self.length is None:
+            super()._check_length(weights, length)
+
+    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
+        """Return names and shapes of the weights; `longest` does not matter."""
+        sizes = {"width": self.width, "goal": self.goal, "dimension": self.dimension}
+        return leakgan_shapes(n_types, **sizes, filters=self.filters)
+
+    def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
+        """Return the weights as they begin."""
+        return new_leakgan_weights(shapes, rng)
+
+    def read(self, weights: "Mapping[str, Tensor]", tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
+        """Return the worker's vector after each token, (B, L, (width + 1) x goal); there is no dropout."""
+        return read_on(weights, tokens, self.begin(weights, len(tokens))).vectors * self.sharpness
+
+    def begin(self, weights: "Mapping[str, Tensor]", n: int) -> "tuple[Tensor, ...]":
+        """Return the state of `n` sentences; see `begin_reading`."""
+        return begin_reading(weights, n, self.memory)
+
+    def step(
+        self, weights: "Mapping[str, Tensor]", state: "tuple[Tensor, ...]", tokens: "Tensor", position: int
+    ) -> "tuple[Tensor, tuple[Tensor, ...]]":
+        """Return the worker's vector, shape (B, (width + 1) x goal), and the next state."""
+        reading = read_on(weights, tokens[:, None], state)
+        return reading.vectors[:, 0] * self.sharpness, reading.state

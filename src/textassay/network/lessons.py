@@ -1,0 +1,65 @@
+"""What a network is trained on: batches, the loss of one, and what goes from one to the next."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.network.batching import epoch_batches, padded
+from textassay.network.reader import Reader, Weights
+from textassay.network.scoring import mean_loss
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["Lessons", "sentence_lessons"]
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What `textassay.training.loop.train` takes of a network and its training text.
+
+    Attributes
+    ----------
+    batches
+        From the number of the epoch, from 0, to its batches.
+    loss
+        From a batch to its mean loss, to differentiate; dropout is drawn from the generator.
+    size
+        From a batch to its number of tokens, ends of sentences counted.
+    heaviest
+        The batch that takes most memory.
+    carried
+        What `loss` hands from each batch to the next, changed in place.
+    """
+
+    batches: Callable[[int], Sequence[Any]]
+    loss: "Callable[[Any, torch.Generator], Tensor]"
+    size: Callable[[Any], int]
+    heaviest: Any
+    carried: Mapping[str, "Tensor"] = field(default_factory=dict)
+
+
+def sentence_lessons(
+    network: Reader,
+    weights: Weights,
+    train: Corpus,
+    *,
+    batch_size: int,
+    seed: int,
+    first: npt.NDArray[np.int64] | None = None,
+) -> Lessons:
+    """Return batches of `batch_size` sentences, each read by itself, in an order that `seed` decides.
+
+    `first` is read before each sentence in place of ``<sos>``, shape (N,).
+    """
+    return Lessons(
+        batches=lambda epoch: epoch_batches(train.lengths, batch_size, seed, epoch),
+        loss=lambda rows, rng: mean_loss(network, weights, *padded(train.tokens, train.offsets, rows, first), rng),
+        size=lambda rows: int(train.lengths[rows].sum()) + len(rows),
+        heaviest=np.argsort(-train.lengths, kind="stable")[:batch_size],
+    )

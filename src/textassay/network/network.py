@@ -1,0 +1,263 @@
+"""What all neural language models share: training, exact log-probabilities, draws.
+
+A network reads the beginning of a sentence and gives a vector; the output layer turns it into the probability of each
+next token. `textassay.network.scoring` and `textassay.network.sampling` do the work, here are the doors.
+
+Source: Mikolov et al., "Recurrent neural network based language model", Interspeech 2010.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError, OptionError
+from textassay.generator.base import (
+    check_sample,
+    check_temperature,
+    check_train,
+    drawn_corpus,
+    prefix_of_each,
+    refuse,
+    sentence_sums,
+    tokens_in,
+    training_record,
+)
+from textassay.generator.likelihood import perplexity
+from textassay.network.batch_reading import BatchReading
+from textassay.network.fitted_network import TrainedNetwork
+from textassay.network.lessons import Lessons, sentence_lessons
+from textassay.network.reader import Weights
+from textassay.network.sampling import Beginnings, Choice, draw_sentences
+from textassay.network.scoring import next_scores, token_scores
+from textassay.seeding import stream
+from textassay.training.history import Step
+from textassay.training.recipe import Recipe
+
+__all__ = ["NetworkLanguageModel"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+TokenArray = npt.NDArray[np.int32]
+
+
+class NetworkLanguageModel(TrainedNetwork, BatchReading):
+    """A neural `LanguageModel`; a subclass says what the network is.
+
+    Parameters
+    ----------
+    recipe, seed
+        See `textassay.network.fitted_network.TrainedNetwork`, as for the attributes.
+    batch_size
+        Sentences in a batch, at least 1.
+    max_length
+        A sample that reaches so many tokens is cut there, with a warning; `log_prob` knows no such limit.
+
+    Notes
+    -----
+    Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
+    above 0, and these sum to 1; where the network has a longest sentence, these are the sentences up to there.
+    """
+
+    def __init__(self, recipe: Recipe, *, batch_size: int, max_length: int | None, seed: int) -> None:
+        super().__init__(recipe, seed=seed)
+        for setting, value in (("batch_size", batch_size), ("max_length", max_length)):
+            if value is not None and value < 1:
+                raise OptionError(f"{setting} must be at least 1, got {value}")
+        self.batch_size = batch_size
+        self._max_length = max_length
+
+    @property
+    def draws_ends(self) -> bool:
+        """Whether sentences end; where not, none of the nats per token are for ends."""
+        return True
+
+    @property
+    def max_length(self) -> int | None:
+        """A sample has so many tokens at most; none where there is no limit."""
+        longest = None if self._fitted is None else self.longest(self._fitted.weights)
+        return min((limit for limit in (self._max_length, longest) if limit is not None), default=None)
+
+    def fit(
+        self,
+        train: Corpus,
+        valid: Corpus | None = None,
+        *,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float = 120.0,
+        monitors: Mapping[str, Callable[[int], float | None]] | None = None,
+        monitor_steps: int | None = None,
+        progress: Callable[[Step], None] | None = None,
+    ) -> Self:
+        """Learn from `train`, keep the epoch with the best likelihood of `valid` (the last without), and return itself.
+
+        Parameters
+        ----------
+        train, valid
+            At least one sentence each; `valid` may have another vocabulary.
+        checkpoint, checkpoint_seconds, monitors, monitor_steps, progress
+            See `textassay.training.loop.train`. While a monitor runs, this model is as the run has it then: it samples
+            and scores.
+
+        Raises
+        ------
+        EmptyCorpusError
+            If `train` or `valid` has no sentence.
+        InputError
+            If a sentence holds ``<pad>``, ``<eos>`` or ``<sos>``, or is longer than the network can read; if training
+            diverges: a loss is not finite, or the perplexity of `valid` is beyond all numbers.
+        """
+        check_train(train, generator=self.name)
+        import torch
+
+        if valid is not None:
+            check_train(valid, generator=self.name, what="validation")
+
+        def seed(purpose: str) -> int:
+            return int(stream(self.seed, self._title, purpose, train.fingerprint).integers(2**63))
+
+        shapes = self.shapes(len(train.vocabulary), int(train.lengths.max()))
+        began = torch.Generator().manual_seed(seed("weights"))
+        with self.in_training(self.new_weights(shapes, began), train.vocabulary, train.tokenizer) as weights:
+            self._tokens(train)
+            scored = None if valid is None else (self._tokens(valid), valid.offsets, 1.0, self._first(valid))
+
+            def score() -> float:
+                assert scored is not None  # it is called where there is validation text
+                told = token_scores(self, weights, *scored)
+                found = float(told.sum()) / (len(told) if self.draws_ends else len(scored[0]))
+                return found if math.isfinite(perplexity(-found)) else -math.inf  # which ends the training
+
+            told = self._train(
+                weights,
+                self.lessons(train, weights, batch_size=self.batch_size, seed=seed("order")),
+                None if valid is None else score,
+                texts=self._fingerprints(train, valid),
+                seed=seed("training"),
+                checkpoint=checkpoint,
+                checkpoint_seconds=checkpoint_seconds,
+                monitors=monitors,
+                monitor_steps=monitor_steps,
+                progress=progress,
+            )
+        self.record = {
+            **training_record(train, train.fingerprint),
+            "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
+            **told,
+        }
+        return self
+
+    def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
+        """Return the batches that `weights` learn from; here each sentence by itself."""
+        first = self._first(train)
+        return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed, first=first)
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return `n` sentences; see `Generator.sample`. There must be no `context` where none is known.
+
+        Raises
+        ------
+        OptionError
+            If a setting is out of range, or `prefix` has neither 1 nor n sentences.
+        InputError
+            If a prefix is longer than the network can read.
+
+        Warns
+        -----
+        UserWarning
+            If a sentence reached `max_length` before the network's own limit and was cut.
+        """
+        check_sample(
+            n,
+            seed=seed,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            prefix=prefix,
+            generator=self.name,
+        )
+        fitted = self.require()
+        first = self._first_of_samples(n, context, seed=seed)
+        beginnings = Beginnings.nothing(n, first)
+        if prefix is not None:
+            beginnings = Beginnings(self._tokens(prefix), prefix.offsets, prefix_of_each(prefix, n), first)
+        key = int(stream(seed, self.name, fitted.digest, repr(float(temperature))).integers(2**63))
+        limit = self.max_length
+        tokens, lengths = draw_sentences(
+            self,
+            fitted.at(self.precision),
+            Choice(temperature, top_k, top_p),
+            beginnings,
+            key=key,
+            limit=np.iinfo(np.int64).max if limit is None else limit,
+        )
+        if limit is not None and limit != self.longest(fitted.weights):
+            n_cut = int(np.count_nonzero(lengths >= limit))
+            if n_cut > 0:
+                warnings.warn(f"{self.name}: {n_cut} of {n} samples were cut at {limit} tokens", stacklevel=2)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return drawn_corpus(tokens, offsets, vocabulary=fitted.vocabulary, tokenizer=fitted.tokenizer)
+
+    def log_prob(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each sentence, its end included, shape (N,), in nats."""
+        return sentence_sums(self.token_log_probs(corpus, temperature=temperature), corpus)
+
+    def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`."""
+        return self._scored(token_scores, corpus, temperature)
+
+    def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`."""
+        return self._scored(next_scores, prefixes, temperature)
+
+    def _scored(self, score: Callable[..., FloatArray], corpus: Corpus, temperature: float) -> FloatArray:
+        check_temperature(temperature, generator=self.name)
+        return score(
+            self, self.working_weights(), self._tokens(corpus), corpus.offsets, temperature, self._first(corpus)
+        )
+
+    def _first(self, corpus: Corpus) -> IntArray | None:
+        """Return what is read before each sentence, shape (N,), where it knows contexts; none for ``<sos>``."""
+        return None
+
+    def _first_of_samples(self, n: int, context: Corpus | None, *, seed: int) -> IntArray | None:
+        """Return the same for `n` samples that answer to `context`."""
+        refuse(self.name, context=context)
+        return None
+
+    def _fingerprints(self, train: Corpus, valid: Corpus | None) -> dict[str, str | None]:
+        """Return the hashes that a checkpoint must be of."""
+        return {"train": train.fingerprint, "valid": None if valid is None else valid.fingerprint}
+
+    def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
+        return self.shapes(n_types, self.longest(weights) or 0)
+
+    def _tokens(self, corpus: Corpus) -> TokenArray:
+        """Return the tokens of `corpus` as ids of this model, shape (T,), and raise where a sentence is too long."""
+        fitted = self.require()
+        longest = self.longest(fitted.weights)
+        if longest is not None and len(corpus) > 0 and int(corpus.lengths.max()) > longest:
+            number = int(np.argmax(corpus.lengths > longest))
+            told = f"{self.name} reads at most {longest} tokens, but sentence {number + 1} has {corpus.lengths[number]}"
+            if not self.draws_ends:
+                raise InputError(f"{told}: 'approximate --window {longest} --mode exact' says what running text costs")
+            raise InputError(
+                f"{told}: shorten it, or train with --max-tokens {corpus.lengths.max()} "
+                f"(positions={corpus.lengths.max() + 1})"
+            )
+        return tokens_in(fitted.vocabulary, corpus, generator=self.name)

@@ -1,0 +1,122 @@
+"""A network whose only chance is the noise it begins with: a GRU that turns one draw into a whole sentence.
+
+Source: Press, Bar, Bogin, Berant, Wolf, "Language Generation with Recurrent Generative Adversarial Networks without
+Pre-training", 2017.
+Departs from it: ``<sos>`` is the start token, where the public code learns a vector that no token has.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.network.gru_cell import gru_inputs, gru_run, gru_shapes, gru_step, new_gru_weights
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["NoiseGruNetwork"]
+
+Weights = Mapping[str, "Tensor"]
+
+
+@dataclass(frozen=True)
+class NoiseGruNetwork:
+    """Its size, and what is computed with weights of that size.
+
+    Attributes
+    ----------
+    width
+        Numbers in a word vector, in the state and in the noise, at least 1.
+    ends
+        Whether ``<eos>`` can be drawn; ``<pad>`` and ``<sos>`` never are.
+    """
+
+    width: int
+    ends: bool
+
+    def shapes(self, n_types: int) -> dict[str, tuple[int, ...]]:
+        """Return names and shapes of the weights."""
+        output: dict[str, tuple[int, ...]] = {"output": (n_types, self.width), "output bias": (n_types,)}
+        return {"words": (n_types, self.width), **gru_shapes(self.width, self.width), **output}
+
+    def new_weights(self, n_types: int, rng: "torch.Generator") -> "dict[str, Tensor]":
+        """Return the weights as they begin."""
+        return new_gru_weights(self.shapes(n_types), rng)
+
+    def forced(self, weights: Weights, tokens: "Tensor", noise: "Tensor") -> "Tensor":
+        """Return the logits of each token after those before it, as they are given, shape (R, T, V).
+
+        Parameters
+        ----------
+        weights
+            As `new_weights` gives them.
+        tokens
+            Ids, shape (R, T), or (1, T) for all.
+        noise
+            First states, shape (R, width).
+        """
+        import torch
+
+        read = torch.nn.functional.pad(tokens[:, :-1], (1, 0), value=SOS)
+        words = weights["words"]
+        if read.numel() < len(words):
+            given = gru_inputs(weights, torch.nn.functional.embedding(read, words))
+        else:  # each type once
+            given = torch.nn.functional.embedding(read, gru_inputs(weights, words))
+        return self._logits(weights, gru_run(weights, given, noise))
+
+    def free(self, weights: Weights, noise: "Tensor", length: int) -> "Tensor":
+        """Return the distributions of `length` tokens, each fed with the distribution before it, (R, length, V)."""
+        import torch
+
+        vectors = weights["words"][SOS].expand(len(noise), -1)
+        state, found = noise, []
+        for _ in range(length):
+            state = gru_step(weights, gru_inputs(weights, vectors), state)
+            found.append(self._logits(weights, state).softmax(1))
+            vectors = found[-1] @ weights["words"]
+        return torch.stack(found, 1)
+
+    def drawn(
+        self, weights: Weights, noise: "Tensor", length: int, prefixes: "Tensor", n_given: "Tensor", *, soft: bool
+    ) -> "Tensor":
+        """Return the likeliest token at each of `length` places, shape (R, length); what is given stays.
+
+        Parameters
+        ----------
+        weights, noise
+            As in `forced`.
+        length
+            Places, at least as many as are given.
+        prefixes
+            Ids that rows begin with, shape (R, width of the longest).
+        n_given
+            How many of them belong to each row, shape (R,).
+        soft
+            Whether the next step reads the whole distribution, as in training; else the token that was chosen.
+        """
+        import torch
+
+        vectors = weights["words"][SOS].expand(len(noise), -1)
+        state, found = noise, []
+        for position in range(length):
+            state = gru_step(weights, gru_inputs(weights, vectors), state)
+            logits = self._logits(weights, state)
+            chosen = logits.argmax(1)
+            vectors = logits.softmax(1) @ weights["words"] if soft else weights["words"][chosen]
+            if position < prefixes.shape[1]:
+                given = position < n_given
+                chosen = torch.where(given, prefixes[:, position], chosen)
+                vectors = torch.where(given[:, None], weights["words"][chosen], vectors)
+            found.append(chosen)
+        return torch.stack(found, 1)
+
+    def _logits(self, weights: Weights, states: "Tensor") -> "Tensor":
+        import torch
+
+        blocked = torch.zeros_like(weights["output bias"])
+        blocked[[PAD, SOS] if self.ends else [PAD, SOS, EOS]] = -math.inf
+        return torch.nn.functional.linear(states, weights["output"], weights["output bias"] + blocked)

@@ -1,0 +1,103 @@
+"""A random LSTM that serves as the truth: every probability is known, and nothing was learnt from text.
+
+All its weights are drawn from N(0, 1). It writes sentences of one length, whose end is certain there and comes nowhere
+else; its words are named by their numbers.
+
+Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017 (its oracle: 5,000
+words, 20 tokens, hidden size 32), which He et al., "Quantifying Exposure Bias for Neural Language Generation", call
+M_32^rand.
+Departs from it: the beginning of a sentence is a token of its own, not word 0.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus.vocabulary import UNK, Vocabulary
+from textassay.errors import OptionError
+from textassay.network.fitted import Fitted
+from textassay.network.lstm import LstmModel
+from textassay.seeding import stream
+from textassay.training.backend import training_device
+from textassay.training.history import History
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["RandomLstm"]
+
+_TOKENIZER = "whitespace"
+
+
+class RandomLstm(LstmModel):
+    """LSTM with random weights; a `LanguageModel` that needs no `fit` and takes none. Needs the extra ``neural``.
+
+    Parameters
+    ----------
+    n_words
+        Words, named ``0`` to ``n_words - 1``, at least 1.
+    length
+        Tokens of every sentence, at least 1.
+    width
+        Numbers in a word vector and in the state, at least 1.
+    seed
+        Decides the weights.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyTorch is not installed.
+    OptionError
+        If a setting is out of range.
+
+    Notes
+    -----
+    A sentence of another length, or with an unknown word, has log-probability -inf.
+    """
+
+    kind: ClassVar[str] = "random-lstm"
+
+    def __init__(self, n_words: int = 5000, *, length: int = 20, width: int = 32, seed: int = 0) -> None:
+        super().__init__(width, dropout=0.0, length=length, max_length=length, seed=seed)
+        if n_words < 1:
+            raise OptionError(f"n_words must be at least 1, got {n_words}")
+        import torch
+
+        self.n_words = n_words
+        self.form = TextForm(resolve_tokenizer(_TOKENIZER), Vocabulary(map(str, range(n_words))))
+        rng = stream(seed, self.kind)
+        drawn = {
+            name: torch.from_numpy(rng.standard_normal(shape).astype("float32")).to(training_device())
+            for name, shape in self.shapes(len(self.form.vocabulary), length).items()
+        }
+        self._fitted = Fitted(drawn, self.form.vocabulary, self.form.tokenizer.name)
+        self.record = {"history": asdict(History())}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its constructor was called with."""
+        return {"n_words": self.n_words, "length": self.length, "width": self.width, "seed": self.seed}
+
+    @property
+    def _title(self) -> str:
+        return f"random-lstm(words={self.n_words}, length={self.length}, width={self.width}, seed={self.seed})"
+
+    def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
+        """Refuse: it has nothing to learn.
+
+        Raises
+        ------
+        OptionError
+            Always.
+        """
+        raise OptionError(f"{self.name} learns nothing: draw from it, and train another model on what it draws")
+
+    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
+        """Return matrix and bias of the output layer; only words are drawn."""
+        matrix, bias = super().output_layer(weights)
+        bias[UNK] = -math.inf
+        return matrix, bias

@@ -1,0 +1,260 @@
+"""Translations of many sources: the likeliest that a beam finds, with given beginnings, or drawn.
+
+Sources are decoded in blocks of like length; keys and values are kept, those of a source once for all beginnings of
+its translation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS, PAD, SOS, Vocabulary
+from textassay.errors import InputError
+from textassay.execution import parallel_map
+from textassay.generator.base import drawn_corpus
+from textassay.network.reader import Weights
+from textassay.network.sampling import Choice
+from textassay.seeding import stream, uniforms
+from textassay.training.backend import single_threaded
+from textassay.translation.beam_search import Found, beam_search
+from textassay.translation.translation_batches import source_table
+from textassay.translation.translation_network import Cache, TranslationNetwork
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["BEAM", "EncoderDecoder", "Translations", "sample_translations", "translate"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+BEAM = 10  # width (He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 5)
+_PLACES = 640  # beginnings of translations that are decoded together
+_TIMES, _MORE = 2, 10  # a translation has at most so many times the tokens of its source, and so many more
+
+
+class EncoderDecoder(Protocol):
+    """A fitted encoder-decoder, as `textassay.translation.translation.TranslationModel` is one."""
+
+    network: TranslationNetwork
+
+    @property
+    def name(self) -> str:
+        """Canonical name."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Of source and translation."""
+        ...
+
+    @property
+    def tokenizer(self) -> str:
+        """Name of the tokeniser of the training text."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Hash of what was learnt."""
+        ...
+
+    def working_weights(self) -> Weights:
+        """Return the weights in the precision that it computes in."""
+        ...
+
+    def known(self, corpus: Corpus) -> Corpus:
+        """Return `corpus` over the ids of this model; its words that the model lacks become ``<unk>``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Translations:
+    """What was found for N sources.
+
+    Attributes
+    ----------
+    corpus
+        The translations.
+    log_probs
+        Of each, its end included, in nats, shape (N,).
+    scores
+        Log-probability by length, as `beam_search` says, shape (N,).
+    n_cut
+        How many reached the most tokens a translation may have.
+    """
+
+    corpus: Corpus
+    log_probs: FloatArray
+    scores: FloatArray
+    n_cut: int
+
+
+def translate(
+    model: EncoderDecoder, source: Corpus, *, width: int = BEAM, power: float = 1.0, prefix: Corpus | None = None
+) -> Translations:
+    """Return the best translations that beam search finds.
+
+    Parameters
+    ----------
+    model
+        Fitted.
+    source
+        At least one sentence; words that the model does not know count as ``<unk>``.
+    width, power
+        See `beam_search`.
+    prefix
+        What each translation begins with, N token sequences over the model's vocabulary; they are part of what is
+        returned.
+
+    Raises
+    ------
+    InputError
+        If there are not as many prefixes as sources, or one holds ``<pad>``, ``<eos>`` or ``<sos>``.
+    OptionError
+        If a setting is out of range.
+    """
+    known = model.known(source)
+    given = _given(model, prefix, len(known))
+    limits = _limits(known, given)
+    order = np.argsort(known.lengths, kind="stable")
+    together = max(1, _PLACES // max(width, 1))
+
+    def search(rows: IntArray) -> list[Found]:
+        with single_threaded():
+            block = _Sources(model, known, rows)
+            return beam_search(
+                block.decoder,
+                limits[rows].tolist(),
+                width=width,
+                power=power,
+                given=[given[row] for row in rows.tolist()],
+            )
+
+    blocks = [order[start : start + together] for start in range(0, len(order), together)]
+    found = [each for block in parallel_map(search, blocks) for each in block]
+    in_order = [found[place] for place in np.argsort(order).tolist()]
+    return Translations(
+        _corpus(model, [each.tokens for each in in_order]),
+        np.array([each.log_prob for each in in_order]),
+        np.array([each.score for each in in_order]),
+        sum(len(each.tokens) >= limit for each, limit in zip(in_order, limits.tolist(), strict=True)),
+    )
+
+
+def sample_translations(
+    model: EncoderDecoder, source: Corpus, choice: Choice, *, seed: int, prefix: Corpus | None = None
+) -> Corpus:
+    """Return one drawn translation of each source.
+
+    Parameters
+    ----------
+    model, source, prefix
+        As for `translate`.
+    choice
+        How the next token is chosen.
+    seed
+        At least 0.
+    """
+    import torch
+
+    known = model.known(source)
+    given = _given(model, prefix, len(known))
+    limits = _limits(known, given)
+    key = int(stream(seed, model.name, model.digest, repr(choice.temperature)).integers(2**63))
+    order = np.argsort(known.lengths, kind="stable")
+
+    def draw(rows: IntArray) -> list[IntArray]:
+        with single_threaded():
+            decoder = _Sources(model, known, rows).decoder(1)
+            written: list[list[int]] = [[] for _ in rows]
+            live, tokens, position = np.arange(len(rows)), np.full(len(rows), SOS), 0
+            while len(live) > 0:
+                logits = decoder.log_probs(torch.from_numpy(tokens[:, None]), position)[:, 0] / choice.temperature
+                draws = torch.from_numpy(uniforms(key, rows[live], position)).to(logits.device)
+                tokens = choice.tokens(logits, draws).cpu().numpy().astype(np.int64)
+                for place, row in enumerate(rows[live].tolist()):
+                    if position < len(given[row]):
+                        tokens[place] = given[row][position]
+                    elif position >= limits[row]:
+                        tokens[place] = EOS
+                    if tokens[place] != EOS:
+                        written[live[place]].append(int(tokens[place]))
+                rest = np.flatnonzero(tokens != EOS)
+                decoder.keep(torch.from_numpy(rest), torch.zeros((len(rest), 1), dtype=torch.int64))
+                live, tokens, position = live[rest], tokens[rest], position + 1
+            return [np.array(each, dtype=np.int64) for each in written]
+
+    blocks = [order[start : start + _PLACES] for start in range(0, len(order), _PLACES)]
+    drawn = [each for block in parallel_map(draw, blocks) for each in block]
+    return _corpus(model, [drawn[place] for place in np.argsort(order).tolist()])
+
+
+def _given(model: EncoderDecoder, prefix: Corpus | None, n: int) -> list[IntArray]:
+    if prefix is None:
+        return [np.empty(0, dtype=np.int64)] * n
+    if len(prefix) != n:
+        raise InputError(f"{model.name}: prefix must have {n} sentences, one a source, got {len(prefix)}")
+    known = model.known(prefix)
+    return np.split(known.tokens.astype(np.int64), known.offsets[1:-1])
+
+
+def _limits(source: Corpus, given: Sequence[IntArray]) -> IntArray:
+    return np.maximum(_TIMES * source.lengths + _MORE, [len(tokens) for tokens in given])
+
+
+def _corpus(model: EncoderDecoder, rows: Sequence[IntArray]) -> Corpus:
+    offsets = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
+    tokens = np.concatenate([*rows, np.empty(0, dtype=np.int64)])
+    return drawn_corpus(tokens.astype(np.int32), offsets, vocabulary=model.vocabulary, tokenizer=model.tokenizer)
+
+
+class _Sources:
+    """A block of sources, read once."""
+
+    def __init__(self, model: EncoderDecoder, source: Corpus, rows: IntArray) -> None:
+        import torch
+
+        self.model = model
+        self.weights = model.working_weights()
+        with torch.no_grad():
+            table = torch.from_numpy(source_table(source, rows)).to(next(iter(self.weights.values())).device)
+            known = model.network.encode(self.weights, table)
+            self.memories = model.network.memories(self.weights, known)
+            self.heard = (table != PAD)[:, None, None]
+
+    def decoder(self, width: int) -> "_Decoder":
+        """Return what follows `width` beginnings of a translation of each."""
+        return _Decoder(self, width)
+
+
+class _Decoder:
+    """A `Decoder` with keys and values."""
+
+    def __init__(self, sources: _Sources, width: int) -> None:
+        self._model, self._weights = sources.model, sources.weights
+        self._memories, self._heard = list(sources.memories), sources.heard
+        self._cache: Cache = self._model.network.nothing_read(self._weights, len(self._heard) * width)
+        self._width = width
+
+    def log_probs(self, tokens: "Tensor", position: int) -> "Tensor":
+        import torch
+
+        network = self._model.network
+        with torch.no_grad():
+            tokens = tokens.to(self._heard.device)
+            vectors = network.step(self._weights, tokens, position, self._cache, self._memories, self._heard)
+            logits = network.logits(self._weights, vectors.flatten(0, 1))
+            return torch.log_softmax(logits, 1).view(*tokens.shape, -1)
+
+    def keep(self, sources: "Tensor", places: "Tensor") -> None:
+        device = self._heard.device
+        sources, places = sources.to(device), places.to(device)
+        rows = (sources[:, None] * self._width + places).flatten()
+        self._cache = [(keys[rows], values[rows]) for keys, values in self._cache]
+        if len(sources) < len(self._heard):
+            self._memories = [(keys[sources], values[sources]) for keys, values in self._memories]
+            self._heard = self._heard[sources]
