@@ -4,10 +4,10 @@ import pytest
 
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.study.dd_experiment import build
+from textassay.study.dd_generators import first_share
 from textassay.study.dd_real import real_texts
 from textassay.study.dd_study import DdStudy
 from textassay.study.dd_synthetic import synthetic_texts
-from textassay.study.generators import first_share
 from textassay.study.scales import SCALES, Scale, scale_of
 from textassay.study.study_text import StudyText, split_text
 

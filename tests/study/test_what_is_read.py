@@ -18,7 +18,7 @@ from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.estimate import Estimate
 from textassay.generator.ngram import NgramModel
 from textassay.metric.held_out_discrepancy import held_out_dd
-from textassay.study import generators, judging
+from textassay.study import dd_generators, judging
 from textassay.study.dd_results import gather, measured_values
 from textassay.study.dd_study import STUDIES, DdStudy
 from textassay.study.draws import load_draws
@@ -86,7 +86,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
         record.exact.append((fingerprint(original), fingerprint(model), real, generated))
         return exact_estimate(original, model, real, generated, **settings)
 
-    monkeypatch.setattr(generators, "make_generator", make)
+    monkeypatch.setattr(dd_generators, "make_generator", make)
     for name, stand_in in (
         ("held_out_dd", judge), ("measured", measure), ("model_cost", cost), ("exact_estimate", exact)
     ):  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from textassay.corpus.text_form import TextForm
-from textassay.study.generators import Part, first_share, sampling, seed_for, training
+from textassay.study.dd_generators import Part, first_share, sampling, seed_for, training
 from textassay.study.judging import REAL, Cells, Judging, Texts
 from textassay.study.published_dd import generator_name
 from textassay.study.scales import FAMILIES, TEMPERATURES, Scale

@@ -3,7 +3,7 @@
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 6.1.
 """
 
-from textassay.study.generators import Part
+from textassay.study.dd_generators import Part
 from textassay.study.judging import Texts
 from textassay.study.study_text import StudyText
 

@@ -5,7 +5,7 @@ Then the probability of every sentence is known on both sides, and with it the e
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 6.2.
 """
 
-from textassay.study.generators import Part, sampling, seed_for, training
+from textassay.study.dd_generators import Part, sampling, seed_for, training
 from textassay.study.judging import Texts
 from textassay.study.scales import FAMILIES, Scale
 from textassay.study.study_text import StudyText

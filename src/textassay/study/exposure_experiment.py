@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
+from textassay.study.dd_generators import Part, sampling, seed_for, training
 from textassay.study.exposure_results import (
     BLEU_MODELS,
     DATA_MODEL,
@@ -28,7 +29,6 @@ from textassay.study.exposure_stages import (
 )
 from textassay.study.exposure_texts import ExposureTexts, FreeText
 from textassay.study.exposure_translation import TranslationStages, translation_stages
-from textassay.study.generators import Part, sampling, seed_for, training
 from textassay.study.stages import Stage
 
 __all__ = ["ExposureExperiment", "build_exposure"]

@@ -22,7 +22,7 @@ from textassay.generator.position_unigram import PositionUnigram
 from textassay.generator.text_likelihood import Quantity, text_likelihood
 from textassay.model_store.saved import save_model
 from textassay.network.random_lstm import RandomLstm
-from textassay.study.generators import MODEL, Part, opened, seed_for
+from textassay.study.dd_generators import MODEL, Part, opened, seed_for
 from textassay.study.stages import Stage, Work
 
 __all__ = [

@@ -25,10 +25,10 @@ from textassay.metric.translation_bleu import translation_bleu
 from textassay.model_store.catalog import make_generator
 from textassay.model_store.saved import save_model
 from textassay.report.digest import join_words
+from textassay.study.dd_generators import MODEL, opened, seed_for, tell_step
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.exposure_scales import ExposureScale, Network
 from textassay.study.exposure_texts import PairTexts
-from textassay.study.generators import MODEL, opened, seed_for, tell_step
 from textassay.study.stages import Stage, Work
 from textassay.translation.translation import TranslationModel
 from textassay.translation.translation_decoding import BEAM, translate

@@ -10,13 +10,13 @@ from textassay.approximation.gold_text import N_STRETCHES
 from textassay.approximation.tallies import Mode, sizes_below
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.windows import cut_windows
+from textassay.study.dd_generators import Part, seed_for, training
 from textassay.study.exposure_scales import Network
 from textassay.study.gan_measures import cost_stage, rule_stage
 from textassay.study.gan_results import LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT
 from textassay.study.gan_scales import WGAN_WINDOW, GanScale
 from textassay.study.gan_stages import LAST, Made, checkpoints_of, seqgan_stage, wgan_stage
 from textassay.study.gan_text import GanText, evenly_spread
-from textassay.study.generators import Part, seed_for, training
 from textassay.study.stages import Stage
 
 __all__ = ["GanExperiment", "build_gan"]

@@ -24,7 +24,7 @@ from textassay.generator.uniform import UniformGenerator
 from textassay.model_store.saved import load_generator, save_model
 from textassay.network.lstm import LstmModel
 from textassay.network.noise_gru import NoiseGru
-from textassay.study.generators import MODEL
+from textassay.study.dd_generators import MODEL
 from textassay.study.stages import Stage, Work
 
 __all__ = ["LAST", "Made", "checkpoints_of", "seqgan_stage", "wgan_stage"]

@@ -19,7 +19,7 @@ from textassay.estimate import Estimate
 from textassay.metric.discrepancy import DistributionalDiscrepancy
 from textassay.metric.held_out_discrepancy import held_out_dd
 from textassay.seeding import stream
-from textassay.study.generators import Part, opened, seed_for, training
+from textassay.study.dd_generators import Part, opened, seed_for, training
 from textassay.study.measures import (
     EXACT,
     LEVEL,
