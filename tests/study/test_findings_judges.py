@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.study.findings_judges import DrawnValues, check_findings
+from textassay.study.findings_drawn import DrawnValues
+from textassay.study.findings_judges import check_findings
 from textassay.study.judges_draws import published_values
 
 PRINTED = published_values()

@@ -2,20 +2,18 @@
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 4 and 5.
-Departs from it: a finding is a list of parts, each true or false of one draw of texts. It holds where the chances,
-over draws, that a part fails sum to at most 1 - level; it does not where a part fails with a chance of at least
-1 - (1 - level) / parts; else the texts are too few to tell. Published values count as exact.
+Departs from it: a finding holds, or does not, only beyond the luck of which texts were drawn
+(`textassay.study.findings_drawn`).
 """
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.meta_evaluation.correlations import row_correlations
-from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
+from textassay.meta_evaluation.reproduction import CheckedFinding, Number
+from textassay.study.findings_drawn import DrawnValues, Found, Rule, check_rules
 from textassay.study.published_judges import (
     BLEU_TRAIN,
     CLASSIFIERS,
@@ -27,83 +25,16 @@ from textassay.study.published_judges import (
     published_table,
 )
 
-__all__ = ["DrawnValues", "check_findings"]
+__all__ = ["check_findings"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-Parts = Mapping[str, BoolArray]
-Found = tuple[Parts, Mapping[str, Number]]
 
 _SEQGANS = ("MLE SeqGAN", "SeqGAN", "RankGAN")
 _ADVERSARIAL = ("SeqGAN", "RankGAN", "LeakGAN")  # MLE SeqGAN has learnt from text alone
 _WORDS = ("Word LSTM 1.0", "Word LSTM 0.7", "Word LSTM 0.5")
 _FOUR = CLASSIFIERS[:4]
 _ALL, _REAL, _GENERATED = range(3)
-_UNSURE: Verdict = "not separated at this size"
-_RULE = (
-    "Holds where the chances, over draws of texts, that a part fails sum to at most 1 - level; does not where a part "
-    "fails with a chance of at least 1 - (1 - level) / parts."
-)
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnValues:
-    """What evaluators say, as measured and over draws of texts; whatever is missing was not measured.
-
-    Attributes
-    ----------
-    about
-        Whose values these are.
-    generators
-        Their names, G of them.
-    values
-        Evaluator to shape (1 + B, G): row 0 as measured, the others drawn, B may be 0. Of people and classifiers the
-        share that is called fake.
-    better
-        Evaluator to whether "higher" or "lower" is a better generator.
-    rates
-        People and classifiers to their accuracy on all, on real and on generated texts, shape (1 + B, 3).
-    taus
-        Evaluator and "H1" or "H2" to Kendall's tau-b, both turned so that higher is better, shape (1 + B,).
-    majority_taus
-        The same where evaluators are measured with people's majority for the truth.
-    kappa
-        Fleiss' kappa of right and mistaken answers; not drawn.
-    """
-
-    about: str
-    generators: tuple[str, ...]
-    values: Mapping[str, FloatArray]
-    better: Mapping[str, str]
-    rates: Mapping[str, FloatArray] = field(default_factory=dict)
-    taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
-    majority_taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
-    kappa: float | None = None
-
-    def of(self, evaluator: str, generator: str) -> FloatArray:
-        """Return one generator's values, shape (1 + B,); raises KeyError where there are none."""
-        return self.values[evaluator][:, self._place(generator)]
-
-    def goodness(self, evaluator: str) -> FloatArray:
-        """Return values turned so that higher is better."""
-        return self.values[evaluator] if self.better[evaluator] == "higher" else -self.values[evaluator]
-
-    def rank(self, evaluator: str, generator: str) -> FloatArray:
-        """Return how many generators are better than one, shape (1 + B,)."""
-        goodness = self.goodness(evaluator)
-        own = goodness[:, [self._place(generator)]]
-        return np.asarray((goodness > own).sum(axis=1), dtype=np.float64)
-
-    def is_best(self, evaluator: str, generator: str) -> BoolArray:
-        """Return whether all other generators are worse than one, shape (1 + B,)."""
-        goodness = self.goodness(evaluator)
-        own = goodness[:, [self._place(generator)]]
-        return np.asarray((goodness >= own).sum(axis=1) == 1)
-
-    def _place(self, generator: str) -> int:
-        if generator not in self.generators:
-            raise KeyError(generator)
-        return self.generators.index(generator)
 
 
 def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
@@ -116,29 +47,7 @@ def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[Checked
     level
         Of what counts as sure.
     """
-    checked = []
-    for rule in _RULES:
-        try:
-            parts, numbers = rule.check(values)
-        except KeyError:
-            checked.append(_checked(rule, values, "not measured", {}))
-            continue
-        verdict, told = _verdict(parts, level, exact=rule.exact)
-        checked.append(_checked(rule, values, verdict, {**told, **numbers}))
-    return tuple(checked)
-
-
-def _verdict(parts: Parts, level: float, *, exact: bool) -> tuple[Verdict, dict[str, Number]]:
-    fails = {
-        name: float(np.mean(~(holds[:1] if exact or len(holds) == 1 else holds[1:]))) for name, holds in parts.items()
-    }
-    worst = max(fails, key=lambda name: fails[name])
-    numbers: dict[str, Number] = {"parts": len(parts), "parts that hold here": sum(bool(p[0]) for p in parts.values())}
-    if fails[worst] > 0:
-        numbers[f"chance that this fails: {worst}"] = fails[worst]
-    if fails[worst] >= 1 - (1 - level) / len(fails):
-        return "does not hold", numbers
-    return ("holds" if math.fsum(fails.values()) <= 1 - level else _UNSURE), numbers
+    return check_rules(_RULES, values, level=level)
 
 
 def _exact_figures(values: DrawnValues) -> Found:
@@ -294,58 +203,39 @@ def _told_taus(taus: Mapping[tuple[str, str], FloatArray], names: Sequence[str])
     return {f"tau of {name} with H1": float(taus[name, "H1"][0]) for name in names}
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """A finding: its id, what it says, what the paper prints, what its parts are, how it is checked."""
-
-    id: str
-    statement: str
-    published: str
-    parts: str
-    check: Callable[[DrawnValues], Found]
-    exact: bool = False
-
-
-def _checked(rule: _Rule, values: DrawnValues, verdict: Verdict, numbers: Mapping[str, Number]) -> CheckedFinding:
-    how = "Each to the last printed digit." if rule.exact else _RULE
-    return CheckedFinding(
-        rule.id, rule.statement, values.about, verdict, f"{rule.parts} {how}", rule.published, numbers
-    )
-
-
 _RULES = (
-    _Rule("K1", "People are right in 66.61 % of judgements and 72.63 % of majorities; kappa is 0.2748.",
+    Rule("K1", "People are right in 66.61 % of judgements and 72.63 % of majorities; kappa is 0.2748.",
           "66.61 %, 72.63 %, 0.2748", "The three numbers.", _exact_figures, exact=True),
-    _Rule("K2", "People recognise real text better than generated text.", "78.96 and 88.31 % against 54.26 and 56.95 %",
+    Rule("K2", "People recognise real text better than generated text.", "78.96 and 88.31 % against 54.26 and 56.95 %",
           "H1 and H2.", _real_is_easier),
-    _Rule("K3", "gC2S is the best generator by H1 and by H2.", "true", "H1 and H2.", _gated_is_best),
-    _Rule("K4", "SS, MLE SeqGAN, SeqGAN and RankGAN are found out most, then LeakGAN and Google LM, then the others.",
+    Rule("K3", "gC2S is the best generator by H1 and by H2.", "true", "H1 and H2.", _gated_is_best),
+    Rule("K4", "SS, MLE SeqGAN, SeqGAN and RankGAN are found out most, then LeakGAN and Google LM, then the others.",
           "above .74; about .68; below .55", "Each generator by H1, against 74 %, 68 +- 3 % and 55 %.", _three_groups),
-    _Rule("K5", "LSTM, CNN, CNN & LSTM and SVM are right more often than H2, on both classes alike; people are not.",
+    Rule("K5", "LSTM, CNN, CNN & LSTM and SVM are right more often than H2, on both classes alike; people are not.",
           "77.58, 74.72, 75.18, 74.50 against 72.63 %; gaps below 6 points against 25 and 31",
           "Each of the four against H2; each gap against 6 points.", _classifiers_beat_people),
-    _Rule("K6", "Classifiers put SeqGAN's kind, SS and the word LSTM at 1.0 first, and C2S last.",
+    Rule("K6", "Classifiers put SeqGAN's kind, SS and the word LSTM at 1.0 first, and C2S last.",
           "true of all seven", "Both, for each of the seven; SeqGAN's kind: MLE SeqGAN, SeqGAN, RankGAN.",
           _classifiers_like_gans),
-    _Rule("K7", "Classifiers disagree with people, word overlap agrees, BLEU most.",
+    Rule("K7", "Classifiers disagree with people, word overlap agrees, BLEU most.",
           "tau -.45 to -.73; .45 to .76", "The sign of each tau with H1 and with H2; BLEU highest with each.",
           _opposite_signs),
-    _Rule("K8", "C2S is best by BLEU, ROUGE and METEOR, gC2S by CIDEr; GANs are low in all.", "true",
+    Rule("K8", "C2S is best by BLEU, ROUGE and METEOR, gC2S by CIDEr; GANs are low in all.", "true",
           "Who is best by each; SeqGAN, RankGAN and LeakGAN in the lower half of each. Of METEOR and CIDEr the printed "
           "values are those of texts judged fake.", _best_by_overlap),
-    _Rule("K9", "With the majority for the truth classifiers agree with people; BLEU still agrees most.",
+    Rule("K9", "With the majority for the truth classifiers agree with people; BLEU still agrees most.",
           "true, in figures without numbers",
           "The sign of each tau with H1 and with H2; BLEU, of texts judged fake, highest with each.", _majority_turns),
-    _Rule("K10", "Self-BLEU and lexical diversity rank almost oppositely; little diversity deceives people, not "
+    Rule("K10", "Self-BLEU and lexical diversity rank almost oppositely; little diversity deceives people, not "
           "classifiers.", "rho -.85; tau of H1 with Self-BLEU -.88, of classifiers .58 to .76",
           "rho at most -.7; the sign of each tau with Self-BLEU.", _diversity_misleads),
-    _Rule("K11", "BLEU against the training text goes with BLEU; GAN models have the least, Google LM apart.",
+    Rule("K11", "BLEU against the training text goes with BLEU; GAN models have the least, Google LM apart.",
           "tau .96; true but for SS",
           "tau at least .9; the four GAN models below each other generator but Google LM.", _memorisation),
-    _Rule("K12", "At temperature 1.0 the word LSTM rivals GANs under classifiers; less heat helps with people, not "
+    Rule("K12", "At temperature 1.0 the word LSTM rivals GANs under classifiers; less heat helps with people, not "
           "with classifiers.", "H1 .55, .34, .27",
           "H1 falls and each classifier's accuracy rises from 1.0 to .7 to .5; at 1.0 each classifier finds out less "
           "than the mean of SeqGAN, RankGAN and LeakGAN.", _temperature),
-    _Rule("K13", "Google LM is in the lower half by people, and first by no evaluator but lexical diversity.", "true",
+    Rule("K13", "Google LM is in the lower half by people, and first by no evaluator but lexical diversity.", "true",
           "H1 and H2; each of the thirteen evaluators, and Self-BLEU.", _foreign_model),
 )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from textassay.human.judgements import Judgements
 from textassay.meta_evaluation.correlations import draw_goodness, row_correlations, text_draws
 from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.study.findings_judges import DrawnValues
+from textassay.study.findings_drawn import DrawnValues
 from textassay.study.published_judges import (
     CLASSIFIERS,
     GENERATORS,

@@ -1,0 +1,150 @@
+"""Findings that are checked on drawn values: what evaluators say of generators, as measured and over other texts.
+
+A finding is a list of parts, each true or false of one draw of texts. It holds where the chances, over draws, that a
+part fails sum to at most 1 - level; it does not where a part fails with a chance of at least 1 - (1 - level) / parts;
+else the texts are too few to tell. Values without draws, such as published ones, count as exact.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
+
+__all__ = ["DrawnValues", "Found", "Parts", "Rule", "check_rules"]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+Parts = Mapping[str, BoolArray]
+Found = tuple[Parts, Mapping[str, Number]]
+
+_UNSURE: Verdict = "not separated at this size"
+_RULE = (
+    "Holds where the chances, over draws of texts, that a part fails sum to at most 1 - level; does not where a part "
+    "fails with a chance of at least 1 - (1 - level) / parts."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnValues:
+    """What evaluators say, as measured and over draws of texts; whatever is missing was not measured.
+
+    Attributes
+    ----------
+    about
+        Whose values these are.
+    generators
+        Their names, G of them.
+    values
+        Evaluator to shape (1 + B, G): row 0 as measured, the others drawn, B may be 0. Of people and classifiers the
+        share that is called fake.
+    better
+        Evaluator to whether "higher" or "lower" is a better generator.
+    rates
+        People and classifiers to their accuracy on all, on real and on generated texts, shape (1 + B, 3).
+    taus
+        Evaluator and "H1" or "H2" to Kendall's tau-b, both turned so that higher is better, shape (1 + B,).
+    majority_taus
+        The same where evaluators are measured with people's majority for the truth.
+    kappa
+        Fleiss' kappa of right and mistaken answers; not drawn.
+    """
+
+    about: str
+    generators: tuple[str, ...]
+    values: Mapping[str, FloatArray]
+    better: Mapping[str, str]
+    rates: Mapping[str, FloatArray] = field(default_factory=dict)
+    taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
+    majority_taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
+    kappa: float | None = None
+
+    def of(self, evaluator: str, generator: str) -> FloatArray:
+        """Return one generator's values, shape (1 + B,); raises KeyError where there are none."""
+        return self.values[evaluator][:, self._place(generator)]
+
+    def goodness(self, evaluator: str) -> FloatArray:
+        """Return values turned so that higher is better."""
+        return self.values[evaluator] if self.better[evaluator] == "higher" else -self.values[evaluator]
+
+    def rank(self, evaluator: str, generator: str) -> FloatArray:
+        """Return how many generators are better than one, shape (1 + B,)."""
+        goodness = self.goodness(evaluator)
+        own = goodness[:, [self._place(generator)]]
+        return np.asarray((goodness > own).sum(axis=1), dtype=np.float64)
+
+    def is_best(self, evaluator: str, generator: str) -> BoolArray:
+        """Return whether all other generators are worse than one, shape (1 + B,)."""
+        goodness = self.goodness(evaluator)
+        own = goodness[:, [self._place(generator)]]
+        return np.asarray((goodness >= own).sum(axis=1) == 1)
+
+    def _place(self, generator: str) -> int:
+        if generator not in self.generators:
+            raise KeyError(generator)
+        return self.generators.index(generator)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A finding and how it is checked.
+
+    Attributes
+    ----------
+    id, statement
+        Such as "K3", and the finding as a sentence.
+    published
+        What the paper prints, in words.
+    parts
+        What its parts are, in a sentence or two.
+    check
+        Returns the parts, name to whether each holds as measured and in each draw, shape (1 + B,), and numbers to show;
+        raises KeyError where values are missing.
+    exact
+        Whether the measured values alone count.
+    """
+
+    id: str
+    statement: str
+    published: str
+    parts: str
+    check: Callable[[DrawnValues], Found]
+    exact: bool = False
+
+
+def check_rules(rules: Sequence[Rule], values: DrawnValues, *, level: float) -> tuple[CheckedFinding, ...]:
+    """Return every finding, checked; `level` is that of what counts as sure."""
+    checked = []
+    for rule in rules:
+        verdict: Verdict = "not measured"
+        numbers: Mapping[str, Number] = {}
+        try:
+            parts, told = rule.check(values)
+        except KeyError:
+            pass
+        else:
+            verdict, rests = _verdict(parts, level, exact=rule.exact)
+            numbers = {**rests, **told}
+        how = "Each to the last printed digit." if rule.exact else _RULE
+        checked.append(
+            CheckedFinding(
+                rule.id, rule.statement, values.about, verdict, f"{rule.parts} {how}", rule.published, numbers
+            )
+        )
+    return tuple(checked)
+
+
+def _verdict(parts: Parts, level: float, *, exact: bool) -> tuple[Verdict, dict[str, Number]]:
+    fails = {
+        name: float(np.mean(~(holds[:1] if exact or len(holds) == 1 else holds[1:]))) for name, holds in parts.items()
+    }
+    worst = max(fails, key=lambda name: fails[name])
+    numbers: dict[str, Number] = {"parts": len(parts), "parts that hold here": sum(bool(p[0]) for p in parts.values())}
+    if fails[worst] > 0:
+        numbers[f"chance that this fails: {worst}"] = fails[worst]
+    if fails[worst] >= 1 - (1 - level) / len(fails):
+        return "does not hold", numbers
+    return ("holds" if math.fsum(fails.values()) <= 1 - level else _UNSURE), numbers
