@@ -13,7 +13,7 @@ from textassay.adversarial.leakgan_rewards import goal_agreement, intrinsic_rewa
 from textassay.adversarial.roll_outs import Actions
 from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD
+from textassay.corpus.vocabulary import EOS, PAD, UNK
 from textassay.errors import InputError, OptionError
 from textassay.network.leakgan import LeakGanModel
 
@@ -103,8 +103,7 @@ def test_the_actions_are_scored_as_the_model_scores_sentences(length: int | None
     drawn = training._real
     found = training.log_probs(drawn, training.read(drawn)).sum(1).detach().numpy()
     whole = np.flatnonzero((drawn.tokens == EOS).any(axis=1) | (length is not None))
-    training._policy.knows_all = False
-    with_unknown = training.log_probs(drawn, training.read(drawn)).sum(1).detach().numpy()
+    with_unknown = training.log_probs(drawn, training.read(drawn), with_unknown=True).sum(1).detach().numpy()
     np.testing.assert_allclose(with_unknown[whole], training.model.log_prob(training._train)[whole], atol=1e-5)
     assert (found > with_unknown).all()
 
@@ -161,6 +160,11 @@ def test_it_trains_without_collapse_on_a_toy(monkeypatch: pytest.MonkeyPatch) ->
     assert said[-1] < said[0] - 0.2
     drawn = training._drawn(200, 4)
     assert len(np.unique(drawn.tokens, axis=0)) >= 6
+    training.finish({})
+    next_probs = np.exp(
+        training.model.next_log_probs(Corpus.from_texts(["", "a", "b b"], vocabulary=training._train.vocabulary))
+    )
+    assert next_probs[:, UNK].max() < 0.02  # real text has none: that is learnt
 
 
 def test_the_same_seed_goes_on_to_the_same_bits(tmp_path: Path) -> None:

@@ -218,13 +218,18 @@ class LeakGan:
         returns = torch.from_numpy(weights).to(agreement)
         return policy_loss(agreement, returns, torch.from_numpy(drawn.taken).to(self.manager.device))
 
-    def log_probs(self, drawn: Actions, reading: Reading) -> "Tensor":
-        """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
+    def log_probs(self, drawn: Actions, reading: Reading, *, with_unknown: bool = False) -> "Tensor":
+        """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none.
+
+        It is that with which the rounds draw; `with_unknown`, that which the model gives at sharpness 1: ``<unk>`` can
+        come even where real text has none, so learning from real text must make it unlikely.
+        """
         import torch
 
         taken = torch.from_numpy(drawn.taken).to(self.worker.device)
         wanted = torch.from_numpy(drawn.tokens).to(self.worker.device)[taken]
-        logits = self._policy.logits(self._weights, reading.vectors[:, :-1][taken])
+        network = self.model if with_unknown else self._policy
+        logits = network.logits(self._weights, reading.vectors[:, :-1][taken])
         found = -torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
         return torch.zeros(taken.shape, device=taken.device).masked_scatter(taken, found)
 
@@ -253,10 +258,8 @@ class LeakGan:
         for rows in np.array_split(order, n_batches):
             real = self._real.take(rows)
             reading = self.read(real)
-            manager_loss, worker_loss = (
-                self.manager_loss(real, reading),
-                -self.log_probs(real, reading).sum() / len(rows),
-            )
+            manager_loss = self.manager_loss(real, reading)
+            worker_loss = -self.log_probs(real, reading, with_unknown=True).sum() / len(rows)
             self._learn(manager_loss, worker_loss)
             agreed -= float(manager_loss.detach()) * len(rows)
             lost += float(worker_loss.detach()) * len(rows)
