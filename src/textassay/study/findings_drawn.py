@@ -51,6 +51,8 @@ class DrawnValues:
         The same where evaluators are measured with people's majority for the truth.
     kappa
         Fleiss' kappa of right and mistaken answers; not drawn.
+    foreign
+        The generator that has learnt from another domain, in the place of Google LM.
     """
 
     about: str
@@ -61,6 +63,7 @@ class DrawnValues:
     taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
     majority_taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
     kappa: float | None = None
+    foreign: str = "Google LM"
 
     def of(self, evaluator: str, generator: str) -> FloatArray:
         """Return one generator's values, shape (1 + B,); raises KeyError where there are none."""

@@ -25,7 +25,7 @@ from textassay.study.published_judges import (
     published_table,
 )
 
-__all__ = ["check_findings"]
+__all__ = ["RULES", "check_findings"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -47,7 +47,7 @@ def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[Checked
     level
         Of what counts as sure.
     """
-    return check_rules(_RULES, values, level=level)
+    return check_rules(RULES, values, level=level)
 
 
 def _exact_figures(values: DrawnValues) -> Found:
@@ -166,7 +166,7 @@ def _diversity_misleads(values: DrawnValues) -> Found:
 def _memorisation(values: DrawnValues) -> Found:
     tau = row_correlations(values.goodness(BLEU_TRAIN), values.goodness("BLEU"), "kendall")
     gans = (*_SEQGANS, "LeakGAN")
-    others = [name for name in values.generators if name not in (*gans, "Google LM")]
+    others = [name for name in values.generators if name not in (*gans, values.foreign)]
     most = np.max([values.of(BLEU_TRAIN, name) for name in gans], axis=0)
     parts = {"tau with BLEU at least .9": tau >= 0.9}
     parts |= {f"GAN models below {name}": most < values.of(BLEU_TRAIN, name) for name in others}
@@ -189,10 +189,10 @@ def _temperature(values: DrawnValues) -> Found:
 
 def _foreign_model(values: DrawnValues) -> Found:
     half = len(values.generators) / 2
-    parts = {f"{name}: lower half": values.rank(name, "Google LM") >= half for name in PEOPLE}
+    parts = {f"{name}: lower half": values.rank(name, values.foreign) >= half for name in PEOPLE}
     for name in (*PEOPLE, *CLASSIFIERS, *OVERLAPS, SELF_BLEU):
-        parts[f"not best by {name}"] = values.rank(name, "Google LM") > 0
-    return parts, {f"better than it by {name}": float(values.rank(name, "Google LM")[0]) for name in PEOPLE}
+        parts[f"not best by {name}"] = values.rank(name, values.foreign) > 0
+    return parts, {f"better than it by {name}": float(values.rank(name, values.foreign)[0]) for name in PEOPLE}
 
 
 def _gap(rates: FloatArray) -> float:
@@ -203,7 +203,7 @@ def _told_taus(taus: Mapping[tuple[str, str], FloatArray], names: Sequence[str])
     return {f"tau of {name} with H1": float(taus[name, "H1"][0]) for name in names}
 
 
-_RULES = (
+RULES: tuple[Rule, ...] = (
     Rule("K1", "People are right in 66.61 % of judgements and 72.63 % of majorities; kappa is 0.2748.",
           "66.61 %, 72.63 %, 0.2748", "The three numbers.", _exact_figures, exact=True),
     Rule("K2", "People recognise real text better than generated text.", "78.96 and 88.31 % against 54.26 and 56.95 %",

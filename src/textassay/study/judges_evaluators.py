@@ -38,14 +38,17 @@ from textassay.study.stages import Stage, Work
 
 __all__ = [
     "BESIDES",
+    "DIRECTIONS",
     "LEVEL",
     "METRICS",
+    "SECONDS",
     "JudgedTexts",
     "JudgesScale",
     "classifier_evaluation",
     "classifier_stages",
     "judged_fake",
     "judged_texts",
+    "make_classifier",
     "metric_evaluation",
     "metric_stages",
 ]
@@ -74,12 +77,12 @@ _CATALOGUE: Mapping[str, str] = {  # classifiers as the tables call them, and as
     INDIVIDUAL: "svm",
 }
 # Closer to real text is better, by the catalogue; the paper calls any diversity better.
-_DIRECTIONS: Mapping[str, Better] = {
+DIRECTIONS: Mapping[str, Better] = {
     SELF_BLEU: "lower",
     **dict.fromkeys((DIVERSITY, "distinct-1", "distinct-2"), "higher"),
 }
 _NETWORKS = CLASSIFIERS[:3]
-_SECONDS: Mapping[str, float] = {"LSTM": 28, "CNN": 11, "CNN & LSTM": 32, "RF": 15, "XGBoost": 4}
+SECONDS: Mapping[str, float] = {"LSTM": 28, "CNN": 11, "CNN & LSTM": 32, "RF": 15, "XGBoost": 4}
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,7 @@ def metric_evaluation(name: str, result: Mapping[str, Any]) -> tuple[Evaluation,
     has_terms = all(row["terms"] for row in rows.values())
     evaluation = Evaluation(
         name,
-        _DIRECTIONS.get(name, result["better"]),
+        DIRECTIONS.get(name, result["better"]),
         tuple(rows),
         np.array([row["value"] for row in rows.values()]),
         terms={generator: np.array(row["terms"]) for generator, row in rows.items()} if has_terms else None,
@@ -207,6 +210,12 @@ def classifier_evaluation(name: str, results: Sequence[Mapping[str, Any]]) -> Ev
         for generator in generators
     }
     return Evaluation(name, "lower", generators, np.array([texts[generator].mean() for generator in generators]), texts)
+
+
+def make_classifier(name: str, *, trials: int, seed: int) -> Discriminator:
+    """Return the classifier that tables call `name`; with `trials`, the settings are searched at random, else usual."""
+    known = _CATALOGUE[name]
+    return RandomSearchDiscriminator(known, n_trials=trials, seed=seed) if trials else make_discriminator(known)
 
 
 def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[str, BoolArray], seed: int) -> Stage:
@@ -234,14 +243,11 @@ def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[s
 
 
 def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int) -> Stage:
-    def make() -> Discriminator:
-        known = _CATALOGUE[name]
-        return RandomSearchDiscriminator(known, n_trials=trials, seed=seed) if trials else make_discriminator(known)
-
     def run(work: Work) -> dict[str, Any]:
         made = meta_evaluate(
-            make(), judged.real, judged.generated, individual=name == INDIVIDUAL, level=LEVEL, seed=seed
-        )
+            make_classifier(name, trials=trials, seed=seed), judged.real, judged.generated,
+            individual=name == INDIVIDUAL, level=LEVEL, seed=seed,
+        )  # fmt: skip
         accuracies = {**made.by_generator, "(all)": made.all, "(real)": made.real, "(generated)": made.generated}
         return {
             "real": (made.real_scores > 0.5).mean(axis=0).tolist(),
@@ -253,4 +259,4 @@ def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int) ->
     if trials < 0:
         raise OptionError(f"trials must be at least 0, got {trials}")
     settings = {"texts": judged.key, "classifier": _CATALOGUE[name], "trials": trials, "level": LEVEL, "seed": seed}
-    return Stage("classifier", f"{name} {seed}", settings, run, cost=_SECONDS.get(name, 1.0) * max(1, trials))
+    return Stage("classifier", f"{name} {seed}", settings, run, cost=SECONDS.get(name, 1.0) * max(1, trials))
