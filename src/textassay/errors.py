@@ -5,6 +5,7 @@ exits with status 2; Python callers catch `TextassayError` or the built-in error
 """
 
 import difflib
+import math
 from collections.abc import Iterable
 
 __all__ = [
@@ -16,6 +17,9 @@ __all__ = [
     "TextassayError",
     "TooFewSentencesError",
     "UnavailableError",
+    "check_least",
+    "check_positive",
+    "check_share",
     "unknown_name",
 ]
 
@@ -71,3 +75,29 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return OptionError(f"unknown {kind} '{name}': {hint}Valid: {', '.join(names) or 'none'}")
+
+
+def check_least(settings: object, names: Iterable[str], least: float) -> None:
+    """Raise `OptionError` unless the attributes `names` of `settings` are finite and at least `least`, or none."""
+    for name, value in _given(settings, names):
+        if not least <= value < math.inf:
+            raise OptionError(f"{name} must be at least {least}, got {value}")
+
+
+def check_positive(settings: object, names: Iterable[str]) -> None:
+    """Raise `OptionError` unless the attributes `names` of `settings` are finite and above 0, or none."""
+    for name, value in _given(settings, names):
+        if not 0 < value < math.inf:
+            raise OptionError(f"{name} must be above 0, got {value}")
+
+
+def check_share(settings: object, names: Iterable[str]) -> None:
+    """Raise `OptionError` unless the attributes `names` of `settings` are at least 0 and below 1, or none."""
+    for name, value in _given(settings, names):
+        if not 0 <= value < 1:
+            raise OptionError(f"{name} must be at least 0 and below 1, got {value}")
+
+
+def _given(settings: object, names: Iterable[str]) -> list[tuple[str, float]]:
+    found = [(name, getattr(settings, name)) for name in names]
+    return [(name, value) for name, value in found if value is not None]

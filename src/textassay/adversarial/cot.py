@@ -8,7 +8,6 @@ Source: Lu et al., "CoT: Cooperative Training for Generative Modeling of Discret
 Departs from it: sentences may end, unless the model has a `length`. How many rounds there are is ours.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -21,7 +20,7 @@ from textassay.adversarial.player import Player
 from textassay.adversarial.roll_outs import Actions
 from textassay.adversarial.rounds import Phase
 from textassay.corpus.corpus import Corpus
-from textassay.errors import OptionError
+from textassay.errors import check_least, check_positive, check_share
 from textassay.generator.base import LanguageModel
 from textassay.network.lstm import LstmModel
 from textassay.network.reader import Reader, Weights
@@ -71,16 +70,10 @@ class CotRecipe:
     n_validation: int = 10_000
 
     def __post_init__(self) -> None:
-        ones = ("iterations", "batch_size", "mediator_width", "mediator_layers", "n_validation")
-        for name, least in {"rounds": 0, **dict.fromkeys(ones, 1)}.items():
-            if getattr(self, name) < least:
-                raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        for name in ("learning_rate", "mediator_learning_rate"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise OptionError(f"{name} must be above 0, got {getattr(self, name)}")
-        for name in ("beta1", "beta2", "mediator_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        check_least(self, ("rounds",), 0)
+        check_least(self, ("iterations", "batch_size", "mediator_width", "mediator_layers", "n_validation"), 1)
+        check_positive(self, ("learning_rate", "mediator_learning_rate"))
+        check_share(self, ("beta1", "beta2", "mediator_dropout"))
 
 
 class CoT(FromScratch):

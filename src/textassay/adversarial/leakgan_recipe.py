@@ -4,14 +4,13 @@ Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked I
 code.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from textassay.adversarial.sequence_cnn import FILTERS
-from textassay.errors import OptionError
+from textassay.errors import check_least, check_positive
 
 __all__ = ["LEAKGAN_PRESETS", "LeakGanRecipe"]
 
@@ -70,14 +69,12 @@ class LeakGanRecipe:
     penalty: float = 0.2
 
     def __post_init__(self) -> None:
-        least = {"rounds": 0, "cycles": 0, "pretraining_refreshes": 0, "pretraining_epochs": 0, "refreshes": 0}
-        ones = ("epochs", "mle_every", "n_negatives", "n_roll_outs")
-        for name, lowest in {**least, "batch_size": 2, "penalty": 0, **dict.fromkeys(ones, 1)}.items():
-            if not lowest <= getattr(self, name) < math.inf:
-                raise OptionError(f"{name} must be at least {lowest}, got {getattr(self, name)}")
-        for name in ("rescaling", "learning_rate", "max_norm", "judge_learning_rate"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise OptionError(f"{name} must be above 0, got {getattr(self, name)}")
+        check_least(
+            self, ("rounds", "cycles", "pretraining_refreshes", "pretraining_epochs", "refreshes", "penalty"), 0
+        )
+        check_least(self, ("epochs", "mle_every", "n_negatives", "n_roll_outs"), 1)
+        check_least(self, ("batch_size",), 2)
+        check_positive(self, ("rescaling", "learning_rate", "max_norm", "judge_learning_rate"))
 
 
 # The generator (`LeakGanModel`) and the two-sided training.

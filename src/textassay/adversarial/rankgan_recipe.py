@@ -5,14 +5,13 @@ Departs from it: from each reward the mean of the other draws of the step is tak
 for every sentence, so without that a step makes all that was drawn less likely; the expected gradient is the same.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
 from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, Baseline, SeqGanRecipe
-from textassay.errors import OptionError
+from textassay.errors import check_least, check_positive
 
 __all__ = ["RANKGAN_PRESETS", "RankGanRecipe"]
 
@@ -41,10 +40,8 @@ class RankGanRecipe(SeqGanRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.n_references < 1:
-            raise OptionError(f"n_references must be at least 1, got {self.n_references}")
-        if not 0 < self.gamma < math.inf:
-            raise OptionError(f"gamma must be above 0, got {self.gamma}")
+        check_least(self, ("n_references",), 1)
+        check_positive(self, ("gamma",))
 
 
 def _like_seqgan(preset: str, **changes: Any) -> tuple[Mapping[str, Any], RankGanRecipe]:

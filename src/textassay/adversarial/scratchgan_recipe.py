@@ -4,13 +4,12 @@
 public code. ``tiny`` trains within two minutes on two processors.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_least, check_positive, check_share
 
 __all__ = ["SCRATCHGAN_PRESETS", "ScratchGanRecipe"]
 
@@ -63,20 +62,12 @@ class ScratchGanRecipe:
     n_validation: int = 10_000
 
     def __post_init__(self) -> None:
-        ones = ("iterations", "batch_size", "dimension", "width", "n_validation")
-        for name, least in {"rounds": 0, **dict.fromkeys(ones, 1)}.items():
-            if getattr(self, name) < least:
-                raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        for name in ("learning_rate", "judge_learning_rate"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise OptionError(f"{name} must be above 0, got {getattr(self, name)}")
-        for name in ("beta1", "beta2", "baseline_decay", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        check_least(self, ("rounds", "penalty"), 0)
+        check_least(self, ("iterations", "batch_size", "dimension", "width", "n_validation"), 1)
+        check_positive(self, ("learning_rate", "judge_learning_rate"))
+        check_share(self, ("beta1", "beta2", "baseline_decay", "dropout"))
         if not 0 <= self.discount <= 1:
             raise OptionError(f"discount must be at least 0 and at most 1, got {self.discount}")
-        if not 0 <= self.penalty < math.inf:
-            raise OptionError(f"penalty must be at least 0, got {self.penalty}")
 
 
 # The generator (`TiedLstm`) and how both sides are trained.

@@ -3,14 +3,13 @@
 Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017, and its public code.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from textassay.adversarial.sequence_cnn import FILTERS
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_least, check_positive, check_share
 from textassay.training.recipe import Recipe
 
 __all__ = ["SEQGAN_PRESETS", "Baseline", "SeqGanRecipe"]
@@ -80,19 +79,14 @@ class SeqGanRecipe:
     n_validation: int = 10_000
 
     def __post_init__(self) -> None:
-        least = {"rounds": 0, "pretraining_rounds": 0, "refreshes": 0, "batch_size": 2}
-        ones = ("generator_steps", "epochs", "n_negatives", "n_roll_outs", "dimension", "n_validation")
-        for name, lowest in {**least, **dict.fromkeys(ones, 1)}.items():
-            if getattr(self, name) < lowest:
-                raise OptionError(f"{name} must be at least {lowest}, got {getattr(self, name)}")
+        check_least(self, ("rounds", "pretraining_rounds", "refreshes"), 0)
+        check_least(self, ("generator_steps", "epochs", "n_negatives", "n_roll_outs", "dimension", "n_validation"), 1)
+        check_least(self, ("batch_size",), 2)
+        check_positive(self, ("learning_rate", "max_norm", "judge_learning_rate"))
+        check_share(self, ("roll_out_averaging", "dropout"))
         allowed = {
-            "roll_out_averaging": ("at least 0 and below 1", 0 <= self.roll_out_averaging < 1),
             "discount": ("above 0 and at most 1", 0 < self.discount <= 1),
             "baseline": (" or ".join(get_args(Baseline)), self.baseline in get_args(Baseline)),
-            "learning_rate": ("above 0", 0 < self.learning_rate < math.inf),
-            "max_norm": ("above 0", self.max_norm > 0),
-            "judge_learning_rate": ("above 0", 0 < self.judge_learning_rate < math.inf),
-            "dropout": ("at least 0 and below 1", 0 <= self.dropout < 1),
             "filters": ("windows of at least 1 with at least 1 filter", _positive(self.filters)),
         }
         for name, (what, holds) in allowed.items():

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from textassay.adversarial.wgan_rows import Curriculum
-from textassay.errors import OptionError
+from textassay.errors import check_least, check_positive, check_share
 
 __all__ = ["WGAN_PRESETS", "WganRecipe"]
 
@@ -65,19 +65,11 @@ class WganRecipe:
     variable: bool = True
 
     def __post_init__(self) -> None:
-        names = ("length", "rounds", "iterations", "critic_updates", "generator_updates", "batch_size", "critic_width")
-        for name in names:
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 1, got {getattr(self, name)}")
-        allowed = {
-            "learning_rate": ("above 0", 0 < self.learning_rate < float("inf")),
-            "beta1": ("at least 0 and below 1", 0 <= self.beta1 < 1),
-            "beta2": ("at least 0 and below 1", 0 <= self.beta2 < 1),
-            "penalty": ("at least 0", 0 <= self.penalty < float("inf")),
-        }
-        for name, (what, holds) in allowed.items():
-            if not holds:
-                raise OptionError(f"{name} must be {what}, got {getattr(self, name)}")
+        ones = ("length", "rounds", "iterations", "critic_updates", "generator_updates", "batch_size", "critic_width")
+        check_least(self, ones, 1)
+        check_least(self, ("penalty",), 0)
+        check_positive(self, ("learning_rate",))
+        check_share(self, ("beta1", "beta2"))
 
     @property
     def curriculum(self) -> Curriculum:
