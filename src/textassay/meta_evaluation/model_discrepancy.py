@@ -19,10 +19,11 @@ from textassay.errors import OptionError
 from textassay.estimate import Interval
 from textassay.generator.as_drawn import AsDrawn, cut_length
 from textassay.generator.base import LanguageModel
+from textassay.generator.scored import ScoredGenerator
 from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 from textassay.seeding import stream
 
-__all__ = ["MOST_DISAGREEMENT", "ModelDiscrepancy", "Side", "model_discrepancy"]
+__all__ = ["MOST_DISAGREEMENT", "ModelDiscrepancy", "Side", "as_drawn_discrepancy", "model_discrepancy"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -136,18 +137,40 @@ def model_discrepancy(
         AsDrawn(model, vocabulary, temperature=temperature, max_length=limit)
         for model, vocabulary, temperature in zip((p, q), vocabularies, temperatures, strict=True)
     )
+    return as_drawn_discrepancy(first, second, n=n, max_length=limit, level=level, seed=seed)
+
+
+def as_drawn_discrepancy(
+    p: ScoredGenerator, q: ScoredGenerator, *, n: int, max_length: int | None, level: float = 0.95, seed: int = 0
+) -> ModelDiscrepancy:
+    """Return how far apart two generators are that give their sentences the probabilities they draw them with.
+
+    Parameters
+    ----------
+    p, q
+        Both over the same tokens; neither writes more than `max_length`.
+    n, level, seed
+        See `model_discrepancy`.
+    max_length
+        Tokens after which both are cut; none where neither is.
+
+    Raises
+    ------
+    InputError
+        If one gives a sentence of its own probability 0, or NaN.
+    """
     drawn = [
         side.sample(n, seed=int(stream(seed, "discrepancy", name).integers(2**63)))
-        for name, side in (("p", first), ("q", second))
+        for name, side in (("p", p), ("q", q))
     ]
-    ratios = (log_ratios(first, second, drawn[0]), log_ratios(first, second, drawn[1]))
+    ratios = (log_ratios(p, q, drawn[0]), log_ratios(p, q, drawn[1]))
     of_p, of_q = (
         Side(
             side.name,
-            cut_share=0.0 if limit is None else float(np.mean(corpus.lengths >= limit)),
+            cut_share=0.0 if max_length is None else float(np.mean(corpus.lengths >= max_length)),
             foreign_share=float(np.isinf(ratio).mean()),
         )
-        for side, corpus, ratio in zip((first, second), drawn, ratios, strict=True)
+        for side, corpus, ratio in zip((p, q), drawn, ratios, strict=True)
     )
     truth = truth_from_log_ratios(*ratios, level=level)
-    return ModelDiscrepancy(truth, of_p, of_q, n=n, max_length=limit, seed=seed, log_ratios=ratios)
+    return ModelDiscrepancy(truth, of_p, of_q, n=n, max_length=max_length, seed=seed, log_ratios=ratios)

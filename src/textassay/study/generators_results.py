@@ -8,7 +8,6 @@ Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation 
 Online Review Generation", EMNLP 2019, sections 2 and 3.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -97,8 +96,8 @@ class Generated:
     ----------
     trained
         Its result: ``model`` (its name), ``trained_as`` (the first generator that is this model), ``n_parameters``,
-        ``seconds`` (of a processor), ``n_seen`` (real sentences it learnt from, each as often as it was shown; None
-        where they are only counted), ``stopped`` (why training ended early, else None). Several generators may be one
+        ``seconds`` (of a processor), ``n_seen`` (real sentences it learnt from, each as often as it was shown),
+        ``stopped`` (why training ended early, else None). Several generators may be one
         model at several temperatures.
     drawn
         Keeps `DRAWN`, as many sentences as all others draw. Its result: ``n``, ``seconds`` (of a processor),
@@ -172,7 +171,7 @@ class TrainingCost:
     seconds
         Of a processor, to train it; with what was trained before, which others may share.
     n_seen
-        Real sentences it learnt from, each as often as it was shown; NaN where they are only counted.
+        Real sentences it learnt from, each as often as it was shown.
     n_parameters
         Numbers it learnt.
     seconds_per_1000
@@ -181,7 +180,7 @@ class TrainingCost:
 
     trained_as: str
     seconds: float
-    n_seen: float
+    n_seen: int
     n_parameters: int
     seconds_per_1000: float
 
@@ -196,7 +195,7 @@ def generated_cost(trained: Mapping[str, Any], drawn: Mapping[str, Any]) -> Trai
     return TrainingCost(
         trained["trained_as"],
         trained["seconds"],
-        math.nan if trained["n_seen"] is None else trained["n_seen"],
+        trained["n_seen"],
         trained["n_parameters"],
         1000 * drawn["seconds"] / drawn["n"],
     )

@@ -1,0 +1,202 @@
+"""How large the study of generators is: texts, networks, rounds, draws; the same code runs at every scale."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from textassay.adversarial.cot import COT_PRESETS, CotRecipe
+from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
+from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS, RankGanRecipe
+from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS, ScratchGanRecipe
+from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
+from textassay.errors import unknown_name
+from textassay.study.exposure_scales import Network
+from textassay.study.generators_results import GENERATORS, ORACLE, REAL
+
+__all__ = ["GENERATORS_SCALES", "GeneratorsScale", "Recipes", "WorldScale", "generators_scale_of"]
+
+
+@dataclass(frozen=True)
+class Recipes:
+    """How generators of a world are trained.
+
+    Attributes
+    ----------
+    lstm
+        The word LSTM, of all shares of text.
+    scheduled
+        Scheduled sampling.
+    conditional
+        Att2Seq, C2S and gC2S.
+    before_rounds
+        The LSTM that SeqGAN and RankGAN go on from.
+    seqgan, rankgan
+        Their rounds.
+    leakgan, cot, scratchgan
+        Settings of the generator, and how both sides learn.
+    """
+
+    lstm: Network
+    scheduled: Network
+    conditional: Network
+    before_rounds: Network
+    seqgan: SeqGanRecipe
+    rankgan: RankGanRecipe
+    leakgan: tuple[Network, LeakGanRecipe]
+    cot: tuple[Network, CotRecipe]
+    scratchgan: tuple[Network, ScratchGanRecipe]
+
+
+@dataclass(frozen=True)
+class WorldScale:
+    """Sizes of a world.
+
+    Attributes
+    ----------
+    n_train, n_drawn
+        Sentences that generators learn from, and that each draws.
+    context_count
+        How often a category of a context must stand in the training text to be one of its own.
+    recipes
+        How its generators are trained.
+    """
+
+    n_train: int
+    n_drawn: int
+    context_count: int
+    recipes: Recipes
+
+
+@dataclass(frozen=True)
+class GeneratorsScale:
+    """Sizes of the study.
+
+    Attributes
+    ----------
+    name
+        Such as ``laptop``.
+    of_people, of_oracle
+        The two worlds.
+    n_valid
+        Sentences that choose epochs.
+    min_count
+        How often a word must stand in the training text (of the oracle, in that world) to be in the vocabulary.
+    original, n_original
+        The oracle, and the sentences that it learns from.
+    other_order
+        Of the n-gram model of news.
+    n_exact
+        Sentences that each side draws for the exact discrepancy.
+    temperature
+        At which conditional generators draw. The paper does not say; lower ones repeat themselves more, which would
+        explain what it prints of C2S.
+    network_judges
+        Whether the three networks are among the classifiers.
+    partitions
+        How often texts are dealt to classifiers anew.
+    precision
+        In which networks learn by maximum likelihood; see `Recipe`. All draw and are measured in float32.
+    """
+
+    name: str
+    of_people: WorldScale
+    of_oracle: WorldScale
+    n_valid: int
+    min_count: int
+    original: Network
+    n_original: int
+    n_exact: int
+    network_judges: bool
+    partitions: int = 1
+    other_order: int = 3
+    temperature: float = 1.0
+    precision: str = "auto"
+
+    @property
+    def worlds(self) -> dict[str, WorldScale]:
+        """By name."""
+        return {REAL: self.of_people, ORACLE: self.of_oracle}
+
+    def n_real(self, world: WorldScale) -> int:
+        """Return how many sentences that no generator saw judges are given: as many as all generators draw."""
+        return world.n_drawn * len(GENERATORS)
+
+
+_SEQGAN, _RANKGAN = SEQGAN_PRESETS["tiny"][1], RANKGAN_PRESETS["tiny"][1]
+_COT, _SCRATCHGAN = COT_PRESETS["tiny"], SCRATCHGAN_PRESETS["tiny"]
+_LEAKGAN = LEAKGAN_PRESETS["tiny"]
+
+
+def _recipes(
+    width: int, epochs: int, *, gan_rounds: int, leakgan_width: int, scratch_rounds: int, steps: int
+) -> Recipes:
+    """Return recipes of one width: `epochs` over real text, `steps` of them, then rounds.
+
+    `scratch_rounds` are those of what learns against another side from the first step.
+    """
+    lstm = {"width": width, "dropout": 0.2, "batch_size": 64, "max_epochs": epochs, "learning_rate": 5e-3}
+    network = Network("small", lstm)
+    half = max(steps // 2, 1)
+    return Recipes(
+        lstm=network,
+        scheduled=Network("small", {**lstm, "mixing": f"linear(k=1,c={0.5 / half:.6f},least=0.5)"}),
+        conditional=Network("small", {**lstm, "batch_size": 64, "context_width": 32}),
+        before_rounds=Network("small", {**lstm, "dropout": 0.0}),
+        seqgan=replace(_SEQGAN, rounds=gan_rounds, pretraining_rounds=max(2, gan_rounds // 10)),
+        rankgan=replace(_RANKGAN, rounds=gan_rounds, pretraining_rounds=max(2, gan_rounds // 10)),
+        leakgan=(
+            Network("tiny", {**_LEAKGAN[0], "width": leakgan_width}),
+            replace(_LEAKGAN[1], rounds=gan_rounds, cycles=3),
+        ),
+        cot=(Network("tiny", {**_COT[0], "width": width}), replace(_COT[1], rounds=scratch_rounds)),
+        scratchgan=(
+            Network("tiny", {**_SCRATCHGAN[0], "width": width, "dimension": 32, "fixed": 32}),
+            replace(_SCRATCHGAN[1], rounds=scratch_rounds),
+        ),
+    )
+
+
+GENERATORS_SCALES: Mapping[str, GeneratorsScale] = {
+    "tiny": GeneratorsScale(
+        name="tiny",
+        of_people=WorldScale(
+            2000, 200, 20, _recipes(32, 2, gan_rounds=4, leakgan_width=32, scratch_rounds=2, steps=62)
+        ),
+        of_oracle=WorldScale(
+            2000, 200, 20, _recipes(32, 2, gan_rounds=4, leakgan_width=32, scratch_rounds=2, steps=62)
+        ),
+        n_valid=200,
+        min_count=3,
+        original=Network("small", {"width": 64, "max_epochs": 2}),
+        n_original=2000,
+        n_exact=200,
+        network_judges=False,
+    ),
+    "laptop": GeneratorsScale(
+        name="laptop",
+        of_people=WorldScale(
+            40_000, 1200, 100, _recipes(128, 5, gan_rounds=60, leakgan_width=64, scratch_rounds=40, steps=3125)
+        ),
+        of_oracle=WorldScale(
+            20_000, 1000, 200, _recipes(128, 5, gan_rounds=40, leakgan_width=64, scratch_rounds=20, steps=1560)
+        ),
+        n_valid=2000,
+        min_count=4,
+        original=Network("small", {"max_epochs": 6}),
+        n_original=40_000,
+        n_exact=1000,
+        network_judges=True,
+    ),
+}
+
+
+def generators_scale_of(name: str) -> GeneratorsScale:
+    """Return the scale called `name`.
+
+    Raises
+    ------
+    OptionError
+        If there is none of that name.
+    """
+    if name not in GENERATORS_SCALES:
+        raise unknown_name("scale", name, GENERATORS_SCALES)
+    return GENERATORS_SCALES[name]
