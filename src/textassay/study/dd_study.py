@@ -175,11 +175,4 @@ class DdStudy(StagedStudy):
             notes.append("There is no real text that no generator saw, beyond validation and test text, at this scale.")
         if scale.preset != "paper":
             notes.append(f"Networks are those of the preset {scale.preset}, not the paper's.")
-        warned: dict[str, int] = {}
-        for stage in self.all_stages():
-            done = self.stages.done(stage)
-            for message in () if done is None else done.warnings:
-                if _CUT in message:
-                    continue
-                warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
-        return [*notes, *(f"{message} ({count} stages)" for message, count in warned.items())]
+        return [*notes, *self.warnings_told(but=_CUT)]

@@ -98,7 +98,7 @@ class GanStudy(StagedStudy):
             sizes=self.text.sizes,
             seconds=self.seconds(),
             settings=self._settings(),
-            notes=tuple(self._notes()),
+            notes=tuple(self.warnings_told()),
         )
 
     def _costs(self, stage: Stage) -> dict[int, TextCost]:
@@ -116,11 +116,3 @@ class GanStudy(StagedStudy):
             "version": version("textassay"),
             "text": {"train": text.train.fingerprint, "valid": text.valid.fingerprint, "test": text.test.fingerprint},
         }
-
-    def _notes(self) -> list[str]:
-        warned: dict[str, int] = {}
-        for stage in self.all_stages():
-            done = self.stages.done(stage)
-            for message in () if done is None else done.warnings:
-                warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
-        return [f"{message} ({count} stages)" for message, count in warned.items()]

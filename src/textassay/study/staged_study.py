@@ -80,6 +80,16 @@ class StagedStudy(ABC):
                 spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
         return spent
 
+    def warnings_told(self, *, but: str | None = None) -> list[str]:
+        """Return the warnings of stages, each with their kind and how many gave it; none that hold the words `but`."""
+        warned: dict[str, int] = {}
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            for message in () if done is None else done.warnings:
+                if but is None or but not in message:
+                    warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
+        return [f"{message} ({count} stages)" for message, count in warned.items()]
+
     def outcome(self, stage: Stage) -> Any:
         """Return what a stage returned that is done."""
         done = self.stages.done(stage)
