@@ -19,8 +19,9 @@ import numpy as np
 from textassay.adversarial.rankgan import RankGan
 from textassay.adversarial.rankgan_recipe import RankGanRecipe
 from textassay.adversarial.rounds import Phase, train_in_rounds
-from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
+from textassay.adversarial.seqgan import SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
+from textassay.adversarial.validation import ORACLE, VALID
 from textassay.execution import workers
 from textassay.network.lstm import LstmModel
 from textassay.network.random_lstm import RandomLstm

@@ -12,7 +12,7 @@ import torch
 from textassay.adversarial.cot import COT_PRESETS, CoT, CotRecipe, divergence
 from textassay.adversarial.roll_outs import Actions
 from textassay.adversarial.rounds import train_in_rounds
-from textassay.adversarial.seqgan import ORACLE, VALID
+from textassay.adversarial.validation import ORACLE, VALID
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD, UNK
 from textassay.errors import EmptyCorpusError, InputError, OptionError

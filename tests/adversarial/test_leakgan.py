@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from textassay.adversarial.leakgan import VALID, LeakGan
+from textassay.adversarial.leakgan import LeakGan
 from textassay.adversarial.leakgan_recipe import LeakGanRecipe
 from textassay.adversarial.leakgan_rewards import goal_agreement, intrinsic_rewards, rank_rescaled
 from textassay.adversarial.roll_outs import Actions
 from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
+from textassay.adversarial.validation import VALID
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD, UNK
 from textassay.errors import InputError, OptionError

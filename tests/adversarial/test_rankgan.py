@@ -12,7 +12,7 @@ from textassay.adversarial.ranker import features, log_rank_of, log_ranks, ranke
 from textassay.adversarial.rankgan import RankGan
 from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS, RankGanRecipe
 from textassay.adversarial.rounds import Phase, train_in_rounds
-from textassay.adversarial.seqgan import ORACLE
+from textassay.adversarial.validation import ORACLE
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.execution import workers

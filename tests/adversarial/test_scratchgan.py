@@ -16,7 +16,7 @@ from textassay.adversarial.rounds import train_in_rounds
 from textassay.adversarial.scratchgan import ScratchGan
 from textassay.adversarial.scratchgan_network import new_step_judge, returns_of, step_logits, step_loss, step_rewards
 from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS, ScratchGanRecipe
-from textassay.adversarial.seqgan import VALID
+from textassay.adversarial.validation import VALID
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
 from textassay.network.tied_lstm import FIXED, TiedLstm

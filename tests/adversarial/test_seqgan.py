@@ -12,8 +12,9 @@ import torch
 from textassay.adversarial.policy_gradient import policy_loss
 from textassay.adversarial.roll_outs import Actions
 from textassay.adversarial.rounds import Phase, train_in_rounds
-from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
+from textassay.adversarial.seqgan import SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
+from textassay.adversarial.validation import ORACLE, VALID
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD, UNK
 from textassay.errors import InputError, OptionError

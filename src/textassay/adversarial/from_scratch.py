@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textassay.adversarial.history import RoundsHistory
+from textassay.adversarial.history import RoundsHistory, mean_values
 from textassay.adversarial.player import Player, part_of
-from textassay.adversarial.roll_outs import Actions, draw_actions
+from textassay.adversarial.roll_outs import Actions, draw_actions, variety
 from textassay.adversarial.rounds import Phase
-from textassay.adversarial.seqgan import ORACLE, VALID
+from textassay.adversarial.validation import validated
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
 from textassay.errors import InputError, OptionError
 from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in, training_record
 from textassay.network.lstm import LstmModel
-from textassay.network.scoring import token_scores
 from textassay.seeding import stream
 from textassay.training.backend import single_threaded
 from textassay.training.history import History
@@ -158,20 +157,15 @@ class FromScratch(ABC):
         with self._quick():
             told = [self._step(phase, number, step) for step in range(self._iterations)]
             drawn, real = self._drawn(phase, number, "variety"), self._some_real(phase, number, "variety")
-        means = {name: float(np.mean([each[name] for each in told])) for name in told[0]}
-        return {**means, "variety": _n_pairs(drawn) / max(_n_pairs(real), 1)}
+        return {**mean_values(told), "variety": variety(drawn, real)}
 
     def validate(self) -> dict[str, float]:
         """Return the nats per token of the validation text, and those that the oracle gives to draws; each if there."""
-        told = {}
-        if self._valid is not None:
-            tokens, offsets = self._valid
-            n_scored = len(tokens) + (0 if self.model.length is not None else len(offsets) - 1)
-            told[VALID] = -float(token_scores(self.model, self._weights, tokens, offsets, 1.0).sum()) / n_scored
-        if self.oracle is not None:
-            drawn = self.sample(self._n_validation, seed=self._key("oracle"))
-            told[ORACLE] = -float(self.oracle.log_prob(drawn).sum()) / max(len(drawn.tokens), 1)
-        return told
+
+        def draw() -> Corpus:
+            return self.sample(self._n_validation, seed=self._key("oracle"))
+
+        return validated(self.model, self._weights, self._valid, oracle=self.oracle, draw=draw)
 
     def sample(self, n: int, *, seed: int) -> Corpus:
         """Return `n` sentences that the generator draws as it is now."""
@@ -182,11 +176,10 @@ class FromScratch(ABC):
     def finish(self, history: RoundsHistory, record: Mapping[str, Any]) -> None:
         """Let the model be what the generator is now; `record`, JSON-ready, says in its record how it got there."""
         self.lasting.close()
-        told = {"kind": self.kind, "kept": history.kept, "rounds": len(history.rounds), "stopped": history.stopped}
         self.model.record = {
             **self._texts,
             "history": asdict(History()),
-            "adversarial": {**told, **record},
+            "adversarial": {"kind": self.kind, **history.ending, **record},
             "device": self._device.type,
         }
 
@@ -202,9 +195,3 @@ class FromScratch(ABC):
 
     def _key(self, *place: str | int) -> int:
         return int(stream(self._seed, *place).integers(2**62))
-
-
-def _n_pairs(drawn: Actions) -> int:
-    """Return how many different pairs of neighbouring actions there are."""
-    both = drawn.taken[:, 1:]
-    return len(np.unique(drawn.tokens[:, :-1][both] << 32 | drawn.tokens[:, 1:][both]))

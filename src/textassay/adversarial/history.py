@@ -1,11 +1,14 @@
 """What a two-sided training tells: its rounds, what validation and monitors said between them, and how it ended."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from textassay.training.history import Reading
 
-__all__ = ["Round", "RoundsHistory"]
+__all__ = ["Round", "RoundsHistory", "mean_values"]
 
 
 @dataclass(frozen=True)
@@ -39,3 +42,13 @@ class RoundsHistory:
     readings: tuple[Reading, ...] = ()
     kept: int = 0
     stopped: str | None = None
+
+    @property
+    def ending(self) -> dict[str, Any]:
+        """What the record of a model says of it, JSON-ready: the round that is kept, of how many, why it ended."""
+        return {"kept": self.kept, "rounds": len(self.rounds), "stopped": self.stopped}
+
+
+def mean_values(told: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each value, over steps that told the same names; nothing of no step."""
+    return {name: float(np.mean([each[name] for each in told])) for name in (told[0] if told else {})}

@@ -20,20 +20,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from textassay.adversarial.history import mean_values
 from textassay.adversarial.leakgan_recipe import LeakGanRecipe
 from textassay.adversarial.leakgan_rewards import goal_agreement, intrinsic_rewards, rank_rescaled
 from textassay.adversarial.player import Player, part_of
+from textassay.adversarial.policy import Policy
 from textassay.adversarial.policy_gradient import policy_loss
-from textassay.adversarial.roll_outs import Actions, draw_actions, mean_outcomes
+from textassay.adversarial.refresh import refresh
+from textassay.adversarial.roll_outs import Actions, draw_actions, log_probs_of, mean_outcomes
+from textassay.adversarial.validation import validated
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import PAD, SOS, UNK
-from textassay.discriminator.network import seeded
 from textassay.errors import InputError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_train, drawn_corpus, tokens_in, training_record
 from textassay.network.leakgan import LeakGanModel
 from textassay.network.leakgan_network import Reading, pooled_windows, read_on, through
-from textassay.network.scoring import token_scores
 from textassay.seeding import stream
 from textassay.training.backend import single_threaded, training_device
 from textassay.training.history import History
@@ -41,26 +43,16 @@ from textassay.training.history import History
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["VALID", "LeakGan"]
+__all__ = ["LeakGan"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-VALID = "valid_nll_per_token"  # what validation says: of validation text under the generator
-
 _TOGETHER = 256  # sentences judged in one block
 
 
-class _Policy(LeakGanModel):
-    """The generator as it draws in the rounds: as sharp as it learns, without ``<unk>`` where real text has none."""
-
-    knows_all = False
-
-    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        matrix, bias = super().output_layer(weights)
-        if self.knows_all:
-            bias[UNK] = -math.inf
-        return matrix, bias
+class _Policy(Policy, LeakGanModel):
+    """The generator in the rounds; it is as sharp there as it learns."""
 
 
 class LeakGan:
@@ -110,7 +102,6 @@ class LeakGan:
         self._policy.knows_all = UNK not in tokens
         self.limit = self._limit(train, valid)
         self._real = Actions.of_text(tokens, train.offsets, self.limit)
-        self._real_pairs = _n_pairs(self._real.take(np.arange(min(len(train), recipe.n_negatives))))
         self._valid = None
         if valid is not None:
             self._valid = (tokens_in(model.vocabulary, valid, generator=model.name), valid.offsets)
@@ -151,7 +142,7 @@ class LeakGan:
             n = recipe.pretraining_refreshes
             told = self._refreshed((phase, number), (number - 1) * n, n)
             epochs = [self._pass(phase, number, epoch) for epoch in range(recipe.pretraining_epochs)]
-            return told | _mean(epochs)
+            return told | mean_values(epochs)
         told = self._climb(phase, number)
         if number % recipe.mle_every == 0:
             self._pass(phase, number, 0)
@@ -160,11 +151,7 @@ class LeakGan:
 
     def validate(self) -> dict[str, float]:
         """Return the nats per token of the validation text, where there is one."""
-        if self._valid is None:
-            return {}
-        tokens, offsets = self._valid
-        n_scored = len(tokens) + (0 if self.model.length is not None else len(offsets) - 1)
-        return {VALID: -float(token_scores(self.model, self._weights, tokens, offsets, 1.0).sum()) / n_scored}
+        return validated(self.model, self._weights, self._valid)
 
     def sample(self, n: int, *, seed: int) -> Corpus:
         """Return `n` sentences that the generator draws as it is now, as sharp as the model shall be."""
@@ -224,14 +211,8 @@ class LeakGan:
         It is that with which the rounds draw; `with_unknown`, that which the model gives at sharpness 1: ``<unk>`` can
         come even where real text has none, so learning from real text must make it unlikely.
         """
-        import torch
-
-        taken = torch.from_numpy(drawn.taken).to(self.worker.device)
-        wanted = torch.from_numpy(drawn.tokens).to(self.worker.device)[taken]
         network = self.model if with_unknown else self._policy
-        logits = network.logits(self._weights, reading.vectors[:, :-1][taken])
-        found = -torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
-        return torch.zeros(taken.shape, device=taken.device).masked_scatter(taken, found)
+        return log_probs_of(network, self._weights, drawn, reading.vectors[:, :-1])
 
     def _climb(self, *place: str | int) -> dict[str, float]:
         """Let manager and worker take a step each from what the generator draws now."""
@@ -279,7 +260,7 @@ class LeakGan:
 
     def _refreshed(self, place: tuple[str, int], first: int, n: int) -> dict[str, float]:
         """Refresh the discriminator `n` times, after `first` refreshes; return the mean of what each told."""
-        return _mean([self._refresh(first + index, self._key(*place, "refresh", index)) for index in range(n)])
+        return mean_values([self._refresh(first + index, self._key(*place, "refresh", index)) for index in range(n)])
 
     def _refresh(self, number: int, key: int) -> dict[str, float]:
         """Let the discriminator learn from what the generator draws now, and as many real sentences."""
@@ -287,17 +268,22 @@ class LeakGan:
         from torch.nn.functional import binary_cross_entropy_with_logits
 
         recipe = self.recipe
-        drawn = self._drawn(recipe.n_negatives, key)
-        batches = seeded(len(drawn), len(self._real), recipe.batch_size, self._key("order"))
-        losses = []
-        for epoch in range(number * recipe.epochs, (number + 1) * recipe.epochs):
-            for rows, real_rows in batches(epoch):
-                logits = self._logits(np.concatenate((self._real.tokens[real_rows], drawn.tokens[rows])))
-                is_real = torch.from_numpy(np.repeat([1.0, 0.0], [len(real_rows), len(rows)])).to(logits)
-                penalty = recipe.penalty * sum((weight**2).sum() / 2 for weight in self._last.values())
-                losses.append(self.judge.descend(binary_cross_entropy_with_logits(logits, is_real) + penalty))
-        variety = _n_pairs(drawn.take(np.arange(min(len(drawn), len(self._real))))) / max(self._real_pairs, 1)
-        return {"judge_loss": float(np.mean(losses)), "variety": variety}
+
+        def loss(real_rows: IntArray, rows: IntArray) -> "Tensor":
+            logits = self._logits(np.concatenate((self._real.tokens[real_rows], rows)))
+            is_real = torch.from_numpy(np.repeat([1.0, 0.0], [len(real_rows), len(rows)])).to(logits)
+            penalty = recipe.penalty * sum((weight**2).sum() / 2 for weight in self._last.values())
+            return binary_cross_entropy_with_logits(logits, is_real) + penalty
+
+        return refresh(
+            self.judge,
+            loss,
+            self._drawn(recipe.n_negatives, key),
+            self._real,
+            epochs=range(number * recipe.epochs, (number + 1) * recipe.epochs),
+            batch_size=recipe.batch_size,
+            seed=self._key("order"),
+        )
 
     def _logits(self, rows: IntArray) -> "Tensor":
         """Return the discriminator's logit of being real of each row of actions, shape (R,)."""
@@ -351,15 +337,3 @@ class LeakGan:
 
     def _key(self, *place: str | int) -> int:
         return int(stream(self._seed, *place).integers(2**62))
-
-
-def _mean(told: list[dict[str, float]]) -> dict[str, float]:
-    """Return the mean of each value; nothing of nothing."""
-    return {name: float(np.mean([each[name] for each in told])) for name in (told[0] if told else {})}
-
-
-def _n_pairs(drawn: Actions) -> int:
-    """Return how many different pairs of neighbouring actions there are."""
-    both = drawn.taken[:, 1:]
-    pairs = np.stack((drawn.tokens[:, :-1][both], drawn.tokens[:, 1:][both]))
-    return len(np.unique(pairs[0] << 32 | pairs[1]))

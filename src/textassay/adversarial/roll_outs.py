@@ -24,7 +24,7 @@ from textassay.training.backend import single_threaded
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Actions", "Judge", "draw_actions", "mean_outcomes"]
+__all__ = ["Actions", "Judge", "draw_actions", "log_probs_of", "mean_outcomes", "variety"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -89,6 +89,35 @@ def draw_actions(network: Reader, weights: Weights, n: int, *, limit: int, key: 
         network, weights, _DRAW, Beginnings.nothing(n), key=key, limit=limit, together=min(n, _TOGETHER)
     )
     return Actions.of_text(tokens, np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))), limit)
+
+
+def variety(drawn: Actions, real: Actions) -> float:
+    """Return how many different pairs of neighbouring actions there are, over those in as many real sentences."""
+    rows = np.arange(min(len(drawn), len(real)))
+    return _n_pairs(drawn.take(rows)) / max(_n_pairs(real.take(rows)), 1)
+
+
+def _n_pairs(rows: Actions) -> int:
+    both = rows.taken[:, 1:]
+    return len(np.unique(rows.tokens[:, :-1][both] << 32 | rows.tokens[:, 1:][both]))
+
+
+def log_probs_of(network: Reader, weights: Weights, drawn: Actions, vectors: "Tensor | None" = None) -> "Tensor":
+    """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none.
+
+    `vectors`, shape (B, limit, width), are what the network gave before each action; without them it reads, with
+    dropout where it has some.
+    """
+    import torch
+
+    device = next(iter(weights.values())).device
+    taken = torch.from_numpy(drawn.taken).to(device)
+    if vectors is None:
+        learning = torch.Generator(device)  # a GPU wants to know that there is a way back
+        vectors = network.read(weights, torch.from_numpy(drawn.inputs).to(device), learning)
+    wanted = torch.from_numpy(drawn.tokens).to(device)[taken]
+    found = -torch.nn.functional.cross_entropy(network.logits(weights, vectors[taken]), wanted, reduction="none")
+    return torch.zeros(taken.shape, device=device).masked_scatter(taken, found)
 
 
 def mean_outcomes(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from textassay.adversarial.from_scratch import FromScratch
 from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import policy_loss
-from textassay.adversarial.roll_outs import Actions
+from textassay.adversarial.roll_outs import Actions, log_probs_of
 from textassay.adversarial.rounds import Phase
 from textassay.adversarial.scratchgan_network import new_step_judge, returns_of, step_logits, step_loss, step_rewards
 from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
@@ -142,14 +142,7 @@ class ScratchGan(FromScratch):
 
     def log_probs(self, drawn: Actions) -> "Tensor":
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
-        import torch
-
-        learning = torch.Generator(self._device)  # nothing is drawn from it: a GPU wants to know of a way back
-        taken = torch.from_numpy(drawn.taken).to(self._device)
-        vectors = self.model.read(self._weights, torch.from_numpy(drawn.inputs).to(self._device), learning)[taken]
-        wanted = torch.from_numpy(drawn.tokens).to(self._device)[taken]
-        found = -torch.nn.functional.cross_entropy(self.model.logits(self._weights, vectors), wanted, reduction="none")
-        return torch.zeros(taken.shape, device=self._device).masked_scatter(taken, found)
+        return log_probs_of(self.model, self._weights, drawn)
 
     def judged(self, drawn: Actions) -> "Tensor":
         """Return the discriminator's logit after each step, shape (B, limit); without dropout, no gradient."""

@@ -11,50 +11,40 @@ roll-outs follows the generator in all its weights, after each round; where real
 in the rounds.
 """
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from textassay.adversarial.history import mean_values
 from textassay.adversarial.player import Player, part_of
+from textassay.adversarial.policy import Policy
 from textassay.adversarial.policy_gradient import leave_one_out, policy_loss
-from textassay.adversarial.roll_outs import Actions, Judge, draw_actions, mean_outcomes
+from textassay.adversarial.refresh import refresh
+from textassay.adversarial.roll_outs import Actions, Judge, draw_actions, log_probs_of, mean_outcomes
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.adversarial.sequence_cnn import fitting_filters, judge_loss, new_judge, prob_real
+from textassay.adversarial.validation import validated
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
-from textassay.discriminator.network import seeded
 from textassay.errors import InputError
 from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in
 from textassay.network.lstm import LstmModel
-from textassay.network.scoring import token_scores
 from textassay.seeding import stream
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["ORACLE", "VALID", "SeqGan"]
+__all__ = ["SeqGan"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-VALID = "valid_nll_per_token"  # what validation says: of validation text under the generator
-ORACLE = "oracle_nll_per_token"  # of what the generator draws under the oracle
 
-
-class _Policy(LstmModel):
-    """The generator as it draws in the rounds: without dropout, and without ``<unk>`` where real text has none."""
-
-    knows_all = False
-
-    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        matrix, bias = super().output_layer(weights)
-        if self.knows_all:
-            bias[UNK] = -math.inf
-        return matrix, bias
+class _Policy(Policy, LstmModel):
+    """The generator in the rounds; it has no dropout there."""
 
 
 class SeqGan:
@@ -106,7 +96,6 @@ class SeqGan:
         self._real = Actions.of_text(
             tokens_in(model.vocabulary, train, generator=model.name), train.offsets, self.limit
         )
-        self._real_pairs = _n_pairs(self._real.take(np.arange(min(len(train), recipe.n_negatives))))
         self._valid = None
         if valid is not None:
             self._valid = (tokens_in(model.vocabulary, valid, generator=model.name), valid.offsets)
@@ -143,29 +132,18 @@ class SeqGan:
         recipe = self.recipe
         if phase != "adversarial":
             return self._refreshed((phase, number), number - 1, 1)
-        rewards, losses = [], []
-        for step in range(recipe.generator_steps):
-            reward, loss = self._climb(phase, number, step)
-            rewards.append(reward)
-            losses.append(loss)
+        told = mean_values([self._climb(phase, number, step) for step in range(recipe.generator_steps)])
         self._follow()
-        told = {"reward": float(np.mean(rewards)), "generator_loss": float(np.mean(losses))}
         first = recipe.pretraining_rounds + (number - 1) * recipe.refreshes
         return told | self._refreshed((phase, number), first, recipe.refreshes)
 
     def validate(self) -> dict[str, float]:
         """Return the nats per token of the validation text, and those that the oracle gives to draws; each if there."""
-        told = {}
-        if self._valid is not None:
-            tokens, offsets = self._valid
-            n_scored = len(tokens) + (0 if self.model.length is not None else len(offsets) - 1)
-            told[VALID] = (
-                -float(token_scores(self.model, self.generator.weights, tokens, offsets, 1.0).sum()) / n_scored
-            )
-        if self.oracle is not None:
-            drawn = self.sample(self.recipe.n_validation, seed=self._key("oracle"))
-            told[ORACLE] = -float(self.oracle.log_prob(drawn).sum()) / max(len(drawn.tokens), 1)
-        return told
+
+        def draw() -> Corpus:
+            return self.sample(self.recipe.n_validation, seed=self._key("oracle"))
+
+        return validated(self.model, self.generator.weights, self._valid, oracle=self.oracle, draw=draw)
 
     def sample(self, n: int, *, seed: int) -> Corpus:
         """Return `n` sentences that the generator draws as it is now."""
@@ -193,18 +171,9 @@ class SeqGan:
 
     def log_probs(self, drawn: Actions) -> "Tensor":
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
-        import torch
+        return log_probs_of(self._policy, self.generator.weights, drawn)
 
-        weights, device = self.generator.weights, self.generator.device
-        taken = torch.from_numpy(drawn.taken).to(device)
-        learning = torch.Generator(device)  # nothing is drawn from it: a GPU wants to know that there is a way back
-        vectors = self._policy.read(weights, torch.from_numpy(drawn.inputs).to(device), learning)[taken]
-        wanted = torch.from_numpy(drawn.tokens).to(device)[taken]
-        logits = self._policy.logits(weights, vectors)
-        found = -torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
-        return torch.zeros(taken.shape, device=device).masked_scatter(taken, found)
-
-    def _climb(self, *place: str | int) -> tuple[float, float]:
+    def _climb(self, *place: str | int) -> dict[str, float]:
         """Take a step up the policy gradient; return the mean reward of whole sentences and the loss."""
         import torch
 
@@ -216,7 +185,7 @@ class SeqGan:
         if self.recipe.baseline == "leave-one-out":
             returns = returns - leave_one_out(returns, taken)
         loss = self.generator.descend(policy_loss(self.log_probs(drawn), returns.float(), taken))
-        return float(whole.mean()), loss
+        return {"reward": float(whole.mean()), "generator_loss": loss}
 
     def _follow(self) -> None:
         """Let the policy of roll-outs follow the generator."""
@@ -225,8 +194,7 @@ class SeqGan:
 
     def _refreshed(self, place: tuple[str, int], first: int, n: int) -> dict[str, float]:
         """Refresh the discriminator `n` times, after `first` refreshes; return the mean of what each told."""
-        told = [self._refresh(first + index, self._key(*place, "refresh", index)) for index in range(n)]
-        return {name: float(np.mean([each[name] for each in told])) for name in (told[0] if told else {})}
+        return mean_values([self._refresh(first + index, self._key(*place, "refresh", index)) for index in range(n)])
 
     def _refresh(self, number: int, key: int) -> dict[str, float]:
         """Let the discriminator learn from what the generator draws now, and as many real sentences."""
@@ -234,14 +202,16 @@ class SeqGan:
 
         recipe = self.recipe
         drawn = self._drawn(recipe.n_negatives, key)
-        batches = seeded(len(drawn), len(self._real), recipe.batch_size, self._key("order"))
         rng = torch.Generator(self.judge.device).manual_seed(key)
-        losses = []
-        for epoch in range(number * recipe.epochs, (number + 1) * recipe.epochs):
-            for rows, real_rows in batches(epoch):
-                losses.append(self.judge.descend(self._judge_loss(real_rows, drawn.tokens[rows], rng)))
-        variety = _n_pairs(drawn.take(np.arange(min(len(drawn), len(self._real))))) / max(self._real_pairs, 1)
-        return {"judge_loss": float(np.mean(losses)), "variety": variety}
+        return refresh(
+            self.judge,
+            lambda real_rows, rows: self._judge_loss(real_rows, rows, rng),
+            drawn,
+            self._real,
+            epochs=range(number * recipe.epochs, (number + 1) * recipe.epochs),
+            batch_size=recipe.batch_size,
+            seed=self._key("order"),
+        )
 
     def _drawn(self, n: int, key: int) -> Actions:
         return draw_actions(self._policy, self.generator.weights, n, limit=self.limit, key=key)
@@ -269,10 +239,3 @@ class SeqGan:
 
     def _key(self, *place: str | int) -> int:
         return int(stream(self._seed, *place).integers(2**62))
-
-
-def _n_pairs(drawn: Actions) -> int:
-    """Return how many different pairs of neighbouring actions there are."""
-    both = drawn.taken[:, 1:]
-    pairs = np.stack((drawn.tokens[:, :-1][both], drawn.tokens[:, 1:][both]))
-    return len(np.unique(pairs[0] << 32 | pairs[1]))

@@ -12,7 +12,7 @@ from textassay.adversarial.from_scratch import FromScratch
 from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.rounds import Collapse
 from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
-from textassay.adversarial.seqgan import ORACLE, VALID
+from textassay.adversarial.validation import ORACLE, VALID
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
 from textassay.cli.models import RANDOM, open_model
 from textassay.cli.train import TrainingTexts

@@ -6,9 +6,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from textassay.adversarial.history import RoundsHistory
-from textassay.adversarial.leakgan import VALID, LeakGan
+from textassay.adversarial.leakgan import LeakGan
 from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
 from textassay.adversarial.rounds import Collapse, Phase
+from textassay.adversarial.validation import VALID
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
 from textassay.cli.train import TrainingTexts
 from textassay.errors import InputError, OptionError, unknown_name

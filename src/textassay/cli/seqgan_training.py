@@ -10,8 +10,9 @@ import numpy as np
 
 from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.rounds import Collapse, Phase
-from textassay.adversarial.seqgan import ORACLE, VALID, SeqGan
+from textassay.adversarial.seqgan import SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
+from textassay.adversarial.validation import ORACLE, VALID
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
 from textassay.cli.messages import print_line
 from textassay.cli.models import RANDOM, open_model

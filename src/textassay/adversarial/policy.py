@@ -1,0 +1,31 @@
+"""A generator as it draws in the rounds."""
+
+import math
+from typing import TYPE_CHECKING
+
+from textassay.corpus.vocabulary import UNK
+from textassay.network.reader import Reader, Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Policy"]
+
+
+class Policy(Reader):
+    """To be mixed into a network, before it: where real text has no unknown word, none is drawn.
+
+    Attributes
+    ----------
+    knows_all
+        Whether real text has no ``<unk>``.
+    """
+
+    knows_all = False
+
+    def output_layer(self, weights: Weights) -> "tuple[Tensor, Tensor]":
+        """Return matrix and bias of the network's output layer; -inf for ``<unk>`` where it `knows_all`."""
+        matrix, bias = super().output_layer(weights)
+        if self.knows_all:
+            bias[UNK] = -math.inf
+        return matrix, bias

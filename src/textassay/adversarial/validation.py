@@ -1,0 +1,49 @@
+"""What validation says of a generator in training: how it takes text it did not learn from, how an oracle takes it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.generator.base import LanguageModel
+from textassay.network.network import NetworkLanguageModel
+from textassay.network.reader import Weights
+from textassay.network.scoring import token_scores
+
+__all__ = ["ORACLE", "VALID", "validated"]
+
+VALID = "valid_nll_per_token"  # what validation says: of validation text under the generator
+ORACLE = "oracle_nll_per_token"  # of what the generator draws under the oracle
+
+
+def validated(
+    model: NetworkLanguageModel,
+    weights: Weights,
+    valid: tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]] | None,
+    *,
+    oracle: LanguageModel | None = None,
+    draw: Callable[[], Corpus] | None = None,
+) -> dict[str, float]:
+    """Return `VALID` and `ORACLE`, in nats per token, each where there is what it asks about.
+
+    Parameters
+    ----------
+    model, weights
+        The generator as it is now.
+    valid
+        Tokens as ids of `model`, shape (T,), and offsets, (N + 1,); ends count as tokens where sentences end.
+    oracle
+        A model over the same words.
+    draw
+        What the generator draws, for the oracle.
+    """
+    told = {}
+    if valid is not None:
+        tokens, offsets = valid
+        n_scored = len(tokens) + (len(offsets) - 1 if model.draws_ends else 0)
+        told[VALID] = -float(token_scores(model, weights, tokens, offsets, 1.0).sum()) / n_scored
+    if oracle is not None and draw is not None:
+        drawn = draw()
+        told[ORACLE] = -float(oracle.log_prob(drawn).sum()) / max(len(drawn.tokens), 1)
+    return told
