@@ -20,6 +20,8 @@ from textassay.cli.study_exposure import ABOUT as ABOUT_EXPOSURE
 from textassay.cli.study_exposure import EXPOSURE, make_exposure_study
 from textassay.cli.study_gan import ABOUT as ABOUT_GAN
 from textassay.cli.study_gan import GAN, make_gan_study
+from textassay.cli.study_generators import ABOUT as ABOUT_GENERATORS
+from textassay.cli.study_generators import GENERATORS, make_generators_study
 from textassay.cli.study_judges import ABOUT as ABOUT_JUDGES
 from textassay.cli.study_judges import JUDGES, make_judges_study
 from textassay.corpus.docstrings import docstring_sentences
@@ -47,6 +49,7 @@ _ABOUT: Mapping[str, str] = {
     JUDGES: ABOUT_JUDGES,
     EXPOSURE: ABOUT_EXPOSURE,
     GAN: ABOUT_GAN,
+    GENERATORS: ABOUT_GENERATORS,
 }
 
 
@@ -143,8 +146,10 @@ def _make_study(options: StudyOptions, out: Path, progress: Progress | None) -> 
         _refuse(of_dd, "dd-real and dd-synthetic")
     if options.name != JUDGES:
         _refuse({"--judgements": options.judgements}, JUDGES)
-    if options.name not in (EXPOSURE, GAN):
-        _refuse({"--data": options.data}, f"{EXPOSURE} and {GAN}")
+    if options.name not in (EXPOSURE, GAN, GENERATORS):
+        _refuse({"--data": options.data}, f"{EXPOSURE}, {GAN} and {GENERATORS}")
+    if options.name == GENERATORS:
+        _refuse({"--seeds": options.seeds}, "the other studies")
     settings: dict[str, Any] = {"scale": options.scale, "seed": options.seed, "progress": progress}
     if options.name == JUDGES:
         check_writable(out)
@@ -155,6 +160,9 @@ def _make_study(options: StudyOptions, out: Path, progress: Progress | None) -> 
     if options.name == GAN:
         check_writable(out)
         return make_gan_study(options.data, out, runs=options.seeds, **settings)
+    if options.name == GENERATORS:
+        check_writable(out)
+        return make_generators_study(options.data, out, quiet=options.quiet, **settings)
     require_neural(f"the study {options.name}")
     check_writable(out)
     scale = scale_of(options.scale)

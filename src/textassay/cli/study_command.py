@@ -15,15 +15,17 @@ def study_command(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="dd-real, dd-synthetic, judges, exposure-bias or gan-as-lm; list tells what they are."
+            metavar="NAME",
+            help="dd-real, dd-synthetic, judges, exposure-bias, gan-as-lm or generators; list tells what they are.",
         ),
     ],
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Of exposure-bias: folders wikitext2, emnlp_news, yelp, multi30k, or some of them. Of gan-as-lm: a "
-            "folder of train.txt, valid.txt and test.txt, or one file of running text.",
+            help="Of exposure-bias: folders wikitext2, emnlp_news, yelp, multi30k, or some of them. Of generators: "
+            "yelp and, if you like, emnlp_news. Of gan-as-lm: a folder of train.txt, valid.txt and test.txt, or one "
+            "file of running text.",
             show_default=False,
         ),
     ] = None,

@@ -34,6 +34,7 @@ from textassay.study.published_judges import (
 
 __all__ = [
     "KINDS",
+    "agreement_cells",
     "correlation_table",
     "from_printed_values",
     "human_tables",
@@ -165,6 +166,13 @@ def correlation_table(
     differs
         Of ours.
     """
+    return beside(published_table(name), agreement_cells(agreements, by_gold=by_gold, spreads=spreads), differs=differs)
+
+
+def agreement_cells(
+    agreements: Sequence[Agreement], *, by_gold: bool, spreads: Mapping[tuple[str, str, str], float] | None = None
+) -> list[Cell]:
+    """Return correlations as cells, a row an evaluator, with intervals over generators and texts."""
     cells = []
     for one in agreements:
         kind = KINDS[one.kind]
@@ -172,7 +180,7 @@ def correlation_table(
         value = None if math.isnan(one.value) else one.value
         spread = (spreads or {}).get((one.evaluator, one.gold, one.kind))
         cells.append(Cell(one.evaluator, f"{kind} {one.gold}" if by_gold else kind, value, low, high, spread=spread))
-    return beside(published_table(name), cells, differs=differs)
+    return cells
 
 
 def from_printed_values() -> list[ReproducedTable]:
