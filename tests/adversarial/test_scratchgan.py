@@ -56,6 +56,58 @@ def test_a_judgement_knows_only_what_stands_before_it_and_where() -> None:
     assert (step_logits(weights, fixed, torch.tensor([[4, 5, 6]]), dropout=0.5, rng=rng) != first[0]).any()
 
 
+def test_the_discriminator_is_what_it_says() -> None:
+    """Words, what is given of them and cosines of the place; one LSTM layer, its gates normalised; one logit a step."""
+    weights = new_step_judge(7, dimension=3, fixed=2, width=4, rng=torch.Generator().manual_seed(0))
+    weights["scale"] += torch.linspace(0.0, 1.0, 16)
+    fixed = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
+    w = {name: weight.numpy().astype(np.float64) for name, weight in weights.items()}
+    state, memory, expected = np.zeros(4), np.zeros(4), []
+    for place, token in enumerate((4, 5, 6, 4)):
+        cosines = np.cos(place / 10_000.0 ** (np.arange(8) / 7))
+        read = np.concatenate((w["words"][token], fixed[token].numpy(), cosines))
+        gates = w["input"] @ read + w["state"] @ state
+        gates = (gates - gates.mean()) / np.sqrt(gates.var() + 1e-5) * w["scale"] + w["bias"]
+        enter, keep, show = (1 / (1 + np.exp(-gates[first : first + 4])) for first in (0, 4, 12))
+        memory = keep * memory + enter * np.tanh(gates[8:12])
+        state = show * np.tanh(memory)
+        expected.append(float((w["output"] @ state + w["output bias"])[0]))
+    found = step_logits(weights, fixed, torch.tensor([[4, 5, 6, 4]]))[0]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_step_descends_the_losses_of_its_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cross-entropy with a penalty on all weights; returns less the baseline of the steps before."""
+    training = _begun(penalty=0.5)
+    descended: list[float] = []
+
+    def descend(loss: torch.Tensor) -> float:
+        descended.append(float(loss.detach()))
+        return descended[-1]
+
+    with training.lasting:
+        training._baseline += 0.7
+        judge = training.players["judge"]
+        squares = sum(float(weight.detach().square().sum()) for weight in judge.weights.values())
+        for player in training.players.values():
+            monkeypatch.setattr(player, "descend", descend)
+        told = training._step("adversarial", 1)
+        drawn = training._drawn("adversarial", 1, "climbed")
+        returns = returns_of(step_rewards(training.judged(drawn)), discount=training.recipe.discount).numpy()
+        terms = training.log_probs(drawn).detach().numpy() * (returns - 0.7) * drawn.taken
+    assert descended[0] == pytest.approx(told["judge_loss"] + 0.5 * squares, rel=1e-5)
+    assert descended[1] == pytest.approx(-terms.sum() / len(drawn), rel=1e-5)
+
+
+def test_what_draws_has_no_dropout() -> None:
+    model = TiedLstm(6, dimension=4, fixed=2, dropout=0.5, length=2, max_length=2)
+    text = Corpus.from_texts(["a b", "b a"] * 4)
+    training = ScratchGan(model, text, recipe=RECIPE)
+    with training.lasting:
+        found = training.log_probs(training._real).detach().sum(1)
+        np.testing.assert_allclose(found, model.log_prob(text), atol=1e-5)
+
+
 def test_the_discriminator_separates_random_text() -> None:
     """Real text goes a b a b; what the generator begins with draws is any words: from the second on, it shows."""
     text = Corpus.from_texts(["a b a b", "b a b a"] * 20)

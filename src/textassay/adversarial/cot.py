@@ -149,7 +149,7 @@ class CoT(FromScratch):
         mediator, generator = self.players["mediator"], self.players["generator"]
         told = mediator.descend(_likelihood_loss(self.mediator, mediator.weights, real, drawn, rng))
         along = self._drawn(*place, "climbed")
-        gaps = divergence(self.model, generator.weights, self.mediator, mediator.weights, along)
+        gaps = divergence(self._plain, generator.weights, self.mediator, mediator.weights, along)
         return {"mediator_loss": told, "generator_loss": generator.descend(gaps.mean())}
 
 

@@ -101,6 +101,7 @@ class FromScratch(ABC):
         import torch
 
         self.kind, self.model, self.batch_size, self.oracle = kind, model, batch_size, oracle
+        self._plain = type(model)(**{**model.settings, "recipe": model.recipe, "dropout": 0.0})  # what draws has none
         self._n_validation, self._most = n_validation, most
         self.limit: int = most + (model.length is None)
         self._seed = int(stream(seed, kind, model.name, train.fingerprint).integers(2**62))

@@ -142,7 +142,7 @@ class ScratchGan(FromScratch):
 
     def log_probs(self, drawn: Actions) -> "Tensor":
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
-        return log_probs_of(self.model, self._weights, drawn)
+        return log_probs_of(self._plain, self._weights, drawn)
 
     def judged(self, drawn: Actions) -> "Tensor":
         """Return the discriminator's logit after each step, shape (B, limit); without dropout, no gradient."""
