@@ -14,12 +14,13 @@ from textassay.execution import workers
 from textassay.generator.uniform import UniformGenerator
 from textassay.meta_evaluation.reproduction import Reproduction
 from textassay.model_store.saved import load_generator
+from textassay.network.leakgan import LeakGanModel
 from textassay.network.lstm import LstmModel
 from textassay.network.noise_gru import NoiseGru
 from textassay.study.gan_measures import rule_curves, text_costs
-from textassay.study.gan_results import LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT, GanResults, TextCost
+from textassay.study.gan_results import LEAKGAN, LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT, GanResults, TextCost
 from textassay.study.gan_scales import GAN_SCALES
-from textassay.study.gan_stages import checkpoints_of
+from textassay.study.gan_stages import LAST, checkpoints_of
 from textassay.study.gan_study import GanStudy
 from textassay.study.gan_text import GanText, evenly_spread, read_gan_text
 from textassay.study.gan_values import mean_of
@@ -51,28 +52,30 @@ def results(study: GanStudy) -> GanResults:
 def test_series_by_checkpoint_and_by_window_are_those_of_the_models_that_were_kept(
     study: GanStudy, results: GanResults
 ) -> None:
-    assert [list(rounds) for rounds in results.along] == [[0, 1, 2], [0, 1, 2]]
-    for run, rounds in enumerate(results.along):
+    assert {name: [list(rounds) for rounds in runs] for name, runs in results.along.items()} == {
+        name: [[0, 1, 2], [0, 1, 2]] for name in (SEQGAN, LEAKGAN)
+    }
+    for run, rounds in enumerate(results.along[SEQGAN]):
         before, after = results.costs[MLE][run], results.costs[SEQGAN][run]
         assert rounds[0].sums["exact"] == pytest.approx(before.sums["exact"])  # nothing was trained yet
         assert rounds[2].sums["exact"] == pytest.approx(after.sums["exact"])
         assert rounds[1].sums["exact"] != rounds[0].sums["exact"]
-        stage = study.experiment.along[run][1].inputs[0]
+        stage = study.experiment.along[SEQGAN][run][1].inputs[0]
         model = load_generator(study.stages.folder_of(stage) / "1").model
         assert isinstance(model, LstmModel)
         alone = approximate(model, study.text.test, mode="exact", window=MICRO.window)
         assert alone.exact is not None
         assert rounds[1].mean("exact") == pytest.approx(alone.exact.value)
-    assert set(results.lengths) == {LSTM, MLE, SEQGAN, WGAN, WGAN_SOFT}
+    assert set(results.lengths) == {LSTM, MLE, SEQGAN, LEAKGAN, WGAN, WGAN_SOFT}
     for title, windows in results.lengths.items():
         assert list(windows) == [1, 7, 14]
         for window, runs in windows.items():
             assert {run.window for run in runs} == {window}
             assert {run.n_characters for run in runs} == {280}, "not the same text"
-            assert len(runs) == (2 if title in (MLE, SEQGAN) else 1)
+            assert len(runs) == (2 if title in (MLE, SEQGAN, LEAKGAN) else 1)
     curves = {(curve.title, curve.name): curve for curve in study.result().curves}
     assert [point.x for point in curves["BPC by window", "recurrent GAN, corrected"].points] == [1, 7, 14]
-    assert [point.x for point in curves["BPC along adversarial training", "exact"].points] == [0, 1, 2]
+    assert [point.x for point in curves["BPC of SeqGAN along adversarial training", "exact"].points] == [0, 1, 2]
 
 
 @pytest.mark.feature("LM-13")
@@ -153,7 +156,8 @@ def test_the_report_holds_every_table_and_comes_back_from_json(study: GanStudy) 
             "approximation",
             "exact",
             "windows",
-            "along training",
+            "along training of SeqGAN",
+            "along training of LeakGAN",
             "draws",
             "figure 2",
             "stopping rule",
@@ -163,26 +167,55 @@ def test_the_report_holds_every_table_and_comes_back_from_json(study: GanStudy) 
     bound = {cell.row: cell for cell in found.tables[-1].cells}
     assert bound["gamma 0.001, epsilon 0.01, 27 types"].ours == 4_297_078
     assert {curve.log for curve in found.curves if curve.title.startswith("Figure 2")} == {"xy"}
-    assert {one.verdict for one in found.findings if one.id == "G3, LeakGAN"} == {"not measured"}
 
 
-def test_a_stopped_study_goes_on_to_the_same_numbers(text: GanText, results: GanResults, tmp_path: Path) -> None:
+@pytest.mark.feature("LM-12")
+def test_leakgan_runs_through_algorithm_1_and_is_listed(study: GanStudy, results: GanResults) -> None:
+    stage = study.experiment.costs[LEAKGAN][1].inputs[0]
+    model = load_generator(study.stages.folder_of(stage) / LAST).model
+    assert isinstance(model, LeakGanModel)
+    asked = {"window": MICRO.window, "n_samples": MICRO.n_samples, "floor": MICRO.floor}
+    # explicit passes: what is drawn after each gold history, counted
+    passes = approximate(model, study.text.test, mode="onehot", seed=3, **asked)  # type: ignore[arg-type]
+    cost = results.costs[LEAKGAN][1]
+    assert passes.plain is not None
+    assert passes.corrected is not None
+    alone = mean_of([cost], "plain")
+    assert passes.plain.value == pytest.approx(alone.value, abs=0.1 * cost.mean("plain"))
+    assert passes.corrected.value == pytest.approx(cost.mean("exact"), abs=0.05)
+    assert cost.mean("exact") < cost.mean("plain")
+    cells = {(cell.row, cell.column): cell for cell in study.result().tables[0].cells}
+    listed = cells[LEAKGAN, APPROXIMATE]
+    assert listed.ours == pytest.approx(np.mean([run.mean("plain") for run in results.costs[LEAKGAN]]))
+    assert listed.published is None, "the paper gives no number"
+    assert cells[LEAKGAN, EXACT].ours == pytest.approx(np.mean([run.mean("exact") for run in results.costs[LEAKGAN]]))
+    judged = [one for one in study.result().findings if one.id == "G3, LeakGAN"]
+    assert [one.about for one in judged] == ["ours, windows of 50", "ours, windows of 7"]
+    assert all(one.verdict != "not measured" for one in judged)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "at"), [(SEQGAN, "rounds", "round 2 "), (LEAKGAN, "leakgan", "adversarial, round 1 ")]
+)
+def test_a_stopped_study_goes_on_to_the_same_numbers(
+    text: GanText, results: GanResults, tmp_path: Path, model: str, kind: str, at: str
+) -> None:
     class StopHereError(Exception):
         """Thrown where a run is to end."""
 
     def stop(label: str, done: int, total: int) -> None:
-        if label.startswith("rounds SeqGAN") and "round 2" in label:
+        if label.startswith(f"{kind} ") and at in label:
             raise StopHereError
 
     broken = GanStudy(text, MICRO, tmp_path, progress=stop)
     with workers(1), pytest.raises(StopHereError):
-        broken.compute(["rounds"])
-    assert list(tmp_path.glob("stages/rounds-*/rounds.safetensors"))
+        broken.compute([kind])
+    assert list(tmp_path.glob(f"stages/{kind}-*/rounds.safetensors"))
     again = GanStudy(text, MICRO, tmp_path)
     with workers(1):
         again.compute(["along"])
-    found = [again._costs(stage)[MICRO.n_samples] for stage in again.experiment.along[0].values()]
-    assert found == list(results.along[0].values())
+    found = [again._costs(stage)[MICRO.n_samples] for stage in again.experiment.along[model][0].values()]
+    assert found == list(results.along[model][0].values())
     assert again.compute(["along"]) == 0
 
 
@@ -225,7 +258,8 @@ def test_each_adversarial_training_costs_bits_and_approximate_bpc_is_above_exact
     with workers(2):
         study.compute(["along"])
     runs = [
-        {number: study._costs(stage)[2000] for number, stage in rounds.items()} for rounds in study.experiment.along
+        {number: study._costs(stage)[2000] for number, stage in rounds.items()}
+        for rounds in study.experiment.along[SEQGAN]
     ]
     first, last = ([rounds[number] for rounds in runs] for number in (0, scale.seqgan.rounds))
     assert len(runs) == 3

@@ -26,7 +26,7 @@ from textassay.training.history import Reading
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Collapse", "Phase", "TwoSided", "train_in_rounds"]
+__all__ = ["COLLAPSE", "Collapse", "Phase", "TwoSided", "train_in_rounds"]
 
 Tensors = Mapping[str, "Tensor"]
 
@@ -79,6 +79,9 @@ class Collapse:
     name: str = "distinct"
     least: float = 0.1
     patience: int = 3
+
+
+COLLAPSE = Collapse("variety", least=0.1)  # of the pairs of neighbours that real text has: SeqGAN, RankGAN, LeakGAN
 
 
 def train_in_rounds(

@@ -8,7 +8,7 @@ from typing import Any
 from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.leakgan import LeakGan
 from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
-from textassay.adversarial.rounds import Collapse, Phase
+from textassay.adversarial.rounds import COLLAPSE, Phase
 from textassay.adversarial.validation import VALID
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
 from textassay.cli.train import TrainingTexts
@@ -18,7 +18,6 @@ from textassay.network.leakgan import LeakGanModel
 __all__ = ["LeakGanKind"]
 
 _OF_RECIPE = ("batch_size", "learning_rate")
-_COLLAPSED = 0.1  # share of the pairs of neighbours that real text has
 
 
 class LeakGanKind:
@@ -61,7 +60,7 @@ class LeakGanKind:
             n_parameters=model.n_parameters,
             training=training,
             phases=(Phase("pretraining", recipe.cycles), Phase("adversarial", recipe.rounds)),
-            collapse=Collapse("variety", least=_COLLAPSED),
+            collapse=COLLAPSE,
             best=VALID,
             sample=lambda n, seed: training.sample(n, seed=seed),
             finish=finish,

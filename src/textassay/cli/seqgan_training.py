@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from textassay.adversarial.history import RoundsHistory
-from textassay.adversarial.rounds import Collapse, Phase
+from textassay.adversarial.rounds import COLLAPSE, Phase
 from textassay.adversarial.seqgan import SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.adversarial.validation import ORACLE, VALID
@@ -31,7 +31,6 @@ MLE = "mle"  # folder in the folder: the generator before the rounds
 
 _NETWORK = ("width", "layers", "dropout", "batch_size")
 _LONG = 200  # tokens; roll-outs take time as the square of the longest sentence
-_COLLAPSED = 0.1  # share of the pairs of neighbours that real text has
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class SeqGanKind:
             n_parameters=model.n_parameters,
             training=training,
             phases=_phases(recipe),
-            collapse=Collapse("variety", least=_COLLAPSED),
+            collapse=COLLAPSE,
             best=VALID if oracle is None else ORACLE,
             sample=lambda n, seed: training.sample(n, seed=seed),
             finish=finish,

@@ -13,9 +13,9 @@ from textassay.corpus.windows import cut_windows
 from textassay.study.dd_generators import Part, seed_for, training
 from textassay.study.exposure_scales import Network
 from textassay.study.gan_measures import cost_stage, rule_stage
-from textassay.study.gan_results import LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT
+from textassay.study.gan_results import LEAKGAN, LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT
 from textassay.study.gan_scales import WGAN_WINDOW, GanScale
-from textassay.study.gan_stages import LAST, Made, checkpoints_of, seqgan_stage, wgan_stage
+from textassay.study.gan_stages import LAST, Made, checkpoints_of, leakgan_stage, seqgan_stage, wgan_stage
 from textassay.study.gan_text import GanText, evenly_spread
 from textassay.study.stages import Stage
 
@@ -36,14 +36,14 @@ class GanExperiment:
     lengths
         Model to window to runs.
     along
-        Of each run of SeqGAN, round to stage.
+        Model to, of each run, round to stage.
     trained
         Title of each training against a discriminator to its stage.
     """
 
     costs: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
     lengths: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
-    along: tuple[dict[int, Stage], ...] = ()
+    along: dict[str, tuple[dict[int, Stage], ...]] = field(default_factory=dict)
     convergence: dict[str, Stage] = field(default_factory=dict)
     rules: dict[str, Stage] = field(default_factory=dict)
     trained: dict[str, Stage] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class GanExperiment:
         """The stages that a report needs."""
         found = [stage for runs in self.costs.values() for stage in runs]
         found += [stage for windows in self.lengths.values() for runs in windows.values() for stage in runs]
-        found += [stage for rounds in self.along for stage in rounds.values()]
+        found += [stage for runs in self.along.values() for rounds in runs for stage in rounds.values()]
         return [*found, *self.convergence.values(), *self.rules.values(), *self.trained.values()]
 
 
@@ -74,10 +74,10 @@ def build_gan(text: GanText, scale: GanScale, *, seed: int) -> GanExperiment:
     runs = plan.generators()
     plan.table_1(runs)
     plan.study_of_lengths(runs)
-    for model in (LSTM, MLE, SEQGAN):
+    for model in (LSTM, MLE, SEQGAN, LEAKGAN):
         sizes = [size for size in sizes_below(scale.most_samples, _LEAST) if size >= _LEAST]
         found.convergence[model] = plan.cost("convergence", model, runs[model][0], text.test, scale.window, sizes)
-    for model in (LSTM, SEQGAN, WGAN, WGAN_SOFT):
+    for model in (LSTM, SEQGAN, LEAKGAN, WGAN, WGAN_SOFT):
         found.rules[model] = plan.rule(model, runs[model][0])
     return found
 
@@ -113,6 +113,20 @@ class _Plan:
             )
             rounds.append(after)
             self.found.trained[after.name] = after
+        leaks = []
+        for run in range(scale.runs):
+            stage = leakgan_stage(
+                _numbered(LEAKGAN, run),
+                windows,
+                text.form,
+                network=scale.leakgan_network,
+                recipe=scale.leakgan,
+                n_checkpoints=scale.n_checkpoints,
+                seed=seed_for(self.seed, LEAKGAN, run),
+                cost=float(len(windows.tokens)) * scale.leakgan_network["width"] * scale.leakgan.cycles,
+            )
+            leaks.append(stage)
+            self.found.trained[stage.name] = stage
         gans = []
         for run in range(scale.wgan_runs):
             stage = wgan_stage(
@@ -126,20 +140,22 @@ class _Plan:
             )
             gans.append(stage)
             self.found.trained[stage.name] = stage
-        self.found.along = tuple(
-            {
-                number: self.cost(
-                    "along", f"{stage.name} after {number}", Made(stage, str(number)), text.test, scale.window
-                )
-                for number in checkpoints_of(scale.seqgan.rounds, scale.n_checkpoints)
-            }
-            for stage in rounds
-        )
+        for model, stages, n in ((SEQGAN, rounds, scale.seqgan.rounds), (LEAKGAN, leaks, scale.leakgan.rounds)):
+            self.found.along[model] = tuple(
+                {
+                    number: self.cost(
+                        "along", f"{stage.name} after {number}", Made(stage, str(number)), text.test, scale.window
+                    )
+                    for number in checkpoints_of(n, scale.n_checkpoints)
+                }
+                for stage in stages
+            )
         lstm = self._trained(LSTM, scale.lstm, scale.lstm_length, seed_for(self.seed, LSTM))
         return {
             LSTM: (Made(lstm),),
             MLE: tuple(map(Made, before)),
             SEQGAN: tuple(Made(stage, LAST) for stage in rounds),
+            LEAKGAN: tuple(Made(stage, LAST) for stage in leaks),
             WGAN: tuple(map(Made, gans)),
             WGAN_SOFT: tuple(map(Made, gans)),
             UNIFORM: (Made(None, "uniform", text.form.vocabulary),),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from textassay.approximation.stopping_rule import CHANGE
 from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Reproduction
 from textassay.study.findings_gan import check_findings, check_published
-from textassay.study.gan_results import MLE, SEQGAN, WGAN, WGAN_SOFT, GanResults
+from textassay.study.gan_results import SEQGAN, SHORT, WGAN, GanResults
 from textassay.study.gan_tables import gan_tables
 from textassay.study.gan_values import Crossed, mean_of
 from textassay.study.published_gan import FIGURE_2
@@ -23,18 +23,13 @@ __all__ = ["gan_curves", "gan_reproduction"]
 FloatArray = npt.NDArray[np.float64]
 
 _BPC, _DRAWS = "bits per character", "draws a position, N"
-_SHORT: Mapping[str, str] = {
-    MLE: "SeqGAN, before",
-    SEQGAN: "SeqGAN",
-    WGAN: "recurrent GAN",
-    WGAN_SOFT: "recurrent GAN, soft",
-}
 _ERROR = "largest difference of a share"
 _NOTES = (
     "What an approximate value is above the exact one depends on N and on the floor; a value without both says little.",
     "Values in windows of different lengths are not the same task: the first characters of a window have no context.",
     "All that is measured is measured on the test text; no setting, no round and no training is chosen by it.",
-    "LeakGAN of characters is not there yet: its finding is not measured.",
+    "LeakGAN learns from the real text again between its rounds, as published: what its rounds alone do is not seen.",
+    "What LeakGAN sees of a text is the largest value so far: in windows longer than it learnt from, all it ever saw.",
 )
 
 
@@ -82,7 +77,7 @@ def _rule(results: GanResults) -> Iterable[Curve]:
         for name, (places, values) in lines.items():
             points = tuple(CurvePoint(None, x, y) for x, y in zip(places, values.tolist(), strict=True))
             yield Curve(
-                "by length", name, _SHORT.get(model, model), _DRAWS, _ERROR, points, title, log="xy", level=CHANGE
+                "by length", name, SHORT.get(model, model), _DRAWS, _ERROR, points, title, log="xy", level=CHANGE
             )
 
 
@@ -90,27 +85,28 @@ def _convergence(results: GanResults) -> Iterable[Curve]:
     for model, by_size in results.convergence.items():
         for name, key in (("approximate", "plain"), ("corrected", "corrected"), ("exact", "exact")):
             values = {size: mean_of([cost], key) for size, cost in sorted(by_size.items())}
-            yield _curve("BPC against N", name, _SHORT.get(model, model), _DRAWS, values, banded=False, log="x")
+            yield _curve("BPC against N", name, SHORT.get(model, model), _DRAWS, values, banded=False, log="x")
 
 
 def _along(results: GanResults) -> Iterable[Curve]:
-    if not results.along:
-        return
-    numbers = sorted(set.intersection(*map(set, results.along)))
-    for name, key in (("exact", "exact"), ("approximate", "plain")):
-        values = {number: mean_of([rounds[number] for rounds in results.along], key) for number in numbers}
-        yield _curve("BPC along adversarial training", name, "mean of the trainings", "adversarial rounds", values)
-    for run, rounds in enumerate(results.along, 1):
-        for name, key in (("exact", "exact"), ("approximate", "plain")):
-            values = {number: mean_of([cost], key) for number, cost in rounds.items()}
-            yield _curve("BPC along adversarial training", name, f"training {run}", "adversarial rounds", values)
+    sides = (("exact", "exact"), ("approximate", "plain"))
+    for model, runs in results.along.items():
+        title = f"BPC of {SHORT.get(model, model)} along adversarial training"
+        numbers = sorted(set.intersection(*map(set, runs)))
+        for name, key in sides:
+            values = {number: mean_of([rounds[number] for rounds in runs], key) for number in numbers}
+            yield _curve(title, name, "mean of the trainings", "adversarial rounds", values)
+        for run, rounds in enumerate(runs, 1):
+            for name, key in sides:
+                values = {number: mean_of([cost], key) for number, cost in rounds.items()}
+                yield _curve(title, name, f"training {run}", "adversarial rounds", values)
 
 
 def _windows(results: GanResults) -> Iterable[Curve]:
     for model, windows in results.lengths.items():
         key = "exact" if "exact" in next(iter(windows.values()))[0].sums else "corrected"
         values = {window: mean_of(runs, key) for window, runs in windows.items()}
-        yield _curve("BPC by window", f"{_SHORT.get(model, model)}, {key}", "",
+        yield _curve("BPC by window", f"{SHORT.get(model, model)}, {key}", "",
                      "characters of a window", values, log="x")  # fmt: skip
 
 

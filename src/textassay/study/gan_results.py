@@ -13,12 +13,31 @@ import numpy.typing as npt
 from textassay.approximation.stopping_rule import RuleCurve
 from textassay.study.published_gan import MLE, SEQGAN, UNIFORM, WGAN
 
-__all__ = ["LSTM", "MLE", "SEQGAN", "UNIFORM", "WGAN", "WGAN_SOFT", "GanResults", "TextCost", "curve_from_dict"]
+__all__ = [
+    "LEAKGAN",
+    "LSTM",
+    "MLE",
+    "SEQGAN",
+    "SHORT",
+    "UNIFORM",
+    "WGAN",
+    "WGAN_SOFT",
+    "GanResults",
+    "TextCost",
+    "curve_from_dict",
+]
 
 FloatArray = npt.NDArray[np.float64]
 
+LEAKGAN = "LeakGAN"  # which the paper trained, and gives no numbers of
 LSTM = "LSTM"  # a language model of ours, which the paper has from the literature
 WGAN_SOFT = f"{WGAN}, soft"  # the mean of its distributions instead of its draws
+SHORT: Mapping[str, str] = {
+    MLE: "SeqGAN, before",
+    SEQGAN: "SeqGAN",
+    WGAN: "recurrent GAN",
+    WGAN_SOFT: "recurrent GAN, soft",
+}  # what does not stand here is short as it is
 
 
 @dataclass(frozen=True)
@@ -94,23 +113,22 @@ class GanResults:
     Attributes
     ----------
     costs
-        T1 and T2: `LSTM`, `MLE`, `SEQGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each. Run k of
-        `SEQGAN` goes on from run k of `MLE`.
+        T1 and T2: `LSTM`, `MLE`, `SEQGAN`, `LEAKGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each.
+        Run k of `SEQGAN` goes on from run k of `MLE`.
     lengths
-        T5: the first five of these to window to runs, all over the same text.
+        T5: all but the last of these to window to runs, all over the same text.
     along
-        T4: of each run of `SEQGAN`, round of the adversarial training, 0 before it, to cost; a run that ended early has
-        no later rounds.
+        T4: `SEQGAN` and `LEAKGAN` to, of each run, round of the adversarial training, 0 before it, to cost; a run that
+        ended early has no later rounds.
     convergence
         Model with a softmax to N to cost, of its first run.
     rules
-        T3: `LSTM`, `SEQGAN`, `WGAN` and `WGAN_SOFT` to the curves of several parts of the text, of the first run.
+        T3: `LSTM`, `SEQGAN`, `LEAKGAN`, `WGAN` and `WGAN_SOFT` to the curves of several parts of the text, of the
+        first run.
     n_types
         Characters there are.
     stopped
-        Run of `SEQGAN` or `WGAN` to why its training ended early.
-    histories
-        Of each run of `SEQGAN`, round to what it told: reward, losses, variety.
+        Run of a training against a discriminator to why it ended early.
     sizes, seconds, settings
         How much there is of what; kind of stage to how long its stages took; all that decides the numbers, JSON-ready.
     notes
@@ -119,12 +137,11 @@ class GanResults:
 
     costs: Mapping[str, tuple[TextCost, ...]]
     lengths: Mapping[str, Mapping[int, tuple[TextCost, ...]]]
-    along: tuple[Mapping[int, TextCost], ...]
+    along: Mapping[str, tuple[Mapping[int, TextCost], ...]]
     convergence: Mapping[str, Mapping[int, TextCost]]
     rules: Mapping[str, tuple[RuleCurve, ...]]
     n_types: int
     stopped: Mapping[str, str] = field(default_factory=dict)
-    histories: tuple[Mapping[int, Mapping[str, float]], ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -6,7 +6,9 @@ published sizes, as far as there are any, and wants a GPU and text8.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
 from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
 from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
 from textassay.errors import unknown_name
@@ -32,9 +34,11 @@ class GanScale:
     generator, length
         SeqGAN's generator as it learns before the rounds, and the windows that both sides learn from.
     seqgan, n_checkpoints
-        Its rounds, and how often in them a model is kept and measured.
+        Its rounds, and how often in them, and in LeakGAN's, a model is kept and measured.
+    leakgan_network, leakgan
+        LeakGAN, which learns from the same windows.
     runs
-        Trainings of SeqGAN, each with its own pre-training.
+        Trainings of SeqGAN, each with its own pre-training, and of LeakGAN.
     wgan_width, wgan
         The recurrent GAN.
     wgan_runs
@@ -63,6 +67,8 @@ class GanScale:
     length: int
     seqgan: SeqGanRecipe
     n_checkpoints: int
+    leakgan_network: Mapping[str, Any]
+    leakgan: LeakGanRecipe
     runs: int
     wgan_width: int
     wgan: WganRecipe
@@ -80,7 +86,9 @@ class GanScale:
     floor: float = 1e-20
 
 
-_SEQGAN, _WGAN = SEQGAN_PRESETS["tiny"][1], WGAN_PRESETS["tiny"][1]
+_SEQGAN = replace(SEQGAN_PRESETS["tiny"][1], learning_rate=1e-3)  # enough for characters: each training loses 0.1 bits
+_WGAN = WGAN_PRESETS["tiny"][1]
+_LEAKGAN = LEAKGAN_PRESETS["tiny"]
 
 # What is measured, on one core of a shared machine: an LSTM learns 14,000 characters a second at width 256, 31,000 at
 # 128, 37,000 at 64; a round of SeqGAN at width 128 takes 1 s; a round of the recurrent GAN, 100 updates at width 64,
@@ -99,6 +107,8 @@ GAN_SCALES: Mapping[str, GanScale] = {
         length=20,
         seqgan=replace(_SEQGAN, rounds=8, pretraining_rounds=2, n_negatives=500),
         n_checkpoints=2,
+        leakgan_network={**_LEAKGAN[0], "width": 64},
+        leakgan=replace(_LEAKGAN[1], rounds=8),
         runs=3,
         wgan_width=64,
         wgan=replace(_WGAN, rounds=6),
@@ -120,6 +130,10 @@ GAN_SCALES: Mapping[str, GanScale] = {
         length=20,
         seqgan=replace(_SEQGAN, rounds=150, pretraining_rounds=20),
         n_checkpoints=6,
+        leakgan_network={**_LEAKGAN[0], "width": 128, "goal": 8},
+        leakgan=replace(
+            _LEAKGAN[1], rounds=24, pretraining_epochs=1, mle_every=15, n_negatives=1000, learning_rate=5e-3
+        ),
         runs=3,
         wgan_width=64,
         wgan=replace(_WGAN, rounds=60),
@@ -142,6 +156,8 @@ GAN_SCALES: Mapping[str, GanScale] = {
         length=20,
         seqgan=replace(SEQGAN_PRESETS["paper"][1], pretraining_rounds=200),
         n_checkpoints=10,
+        leakgan_network=LEAKGAN_PRESETS["paper"][0],
+        leakgan=LEAKGAN_PRESETS["paper"][1],
         runs=3,
         wgan_width=512,
         wgan=WGAN_PRESETS["paper"][1],

@@ -1,17 +1,20 @@
-"""Stages that train SeqGAN and the recurrent GAN, and keep them: checkpoints along the rounds, the last one.
+"""Stages that train SeqGAN, LeakGAN and the recurrent GAN, and keep them: checkpoints along the rounds, the last one.
 
-Sources: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017; Press et al.,
-"Language Generation with Recurrent Generative Adversarial Networks without Pre-training", 2017; both as Tevet et al.,
-"Evaluating Text GANs as Language Models", NAACL 2019, use them.
+Sources: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017; Guo et al., "Long
+Text Generation via Adversarial Training with Leaked Information", AAAI 2018; Press et al., "Language Generation with
+Recurrent Generative Adversarial Networks without Pre-training", 2017; as Tevet et al., "Evaluating Text GANs as
+Language Models", NAACL 2019, use them.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from textassay.adversarial.history import RoundsHistory
-from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
+from textassay.adversarial.leakgan import LeakGan
+from textassay.adversarial.leakgan_recipe import LeakGanRecipe
+from textassay.adversarial.rounds import COLLAPSE, Phase, train_in_rounds
 from textassay.adversarial.seqgan import SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.adversarial.wgan import train_wgan
@@ -22,16 +25,16 @@ from textassay.corpus.vocabulary import Vocabulary
 from textassay.execution import workers
 from textassay.generator.uniform import UniformGenerator
 from textassay.model_store.saved import load_generator, save_model
+from textassay.network.leakgan import LeakGanModel
 from textassay.network.lstm import LstmModel
 from textassay.network.noise_gru import NoiseGru
 from textassay.study.dd_generators import MODEL
 from textassay.study.stages import Stage, Work
 
-__all__ = ["LAST", "Made", "checkpoints_of", "seqgan_stage", "wgan_stage"]
+__all__ = ["LAST", "Made", "checkpoints_of", "leakgan_stage", "seqgan_stage", "wgan_stage"]
 
 LAST = "last"  # the folder, in that of a stage, of what training ended with
 _ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
-_COLLAPSED = Collapse("variety", least=0.1)  # share of the pairs of neighbours that real text has
 
 
 @dataclass(frozen=True)
@@ -99,39 +102,42 @@ def seqgan_stage(
     seed, cost
         Of what is random; see `Stage`.
     """
-    kept = checkpoints_of(recipe.rounds, n_checkpoints)
-    every = max(1, recipe.rounds // max(n_checkpoints, 1))
     phases = (Phase("discriminator", recipe.pretraining_rounds, judged=False), Phase("adversarial", recipe.rounds))
-    settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
-    settings |= {"text": text.fingerprint, "form": form.hash}
+    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
 
     def run(work: Work) -> dict[str, Any]:
         model = load_generator(work.inputs[before].folder / MODEL).model
         assert isinstance(model, LstmModel)
         training = SeqGan(model, text, recipe=recipe, seed=seed)
-
-        def keep(number: int) -> None:
-            done = number - recipe.pretraining_rounds
-            training.finish({"kind": "seqgan", "rounds": done, "recipe": settings["recipe"], "seed": seed})
-            save_model(model, work.folder / str(done), form=form)
-
-        with workers(1):  # another number of threads sums in another order, and gives other weights
-            history = train_in_rounds(
-                training,
-                phases,
-                collapse=_COLLAPSED,
-                checkpoint=work.folder / _ROUNDS,
-                config=settings,
-                monitors={"kept": keep},
-                monitor_every=every,
-                progress=_teller(work),
-            )
-        keep(history.kept)
-        save_model(model, work.folder / LAST, form=form)
-        (work.folder / _ROUNDS).unlink(missing_ok=True)
-        return _told(history, recipe.pretraining_rounds)
+        return _in_rounds(work, training, model, form, kind="seqgan", phases=phases, settings=settings)
 
     return Stage("rounds", name, settings, run, (before,), cost)
+
+
+def leakgan_stage(
+    name: str, text: Corpus, form: TextForm, *, network: Mapping[str, Any], recipe: LeakGanRecipe, n_checkpoints: int,
+    seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage that trains LeakGAN from nothing, with all its checkpoints; see `seqgan_stage`.
+
+    Parameters
+    ----------
+    name, text, form, recipe, n_checkpoints, seed, cost
+        As there; all windows have one length, and before the first adversarial round are the cycles of pre-training.
+    network
+        Settings of the generator.
+    """
+    length = int(text.lengths[0])
+    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
+    settings["model"] = _new_leakgan(network, length, seed).settings
+    phases = (Phase("pretraining", recipe.cycles, judged=False), Phase("adversarial", recipe.rounds))
+
+    def run(work: Work) -> dict[str, Any]:
+        model = _new_leakgan(network, length, seed)
+        training = LeakGan(model, text, recipe=recipe, seed=seed)
+        return _in_rounds(work, training, model, form, kind="leakgan", phases=phases, settings=settings)
+
+    return Stage("leakgan", name, settings, run, (), cost)
 
 
 def wgan_stage(
@@ -154,6 +160,48 @@ def wgan_stage(
         return _told(history, 0)
 
     return Stage("wgan", name, settings, run, (), cost)
+
+
+def _new_leakgan(network: Mapping[str, Any], length: int, seed: int) -> LeakGanModel:
+    return LeakGanModel(**network, length=length, max_length=length, seed=seed)
+
+
+def _settings(
+    recipe: SeqGanRecipe | LeakGanRecipe, n_checkpoints: int, *, seed: int, text: Corpus, form: TextForm
+) -> dict[str, Any]:
+    """Return what decides the rounds, JSON-ready."""
+    kept = checkpoints_of(recipe.rounds, n_checkpoints)
+    settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
+    return {**settings, "text": text.fingerprint, "form": form.hash}
+
+
+def _in_rounds(
+    work: Work, training: SeqGan | LeakGan, model: LstmModel | LeakGanModel, form: TextForm, *, kind: str,
+    phases: tuple[Phase, Phase], settings: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """Train through both phases, keep the model along the second, and return what the stage tells."""
+    before, kept = phases[0].n_rounds, settings["kept"]
+
+    def keep(number: int) -> None:
+        record = {"kind": kind, "rounds": number - before, "recipe": settings["recipe"], "seed": settings["seed"]}
+        training.finish(record)
+        save_model(model, work.folder / str(number - before), form=form)
+
+    with workers(1):  # another number of threads sums in another order, and gives other weights
+        history = train_in_rounds(
+            training,
+            phases,
+            collapse=COLLAPSE,
+            checkpoint=work.folder / _ROUNDS,
+            config=settings,
+            monitors={"kept": keep},
+            monitor_every=kept[1] if len(kept) > 1 else 1,
+            progress=_teller(work),
+        )
+    keep(history.kept)
+    save_model(model, work.folder / LAST, form=form)
+    (work.folder / _ROUNDS).unlink(missing_ok=True)
+    return _told(history, before)
 
 
 def _teller(work: Work) -> Callable[[str, int, int], None]:

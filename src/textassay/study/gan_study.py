@@ -1,7 +1,8 @@
 """The study ``gan-as-lm``: computed as far as it is not there yet, and set beside the paper.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
-Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training.
+Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training,
+and LeakGAN as often.
 """
 
 import json
@@ -37,7 +38,7 @@ class GanStudy(StagedStudy):
     seed
         Of everything random.
     runs
-        Trainings of SeqGAN, instead of the scale's.
+        Trainings of SeqGAN and of LeakGAN, instead of the scale's.
     progress
         Called with the stage that runs, how many are done, and how many there are.
     """
@@ -79,10 +80,13 @@ class GanStudy(StagedStudy):
                 }
                 for model, windows in found.lengths.items()
             },
-            along=tuple(
-                {number: costs[n] for number, stage in rounds.items() if (costs := self._costs(stage))}
-                for rounds in found.along
-            ),
+            along={
+                model: tuple(
+                    {number: costs[n] for number, stage in rounds.items() if (costs := self._costs(stage))}
+                    for rounds in runs
+                )
+                for model, runs in found.along.items()
+            },
             convergence={model: self._costs(stage) for model, stage in found.convergence.items()},
             rules={
                 model: tuple(curve_from_dict(curve) for curve in self.outcome(stage))
@@ -90,11 +94,6 @@ class GanStudy(StagedStudy):
             },
             n_types=self.text.n_types,
             stopped={title: one["stopped"] for title, one in trained.items() if one["stopped"] is not None},
-            histories=tuple(
-                {int(number): values for number, values in trained[stage.name]["rounds"].items()}
-                for stage in found.trained.values()
-                if stage.kind == "rounds"
-            ),
             sizes=self.text.sizes,
             seconds=self.seconds(),
             settings=self._settings(),

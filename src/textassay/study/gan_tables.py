@@ -11,7 +11,18 @@ import numpy as np
 
 from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
 from textassay.meta_evaluation.reproduction import Cell, PublishedTable, ReproducedTable, beside
-from textassay.study.gan_results import LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT, GanResults, TextCost
+from textassay.study.gan_results import (
+    LEAKGAN,
+    LSTM,
+    MLE,
+    SEQGAN,
+    SHORT,
+    UNIFORM,
+    WGAN,
+    WGAN_SOFT,
+    GanResults,
+    TextCost,
+)
 from textassay.study.gan_values import Crossed, first_below, mean_of, over_parts
 from textassay.study.published_gan import APPROXIMATE, BOUND_DRAWS, EXACT, FIGURE_2, N_TYPES, PUBLISHED_STOPS, TABLE_1
 
@@ -35,7 +46,7 @@ def gan_tables(results: GanResults) -> tuple[ReproducedTable, ...]:
 
 def _table_1(results: GanResults) -> Iterable[ReproducedTable]:
     costs, cells = results.costs, []
-    for model in (LSTM, MLE, SEQGAN):
+    for model in (LSTM, MLE, SEQGAN, LEAKGAN):
         if model in costs:
             cells.append(_cell(model, EXACT, mean_of(costs[model], "exact"), _window(costs[model])))
             cells.append(_cell(model, APPROXIMATE, mean_of(costs[model], "plain"), _window(costs[model])))
@@ -109,21 +120,23 @@ def _windows(results: GanResults) -> Iterable[ReproducedTable]:
 
 
 def _along(results: GanResults) -> Iterable[ReproducedTable]:
-    cells: list[Cell] = []
-    for number in sorted({number for rounds in results.along for number in rounds}):
-        there = [rounds[number] for rounds in results.along if number in rounds]
-        row = f"after {number} rounds"
-        if len(there) == len(results.along):
-            cells.append(_cell(row, "mean, exact", mean_of(there, "exact")))
-            cells.append(_cell(row, "mean, approximate", mean_of(there, "plain")))
-        for run, rounds in enumerate(results.along, 1):
-            if number in rounds:
-                cells.append(_cell(row, f"training {run}, exact", mean_of([rounds[number]], "exact")))
-    if cells:
-        stopped = "".join(f" {title} ended early: {why}." for title, why in results.stopped.items())
-        window = results.along[0][0].window
-        note = f"Windows of {window} characters of the test text; nothing is chosen by it.{stopped}"
-        yield ReproducedTable("along training", "BPC of SeqGAN along the adversarial rounds", tuple(cells), note=note)
+    for model, runs in results.along.items():
+        cells: list[Cell] = []
+        for number in sorted({number for rounds in runs for number in rounds}):
+            there = [rounds[number] for rounds in runs if number in rounds]
+            row = f"after {number} rounds"
+            if len(there) == len(runs):
+                cells.append(_cell(row, "mean, exact", mean_of(there, "exact")))
+                cells.append(_cell(row, "mean, approximate", mean_of(there, "plain")))
+            for run, rounds in enumerate(runs, 1):
+                if number in rounds:
+                    cells.append(_cell(row, f"training {run}, exact", mean_of([rounds[number]], "exact")))
+        short = SHORT.get(model, model)
+        own = [(title, why) for title, why in results.stopped.items() if title.startswith(short)]
+        stopped = "".join(f" {title} ended early: {why}." for title, why in own)
+        note = f"Windows of {runs[0][0].window} characters of the test text; nothing is chosen by it.{stopped}"
+        title = f"BPC of {short} along the adversarial rounds"
+        yield ReproducedTable(f"along training of {short}", title, tuple(cells), note=note)
 
 
 def _draws(results: GanResults) -> Iterable[ReproducedTable]:
