@@ -122,69 +122,100 @@ class GeneratorsScale:
 
 
 _SEQGAN, _RANKGAN = SEQGAN_PRESETS["tiny"][1], RANKGAN_PRESETS["tiny"][1]
-_COT, _SCRATCHGAN = COT_PRESETS["tiny"], SCRATCHGAN_PRESETS["tiny"]
-_LEAKGAN = LEAKGAN_PRESETS["tiny"]
+_LEAKGAN, _COT, _SCRATCHGAN = LEAKGAN_PRESETS["tiny"], COT_PRESETS["tiny"], SCRATCHGAN_PRESETS["tiny"]
 
 
 def _recipes(
-    width: int, epochs: int, *, gan_rounds: int, leakgan_width: int, scratch_rounds: int, steps: int
+    n_train: int, width: int, epochs: int, *, rounds: int, leakgan: tuple[int, int], cot: int, scratchgan: int
 ) -> Recipes:
-    """Return recipes of one width: `epochs` over real text, `steps` of them, then rounds.
+    """Return recipes of one width: so many epochs over real text, then so many rounds.
 
-    `scratch_rounds` are those of what learns against another side from the first step.
+    `leakgan` are its cycles before the rounds, each two epochs, and passes over the text in them; `cot` and
+    `scratchgan` their rounds.
     """
     lstm = {"width": width, "dropout": 0.2, "batch_size": 64, "max_epochs": epochs, "learning_rate": 5e-3}
-    network = Network("small", lstm)
-    half = max(steps // 2, 1)
+    half = max(epochs * n_train // (2 * 64), 1)  # steps after which every second word is the model's own
+    before = {"rounds": rounds, "pretraining_rounds": max(2, rounds // 10)}
     return Recipes(
-        lstm=network,
+        lstm=Network("small", lstm),
         scheduled=Network("small", {**lstm, "mixing": f"linear(k=1,c={0.5 / half:.6f},least=0.5)"}),
-        conditional=Network("small", {**lstm, "batch_size": 64, "context_width": 32}),
-        before_rounds=Network("small", {**lstm, "dropout": 0.0}),
-        seqgan=replace(_SEQGAN, rounds=gan_rounds, pretraining_rounds=max(2, gan_rounds // 10)),
-        rankgan=replace(_RANKGAN, rounds=gan_rounds, pretraining_rounds=max(2, gan_rounds // 10)),
+        conditional=Network("small", {**lstm, "context_width": 32}),
+        before_rounds=Network("small", lstm),
+        seqgan=replace(_SEQGAN, **before),
+        rankgan=replace(_RANKGAN, **before),
         leakgan=(
-            Network("tiny", {**_LEAKGAN[0], "width": leakgan_width}),
-            replace(_LEAKGAN[1], rounds=gan_rounds, cycles=3),
+            Network("tiny", _LEAKGAN[0]),
+            replace(_LEAKGAN[1], rounds=rounds, cycles=leakgan[0], mle_every=max(1, rounds // leakgan[1])),
         ),
-        cot=(Network("tiny", {**_COT[0], "width": width}), replace(_COT[1], rounds=scratch_rounds)),
+        cot=(Network("tiny", {**_COT[0], "width": width}), replace(_COT[1], rounds=cot)),
         scratchgan=(
             Network("tiny", {**_SCRATCHGAN[0], "width": width, "dimension": 32, "fixed": 32}),
-            replace(_SCRATCHGAN[1], rounds=scratch_rounds),
+            replace(_SCRATCHGAN[1], rounds=scratchgan),
         ),
     )
 
 
+def _of_paper() -> Recipes:
+    return Recipes(
+        lstm=Network("paper"),
+        scheduled=Network("paper"),
+        conditional=Network("paper"),
+        before_rounds=Network("paper", {"width": 128, "layers": 1, "max_epochs": 120}),
+        seqgan=SEQGAN_PRESETS["paper"][1],
+        rankgan=RANKGAN_PRESETS["paper"][1],
+        leakgan=(Network("paper", LEAKGAN_PRESETS["paper"][0]), LEAKGAN_PRESETS["paper"][1]),
+        cot=(Network("paper", COT_PRESETS["paper"][0]), COT_PRESETS["paper"][1]),
+        scratchgan=(Network("paper", SCRATCHGAN_PRESETS["paper"][0]), SCRATCHGAN_PRESETS["paper"][1]),
+    )
+
+
+_TINY = _recipes(3000, 32, 4, rounds=4, leakgan=(1, 1), cot=4, scratchgan=4)
+
 GENERATORS_SCALES: Mapping[str, GeneratorsScale] = {
     "tiny": GeneratorsScale(
         name="tiny",
-        of_people=WorldScale(
-            2000, 200, 20, _recipes(32, 2, gan_rounds=4, leakgan_width=32, scratch_rounds=2, steps=62)
-        ),
-        of_oracle=WorldScale(
-            2000, 200, 20, _recipes(32, 2, gan_rounds=4, leakgan_width=32, scratch_rounds=2, steps=62)
-        ),
-        n_valid=200,
+        of_people=WorldScale(n_train=3000, n_drawn=200, context_count=30, recipes=_TINY),
+        of_oracle=WorldScale(n_train=3000, n_drawn=200, context_count=30, recipes=_TINY),
+        n_valid=300,
         min_count=3,
-        original=Network("small", {"width": 64, "max_epochs": 2}),
-        n_original=2000,
-        n_exact=200,
+        original=Network("small", {"width": 64, "max_epochs": 4}),
+        n_original=3000,
+        n_exact=300,
         network_judges=False,
     ),
     "laptop": GeneratorsScale(
         name="laptop",
         of_people=WorldScale(
-            40_000, 1200, 100, _recipes(128, 5, gan_rounds=60, leakgan_width=64, scratch_rounds=40, steps=3125)
+            n_train=30_000,
+            n_drawn=1200,
+            context_count=100,
+            recipes=_recipes(30_000, 128, 5, rounds=60, leakgan=(2, 1), cot=40, scratchgan=40),
         ),
         of_oracle=WorldScale(
-            20_000, 1000, 200, _recipes(128, 5, gan_rounds=40, leakgan_width=64, scratch_rounds=20, steps=1560)
+            n_train=15_000,
+            n_drawn=1000,
+            context_count=150,
+            recipes=_recipes(15_000, 128, 5, rounds=60, leakgan=(2, 1), cot=30, scratchgan=30),
         ),
         n_valid=2000,
         min_count=4,
         original=Network("small", {"max_epochs": 6}),
-        n_original=40_000,
+        n_original=30_000,
         n_exact=1000,
         network_judges=True,
+    ),
+    "paper": GeneratorsScale(
+        name="paper",
+        of_people=WorldScale(n_train=300_000, n_drawn=32_500, context_count=100, recipes=_of_paper()),
+        of_oracle=WorldScale(n_train=300_000, n_drawn=32_500, context_count=3000, recipes=_of_paper()),
+        n_valid=10_000,
+        min_count=5,
+        original=Network("paper"),
+        n_original=300_000,
+        n_exact=10_000,
+        network_judges=True,
+        partitions=3,
+        other_order=5,
     ),
 }
 
