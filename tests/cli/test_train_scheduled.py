@@ -39,7 +39,7 @@ def test_train_sample_and_score(folder: Path, run: Run) -> None:
     assert epochs[1]["valid_perplexity"] < epochs[0]["valid_perplexity"]
     model = load_model(folder / "out").model
     assert isinstance(model, ScheduledSampling)
-    assert (model.name, model.mixing.prob_true(5)) == (name, 0.75)
+    assert (model.name, model.schedule.prob_true(5)) == (name, 0.75)
     assert len(run("sample", "out", "-n", 20).stdout.splitlines()) == 20
     assert run("likelihood", "out", "real.txt").status == 0
     again = run(*ASKED, "--out", "out", "--epochs", 2, "--mixing", mixing)

@@ -77,7 +77,7 @@ def test_future_tokens_do_not_change_past_logits(model: Gpt2Model) -> None:
 
 
 def test_sentences_that_do_not_fit_are_named(model: Gpt2Model) -> None:
-    assert model.max_length == 19
+    assert model.limit == 19
     long = Corpus.from_texts(["a", "a " * 19, "b " * 20], vocabulary=WORDS)
     message = r"^gpt2\(width=16, layers=2, heads=4\) reads at most 19 tokens, but sentence 3 has 20: shorten it"
     message += r", or train with --max-tokens 20 \(positions=21\)$"
@@ -88,7 +88,7 @@ def test_sentences_that_do_not_fit_are_named(model: Gpt2Model) -> None:
     assert np.isfinite(model.log_prob(long.take(np.arange(2)))).all()
     with pytest.raises(InputError, match="reads at most 7 tokens, but sentence 2 has 8"):
         fitted(positions=8)
-    assert fitted(positions=40).max_length == 39
+    assert fitted(positions=40).limit == 39
 
 
 def test_samples_are_cut_only_where_they_are_told_to(model: Gpt2Model) -> None:

@@ -18,7 +18,7 @@ from textassay.adversarial.rounds import Phase
 from textassay.adversarial.validation import validated
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
-from textassay.errors import InputError, OptionError
+from textassay.errors import OptionError
 from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in, training_record
 from textassay.network.lstm import LstmModel
 from textassay.seeding import stream
@@ -92,12 +92,7 @@ class FromScratch(ABC):
             check_train(valid, generator=model.name, what="validation")
         if seed < 0:
             raise OptionError(f"seed must be at least 0, got {seed}")
-        most, longest = model.length or model.settings["max_length"], int(train.lengths.max())
-        if most is None or longest > most:
-            raise InputError(f"{model.name} writes at most {most} tokens, but real sentences have up to {longest}")
-        others = [] if model.length is None else [length for length in train.lengths.tolist() if length != model.length]
-        if others:
-            raise InputError(f"{model.name} writes {model.length} tokens, but a real sentence has {others[0]}")
+        most = model.limit_for(train)
         import torch
 
         self.kind, self.model, self.batch_size, self.oracle = kind, model, batch_size, oracle
@@ -109,7 +104,7 @@ class FromScratch(ABC):
             **training_record(train, train.fingerprint),
             "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
         }
-        shapes = model.shapes(len(train.vocabulary), longest)
+        shapes = model.shapes(len(train.vocabulary), most)
         began = self._began(model.new_weights(shapes, torch.Generator().manual_seed(self._key("generator"))))
         if UNK not in train.tokens:
             began["output bias"][UNK] = _NEVER

@@ -31,7 +31,6 @@ from textassay.adversarial.roll_outs import Actions, draw_actions, log_probs_of,
 from textassay.adversarial.validation import validated
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import PAD, SOS, UNK
-from textassay.errors import InputError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_train, drawn_corpus, tokens_in, training_record
 from textassay.network.leakgan import LeakGanModel
@@ -100,7 +99,7 @@ class LeakGan:
         self._become(began, {})
         tokens = tokens_in(model.vocabulary, train, generator=model.name)
         self._policy.knows_all = UNK not in tokens
-        self.limit = self._limit(train, valid)
+        self.limit = model.limit_for(train, *([] if valid is None else [valid]))
         self._real = Actions.of_text(tokens, train.offsets, self.limit)
         self._valid = None
         if valid is not None:
@@ -318,22 +317,6 @@ class LeakGan:
             tokenizer=train.tokenizer,
             record={**training_record(train, train.fingerprint), "history": asdict(History()), **record},
         )
-
-    def _limit(self, train: Corpus, valid: Corpus | None) -> int:
-        """Return the most tokens of a sentence; raise where a real one does not fit."""
-        model, limit = self.model, self.model.max_length
-        lengths = np.concatenate((train.lengths, [] if valid is None else valid.lengths)).astype(np.int64)
-        if limit is None or lengths.max() > limit:
-            raise InputError(
-                f"{model.name} writes at most {limit} tokens, but real sentences have up to {max(lengths)}"
-            )
-        others = lengths[lengths != model.length]
-        if model.length is not None and len(others):
-            raise InputError(
-                f"{model.name} learns from sentences of {model.length} tokens, but {len(others)} of {len(lengths)} "
-                f"have others, such as {others[0]}"
-            )
-        return limit
 
     def _key(self, *place: str | int) -> int:
         return int(stream(self._seed, *place).integers(2**62))

@@ -28,7 +28,6 @@ from textassay.adversarial.sequence_cnn import fitting_filters, judge_loss, new_
 from textassay.adversarial.validation import validated
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
-from textassay.errors import InputError
 from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in
 from textassay.network.lstm import LstmModel
 from textassay.seeding import stream
@@ -70,7 +69,7 @@ class SeqGan:
     EmptyCorpusError
         If `train` has no sentence.
     InputError
-        If a sentence is longer than the model writes, or it has no limit.
+        If a sentence is longer than the model writes, or does not have its `length`, or it has no limit.
     """
 
     def __init__(
@@ -87,11 +86,7 @@ class SeqGan:
         self.model, self.recipe, self.oracle = model, recipe, oracle
         self._policy = _Policy(**{**model.settings, "recipe": model.recipe, "dropout": 0.0})
         self._policy.knows_all = UNK not in tokens_in(model.vocabulary, train, generator=model.name)
-        limit = model.max_length
-        longest = max(int(train.lengths.max()), 0 if valid is None else int(valid.lengths.max(initial=0)))
-        if limit is None or longest > limit:
-            raise InputError(f"{model.name} writes at most {limit} tokens, but real sentences have up to {longest}")
-        self.limit: int = limit
+        self.limit = model.limit_for(train, *([] if valid is None else [valid]))
         self._seed = int(stream(seed, "seqgan", model.digest, train.fingerprint).integers(2**62))
         self._real = Actions.of_text(
             tokens_in(model.vocabulary, train, generator=model.name), train.offsets, self.limit

@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def cut_length(model: LanguageModel) -> int | None:
     """Return after how many tokens a model cuts its samples, at the latest; None where it does not."""
-    limits = (getattr(model, name, None) for name in ("max_length", "longest"))
+    limits = (getattr(model, name, None) for name in ("limit", "max_length", "longest"))
     return min((limit for limit in limits if isinstance(limit, int)), default=None)
 
 

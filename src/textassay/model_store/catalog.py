@@ -8,6 +8,7 @@ trained. ``small`` is good on two processors within minutes, ``tiny`` is for try
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from inspect import signature
 from math import prod
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
@@ -205,7 +206,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
         raise unknown_name(f"preset of {name}", preset, presets)
     chosen = dict(presets[preset])
     kind = _KINDS[name]
-    allowed = {argument for argument in kind.__init__.__annotations__ if argument not in ("return", "seed")}  # type: ignore[misc]
+    allowed = signature(kind).parameters.keys() - {"seed"}
     of_recipe = {field.name for field in fields(chosen["recipe"])} if "recipe" in chosen else set()
     for setting in settings:
         if setting not in allowed | of_recipe:

@@ -90,9 +90,8 @@ class Gpt2Model(NetworkLanguageModel):
     @property
     def settings(self) -> dict[str, Any]:
         """What its constructor was called with."""
-        names = ("width", "layers", "heads", "dropout", "positions", "batch_size", "seed")
-        own = {name: getattr(self, name) for name in names}
-        return {**own, "max_length": self._max_length, "recipe": asdict(self.recipe)}
+        names = ("width", "layers", "heads", "dropout", "positions", "batch_size", "max_length", "seed")
+        return {**{name: getattr(self, name) for name in names}, "recipe": asdict(self.recipe)}
 
     @property
     def _title(self) -> str:

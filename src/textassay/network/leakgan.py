@@ -6,16 +6,14 @@ is trained is the room `adversarial`'s.
 Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked Information", AAAI 2018.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_least, check_positive
 from textassay.network.leakgan_network import begin_reading, leakgan_shapes, new_leakgan_weights, read_on
-from textassay.network.network import NetworkLanguageModel
+from textassay.network.one_length import OneLength
 from textassay.training.history import History
 from textassay.training.recipe import Recipe
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["LeakGanModel"]
 
 
-class LeakGanModel(NetworkLanguageModel):
+class LeakGanModel(OneLength):
     """Manager, worker and leaked features; a `LanguageModel` that learns against a discriminator.
 
     Needs the extra ``neural``.
@@ -78,27 +76,18 @@ class LeakGanModel(NetworkLanguageModel):
         self.width, self.goal, self.memory, self.dimension = width, goal, memory, dimension
         self.filters = {pair[0]: pair[1] for pair in filters}
         self.sharpness, self.length = sharpness, length
-        least = {"width": width, "goal": goal, "memory": memory, "dimension": dimension, "length": length}
-        for setting, value in least.items():
-            if value is not None and value < 1:
-                raise OptionError(f"{setting} must be at least 1, got {value}")
+        check_least(self, ("width", "goal", "memory", "dimension", "length"), 1)
+        check_positive(self, ("sharpness",))
         if not self.filters or min(*self.filters, *self.filters.values()) < 1 or len(self.filters) < len(filters):
             raise OptionError(f"filters must be different windows of at least 1 with at least 1 filter, got {filters}")
-        if not 0 < sharpness < math.inf:
-            raise OptionError(f"sharpness must be above 0, got {sharpness}")
         self.record = {"history": asdict(History())}
 
     @property
     def settings(self) -> dict[str, Any]:
         """What its constructor was called with."""
-        names = ("width", "goal", "memory", "dimension", "sharpness", "length", "batch_size", "seed")
+        names = ("width", "goal", "memory", "dimension", "sharpness", "length", "max_length", "batch_size", "seed")
         own = {name: getattr(self, name) for name in names}
-        return {**own, "filters": [list(pair) for pair in self.filters.items()], "max_length": self._max_length}
-
-    @property
-    def draws_ends(self) -> bool:
-        """Whether sentences end."""
-        return self.length is None
+        return {**own, "filters": [list(pair) for pair in self.filters.items()]}
 
     @property
     def _title(self) -> str:
@@ -116,24 +105,9 @@ class LeakGanModel(NetworkLanguageModel):
         """
         raise OptionError(f"{self.name} learns against a discriminator: see textassay.adversarial.leakgan.LeakGan")
 
-    def longest(self, weights: "Mapping[str, Tensor]") -> int | None:
-        """Return how many tokens every sentence has; None where they end."""
-        return self.length
-
     def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor | None]":
         """Return the matrix of the output layer, which has no bias."""
         return weights["worker output"], None
-
-    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        """Return matrix and bias of the output layer; -inf for the end where it never comes."""
-        matrix, bias = super().output_layer(weights)
-        if self.length is not None:
-            bias[EOS] = -math.inf
-        return matrix, bias
-
-    def _check_length(self, weights: "Mapping[str, Tensor]", length: int) -> None:
-        if self.length is None:
-            super()._check_length(weights, length)
 
     def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights; `longest` does not matter."""

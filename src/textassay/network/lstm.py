@@ -6,14 +6,11 @@ Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9,
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
-from textassay.errors import InputError, OptionError
-from textassay.network.lessons import Lessons
-from textassay.network.network import NetworkLanguageModel
+from textassay.errors import check_least, check_positive, check_share
+from textassay.network.one_length import OneLength
 from textassay.training.dropout import dropped
 from textassay.training.recipe import Recipe
 
@@ -28,7 +25,8 @@ SMALL = Recipe(max_epochs=6, learning_rate=4e-3, schedule="linear", max_norm=5.0
 _FORGET_BIAS = 1.0  # memory is kept to begin with
 
 
-class LstmModel(NetworkLanguageModel):
+@dataclass(eq=False, repr=False)
+class LstmModel(OneLength):
     """LSTM language model; a `LanguageModel`. Needs the extra ``neural``.
 
     Parameters
@@ -58,83 +56,36 @@ class LstmModel(NetworkLanguageModel):
 
     kind: ClassVar[str] = "lstm"
 
-    def __init__(
-        self,
-        width: int = 128,
-        *,
-        layers: int = 1,
-        dropout: float = 0.1,
-        spread: float | None = None,
-        length: int | None = None,
-        recipe: Recipe = SMALL,
-        batch_size: int = 128,
-        max_length: int = 200,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
-        for setting, value in (("width", width), ("layers", layers), ("length", 1 if length is None else length)):
-            if value < 1:
-                raise OptionError(f"{setting} must be at least 1, got {value}")
-        if not 0 <= dropout < 1:
-            raise OptionError(f"dropout must be at least 0 and below 1, got {dropout}")
-        if spread is not None and not 0 < spread < math.inf:
-            raise OptionError(f"spread must be above 0, got {spread}")
-        self.width = width
-        self.layers = layers
-        self.dropout = dropout
-        self.spread = spread
-        self.length = length
+    width: int = 128
+    _: KW_ONLY
+    layers: int = 1
+    dropout: float = 0.1
+    spread: float | None = None
+    length: int | None = None
+    recipe: Recipe = SMALL
+    batch_size: int = 128
+    max_length: int = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__init__(self.recipe, batch_size=self.batch_size, max_length=self.max_length, seed=self.seed)
+        check_least(self, ("width", "layers", "length"), 1)
+        check_share(self, ("dropout",))
+        check_positive(self, ("spread",))
 
     @property
     def settings(self) -> dict[str, Any]:
         """What its constructor was called with."""
-        names = ("width", "layers", "dropout", "spread", "batch_size", "seed")
-        own = {name: getattr(self, name) for name in names}
-        own |= {} if self.length is None else {"length": self.length}
-        return {**own, "max_length": self._max_length, "recipe": asdict(self.recipe)}
-
-    @property
-    def draws_ends(self) -> bool:
-        """Whether sentences end."""
-        return self.length is None
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.length is None:
+            del own["length"]
+        return {**own, "recipe": asdict(self.recipe)}
 
     @property
     def _title(self) -> str:
         layers = "" if self.layers == 1 else f", layers={self.layers}"
         length = "" if self.length is None else f", length={self.length}"
         return f"lstm(width={self.width}{layers}{length})"
-
-    def lessons(self, train: Corpus, weights: "Mapping[str, Tensor]", *, batch_size: int, seed: int) -> Lessons:
-        """Return batches of sentences; raise where all must have one length and one has another."""
-        others = [] if self.length is None else [length for length in train.lengths.tolist() if length != self.length]
-        if others:
-            raise InputError(
-                f"{self.name} learns from sentences of {self.length} tokens, but {len(others)} of {len(train)} have "
-                f"others, such as {others[0]}"
-            )
-        return super().lessons(train, weights, batch_size=batch_size, seed=seed)
-
-    def longest(self, weights: "Mapping[str, Tensor]") -> int | None:
-        """Return how many tokens every sentence has; None where they end."""
-        return self.length
-
-    def loss(self, weights: "Mapping[str, Tensor]", vectors: "Tensor", wanted: "Tensor") -> "Tensor":
-        """Return the mean cross-entropy; ends count only where they are learnt."""
-        if self.length is not None:
-            words = wanted != EOS
-            vectors, wanted = vectors[words], wanted[words]
-        return super().loss(weights, vectors, wanted)
-
-    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        """Return matrix and bias of the output layer; -inf for the end where it never comes."""
-        matrix, bias = super().output_layer(weights)
-        if self.length is not None:
-            bias[EOS] = -math.inf
-        return matrix, bias
-
-    def _check_length(self, weights: "Mapping[str, Tensor]", length: int) -> None:
-        if self.length is None:
-            super()._check_length(weights, length)
 
     def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights; `longest` does not matter."""

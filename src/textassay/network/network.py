@@ -70,7 +70,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
             if value is not None and value < 1:
                 raise OptionError(f"{setting} must be at least 1, got {value}")
         self.batch_size = batch_size
-        self._max_length = max_length
+        self.max_length = max_length
 
     @property
     def draws_ends(self) -> bool:
@@ -78,10 +78,10 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         return True
 
     @property
-    def max_length(self) -> int | None:
+    def limit(self) -> int | None:
         """A sample has so many tokens at most; none where there is no limit."""
         longest = None if self._fitted is None else self.longest(self._fitted.weights)
-        return min((limit for limit in (self._max_length, longest) if limit is not None), default=None)
+        return min((limit for limit in (self.max_length, longest) if limit is not None), default=None)
 
     def fit(
         self,
@@ -197,7 +197,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         if prefix is not None:
             beginnings = Beginnings(self._tokens(prefix), prefix.offsets, prefix_of_each(prefix, n), first)
         key = int(stream(seed, self.name, fitted.digest, repr(float(temperature))).integers(2**63))
-        limit = self.max_length
+        limit = self.limit
         tokens, lengths = draw_sentences(
             self,
             fitted.at(self.precision),

@@ -12,18 +12,17 @@ is to be learnt.
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD
 from textassay.network.batching import padded
 from textassay.network.lessons import Lessons
-from textassay.network.lstm import SMALL, LstmModel
+from textassay.network.lstm import LstmModel
 from textassay.network.reader import Reader, Weights
 from textassay.network.sampling_schedule import SamplingSchedule
 from textassay.network.scoring import mean_loss
-from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     import torch
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["ScheduledSampling", "mixed"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ScheduledSampling(LstmModel):
     """An LSTM trained by scheduled sampling; a `LanguageModel`. Needs the extra ``neural``.
 
@@ -54,39 +54,13 @@ class ScheduledSampling(LstmModel):
 
     kind: ClassVar[str] = "scheduled-sampling"
 
-    def __init__(
-        self,
-        width: int = 128,
-        *,
-        mixing: str = "inverse-sigmoid(k=1000)",
-        greedy: bool = False,
-        layers: int = 1,
-        dropout: float = 0.1,
-        spread: float | None = None,
-        length: int | None = None,
-        recipe: Recipe = SMALL,
-        batch_size: int = 128,
-        max_length: int = 200,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            width,
-            layers=layers,
-            dropout=dropout,
-            spread=spread,
-            length=length,
-            recipe=recipe,
-            batch_size=batch_size,
-            max_length=max_length,
-            seed=seed,
-        )
-        self.mixing = SamplingSchedule.from_text(mixing)
-        self.greedy = greedy
+    mixing: str = "inverse-sigmoid(k=1000)"
+    greedy: bool = False
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
-        return {**super().settings, "mixing": str(self.mixing), "greedy": self.greedy}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.schedule = SamplingSchedule.from_text(self.mixing)
+        self.mixing = str(self.schedule)
 
     @property
     def name(self) -> str:
@@ -106,7 +80,7 @@ class ScheduledSampling(LstmModel):
             import torch
 
             number, rows = batch
-            prob_true = self.mixing.prob_true(number)
+            prob_true = self.schedule.prob_true(number)
             if prob_true == 1:
                 return plain.loss(rows, rng)
             inputs, targets = padded(train.tokens, train.offsets, rows)

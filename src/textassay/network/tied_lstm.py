@@ -8,11 +8,11 @@ d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019 (the join, 
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from textassay.errors import OptionError
-from textassay.network.lstm import SMALL, LstmModel
-from textassay.training.recipe import Recipe
+from textassay.errors import check_least
+from textassay.network.lstm import LstmModel
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +23,7 @@ __all__ = ["FIXED", "TiedLstm"]
 FIXED = "fixed words"  # the weights that are given
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TiedLstm(LstmModel):
     """LSTM language model with one table of word vectors; a `LanguageModel`. Needs the extra ``neural``.
 
@@ -46,42 +47,13 @@ class TiedLstm(LstmModel):
 
     kind: ClassVar[str] = "tied-lstm"
 
-    def __init__(
-        self,
-        width: int = 128,
-        *,
-        dimension: int = 64,
-        fixed: int = 0,
-        layers: int = 1,
-        dropout: float = 0.1,
-        spread: float | None = None,
-        length: int | None = None,
-        recipe: Recipe = SMALL,
-        batch_size: int = 128,
-        max_length: int = 200,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            width,
-            layers=layers,
-            dropout=dropout,
-            spread=spread,
-            length=length,
-            recipe=recipe,
-            batch_size=batch_size,
-            max_length=max_length,
-            seed=seed,
-        )
-        for setting, value, least in (("dimension", dimension, 1), ("fixed", fixed, 0)):
-            if value < least:
-                raise OptionError(f"{setting} must be at least {least}, got {value}")
-        self.dimension = dimension
-        self.fixed = fixed
+    dimension: int = 64
+    fixed: int = 0
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
-        return {**super().settings, "dimension": self.dimension, "fixed": self.fixed}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_least(self, ("dimension",), 1)
+        check_least(self, ("fixed",), 0)
 
     @property
     def _title(self) -> str:

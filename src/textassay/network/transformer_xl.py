@@ -133,7 +133,7 @@ class TransformerXlModel(NetworkLanguageModel):
         return {
             **own,
             "cutoffs": list(self.cutoffs),
-            "max_length": self._max_length,
+            "max_length": self.max_length,
             "recipe": asdict(self.recipe),
         }
 

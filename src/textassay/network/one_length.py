@@ -1,0 +1,93 @@
+"""Networks whose sentences end, or all have one length, where no end is learnt or drawn."""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS
+from textassay.errors import InputError
+from textassay.network.lessons import Lessons
+from textassay.network.network import NetworkLanguageModel
+from textassay.network.reader import Weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["OneLength"]
+
+
+class OneLength(NetworkLanguageModel):
+    """A language model that may have a `length`; a subclass says what the network is.
+
+    Attributes
+    ----------
+    length
+        Every sentence has so many tokens; none where sentences end.
+    """
+
+    length: int | None
+
+    @property
+    def draws_ends(self) -> bool:
+        """Whether sentences end."""
+        return self.length is None
+
+    @property
+    def limit(self) -> int | None:
+        """A sample has so many tokens at most; none where there is no limit."""
+        return min((each for each in (self.max_length, self.length) if each is not None), default=None)
+
+    def longest(self, weights: Weights) -> int | None:
+        """Return how many tokens every sentence has; None where they end."""
+        return self.length
+
+    def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
+        """Return batches of sentences; raise where all must have one length and one has another."""
+        self._check_lengths(train.lengths)
+        return super().lessons(train, weights, batch_size=batch_size, seed=seed)
+
+    def loss(self, weights: Weights, vectors: "Tensor", wanted: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy; ends count only where they are learnt."""
+        if self.length is not None:
+            words = wanted != EOS
+            vectors, wanted = vectors[words], wanted[words]
+        return super().loss(weights, vectors, wanted)
+
+    def output_layer(self, weights: Weights) -> "tuple[Tensor, Tensor]":
+        """Return matrix and bias of the output layer; -inf for the end where it never comes."""
+        matrix, bias = super().output_layer(weights)
+        if self.length is not None:
+            bias[EOS] = -math.inf
+        return matrix, bias
+
+    def limit_for(self, *corpora: Corpus) -> int:
+        """Return the most tokens of a sentence that it draws.
+
+        Raises
+        ------
+        InputError
+            If there is no such limit, or a sentence of `corpora` has more tokens, or another length than all must have.
+        """
+        lengths = np.concatenate([corpus.lengths for corpus in corpora])
+        limit = self.limit
+        if limit is None or lengths.max() > limit:
+            raise InputError(
+                f"{self.name} writes at most {limit} tokens, but real sentences have up to {lengths.max()}"
+            )
+        self._check_lengths(lengths)
+        return limit
+
+    def _check_lengths(self, lengths: npt.NDArray[np.int64]) -> None:
+        others = lengths[lengths != self.length]
+        if self.length is not None and len(others):
+            raise InputError(
+                f"{self.name} learns from sentences of {self.length} tokens, but {len(others)} of {len(lengths)} have "
+                f"others, such as {others[0]}"
+            )
+
+    def _check_length(self, weights: Weights, length: int) -> None:
+        if self.length is None:
+            super()._check_length(weights, length)
