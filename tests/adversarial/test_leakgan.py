@@ -36,9 +36,11 @@ RECIPE = LeakGanRecipe(
 PHASES = (Phase("pretraining", 2), Phase("adversarial", 3))
 
 
-def _made(*, length: int | None = None, **recipe: Any) -> LeakGan:
+def _made(*, length: int | None = None, sharpness: float = 1.0, **recipe: Any) -> LeakGan:
     train = Corpus.from_texts([text for text in TEXTS if length is None or len(text.split()) == length])
-    model = LeakGanModel(8, goal=4, memory=2, dimension=4, filters=((1, 4), (2, 4)), length=length, max_length=4)
+    model = LeakGanModel(
+        8, goal=4, memory=2, dimension=4, filters=((1, 4), (2, 4)), sharpness=sharpness, length=length, max_length=4
+    )
     return LeakGan(model, train, train, recipe=LeakGanRecipe(**{**RECIPE.__dict__, **recipe}), seed=1)
 
 
@@ -132,6 +134,76 @@ def test_a_goal_earns_what_the_last_action_it_is_for_leads_to() -> None:
     weights = torch.tensor([[0.2, 0.3, 0.4, 0.4], [0.6, 0.6, 0.0, 0.0]])
     expected = -float((agreement * weights).sum()) / 2  # (38)
     assert float(training.manager_loss(drawn, reading, rewards).detach()) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.feature("JJ-12")
+def test_a_round_descends_the_losses_of_both_players(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = _made()
+    learnt: list[list[float]] = []
+    monkeypatch.setattr(training, "_learn", lambda *losses: learnt.append([float(loss.detach()) for loss in losses]))
+    told = training._climb("adversarial", 1)
+    drawn = training._drawn(16, training._key("adversarial", 1, "actions"))
+    rewards = training.rewards(drawn, key=training._key("adversarial", 1, "roll-outs"))
+    reading = training.read(drawn)
+    agreement = goal_agreement(reading.features, reading.goals, torch.from_numpy(drawn.lengths), memory=2).detach()
+    intrinsic = intrinsic_rewards(reading.features, reading.goals, memory=2).detach().numpy()
+    by_rank = rank_rescaled(rewards, drawn.taken, rescaling=12.0)
+    manager, worker = 0.0, 0.0
+    log_probs = training.log_probs(drawn, reading).detach().numpy()
+    for row, length in enumerate(drawn.lengths):
+        for t in range(length):
+            manager -= by_rank[row, min(t + 2, length) - 1] * float(agreement[row, t]) / 16  # (38)
+            worker -= intrinsic[row, t] * log_probs[row, t] / 16
+    assert learnt[0] == pytest.approx([manager, worker], rel=1e-4)
+    assert told["intrinsic"] == pytest.approx(intrinsic[drawn.taken].mean(), rel=1e-5)
+
+
+@pytest.mark.feature("JJ-12")
+def test_a_step_of_the_manager_turns_goals_to_where_the_features_went() -> None:
+    training = _made(learning_rate=1e-2)
+    drawn = training._drawn(40, 2)
+    rewards = np.where(drawn.taken, 0.5, 0.0)
+    losses = [training.manager_loss(drawn, training.read(drawn), rewards)]
+    for _ in range(5):
+        training.manager.descend(losses[-1])
+        losses.append(training.manager_loss(drawn, training.read(drawn), rewards))
+    cosines = [-float(loss.detach()) / 0.5 * 40 / drawn.lengths.sum() for loss in losses]
+    assert all(-1 <= cosine <= 1 for cosine in cosines)
+    assert cosines[-1] > cosines[0] + 0.02
+
+
+def test_the_discriminator_learns_who_is_real_and_its_last_layer_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    training, other = _made(judge_learning_rate=1e-2, epochs=10, penalty=0.0), _made(penalty=0.5)
+    first: dict[str, float] = {}
+    for name, each in (("without", training), ("with", other)):
+        plain = each.judge.descend
+        monkeypatch.setattr(
+            each.judge, "descend", lambda loss, n=name, p=plain: first.setdefault(n, float(loss.detach())) and p(loss)
+        )
+    squares = sum(float(weight.detach().square().sum()) for weight in other._last.values())
+    for each in (training, other):
+        each._refresh(0, 5)
+    assert first["with"] - first["without"] == pytest.approx(0.25 * squares, rel=1e-3)
+    drawn = training._drawn(200, 9)
+    assert training.prob_real(training._real.tokens).mean() > training.prob_real(drawn.tokens).mean() + 0.2
+
+
+def test_what_is_told_of_the_model_is_as_sharp_as_it_shall_be_and_the_rounds_are_not() -> None:
+    training = _made(sharpness=20.0, length=3)
+    n_draws = 2000
+    drawn, told = training._drawn(n_draws, 3).tokens[:, 0], training.sample(n_draws, seed=1).tokens.reshape(-1, 3)[:, 0]
+    validated = training.validate()[VALID]
+    training.finish({})
+    nothing = Corpus.from_texts([""], vocabulary=training.model.vocabulary)
+    sharp = np.exp(training.model.next_log_probs(nothing)[0])
+    plain = np.exp(training.model.next_log_probs(nothing, temperature=20.0)[0])
+    plain[UNK] = 0  # in the rounds, as real text has none
+    assert np.ptp(sharp) > np.ptp(plain) + 0.05
+    for tokens, expected in ((told, sharp), (drawn, plain / plain.sum())):
+        shares = np.bincount(tokens, minlength=len(expected)) / n_draws
+        assert (np.abs(shares - expected) <= 4.5 * np.sqrt(expected * (1 - expected) / n_draws) + 1e-9).all()
+    n_tokens = len(training._train.tokens)
+    assert validated == pytest.approx(-training.model.log_prob(training._train).sum() / n_tokens)
 
 
 @pytest.mark.feature("JJ-12")

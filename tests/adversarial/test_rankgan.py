@@ -136,6 +136,36 @@ def test_the_last_action_earns_the_logarithm_of_the_rank_beside_human_sentences(
 
 
 @pytest.mark.feature("JJ-11")
+def test_the_ranker_learns_from_the_batch_beside_references_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    training, asked = _fitted(dropout=0.3), []
+    draw = training._references
+
+    def told(rng: np.random.Generator, beside: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        asked.append(draw(rng, beside))
+        return asked[-1]
+
+    def loss(*given: Any, **settings: Any) -> torch.Tensor:
+        real, drawn, references = given[1:4]
+        np.testing.assert_array_equal(real, training._real.tokens[:8])
+        np.testing.assert_array_equal(drawn, others)
+        np.testing.assert_array_equal(references, training._real.tokens[asked[-1]])
+        assert settings == {"gamma": 3.0, "dropout": 0.3}
+        return torch.zeros(())
+
+    others = training._drawn(8, 2).tokens
+    monkeypatch.setattr(training, "_references", told)
+    monkeypatch.setattr("textassay.adversarial.rankgan.ranker_loss", loss)
+    for seed in range(20):
+        training._judge_loss(np.arange(8), others, torch.Generator().manual_seed(seed))
+        assert len(asked[-1]) == 5
+        assert asked[-1].min() >= 8  # no sentence of the batch
+    assert len({tuple(each) for each in asked}) == 20
+    few = draw(np.random.default_rng(0), np.arange(57))
+    assert sorted(few) == [57, 58, 59]
+    assert len(draw(np.random.default_rng(0), np.arange(60))) == 5  # there are no others
+
+
+@pytest.mark.feature("JJ-11")
 def test_the_ranker_learns_to_rank_real_sentences_higher() -> None:
     training = _fitted(epochs=3, judge_learning_rate=2e-2, dropout=0.0)
     before = _lead(training)

@@ -109,7 +109,7 @@ def test_steps_and_pieces_read_as_the_whole_does() -> None:
 
 
 def test_all_sentences_of_a_length_have_probability_one() -> None:
-    model = made(length=3, max_length=3)
+    model = made(length=3, max_length=3, sharpness=1.5)
     texts = [" ".join(words) for words in product(["a", "b", "<unk>"], repeat=3)]
     everything = Corpus.from_texts(texts, vocabulary=TINY)
     assert np.exp(model.log_prob(everything)).sum() == pytest.approx(1, abs=1e-6)
