@@ -13,13 +13,19 @@ from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.rounds import Collapse
 from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
 from textassay.adversarial.validation import ORACLE, VALID
-from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
-from textassay.cli.models import RANDOM, open_model
+from textassay.cli.adversarial_kind import (
+    Begun,
+    Tell,
+    TrainAdversarialOptions,
+    check_lengths,
+    check_oracle,
+    chosen_preset,
+    sentence_length,
+)
+from textassay.cli.models import open_model
 from textassay.cli.train import TrainingTexts
 from textassay.embedding.word_vectors import read_word_vectors, word_vector_size
-from textassay.errors import InputError, OptionError, unknown_name
 from textassay.network.lstm import LstmModel
-from textassay.network.random_lstm import RandomLstm
 
 __all__ = ["FromScratchKind"]
 
@@ -52,16 +58,12 @@ class FromScratchKind:
 
     def check(self, options: TrainAdversarialOptions) -> None:
         """Raise for what is wrong with the options before anything is read."""
-        if options.oracle is not None:
-            if options.texts.like != options.oracle or options.length is not None:
-                raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
-            if options.oracle.split(":")[0] != RANDOM:
-                raise OptionError(f"--oracle must be random-lstm or random-lstm:SEED, got '{options.oracle}'")
+        check_oracle(options)
         self._plan(options, options.length, None)
 
     def settings(self, options: TrainAdversarialOptions) -> Mapping[str, Any]:
         """Return what the preset and the options come to."""
-        model, recipe = self._plan(options, _length(options), None)
+        model, recipe = self._plan(options, sentence_length(options), None)
         told = {"network": model.settings, "rounds": asdict(recipe)}
         if options.vectors is None:
             return told
@@ -70,18 +72,11 @@ class FromScratchKind:
 
     def check_texts(self, options: TrainAdversarialOptions, texts: TrainingTexts) -> None:
         """Raise where a sentence has another length than all shall have."""
-        length = _length(options)
-        for corpus, told in ((texts.train, texts.train_told), (texts.valid, texts.valid_told)):
-            others = [] if length is None else [each for each in corpus.lengths.tolist() if each != length]
-            if others:
-                raise InputError(
-                    f"{told.source}: {len(others)} of {len(corpus)} sentences do not have {length} tokens, the first "
-                    f"of them has {others[0]}: cut the text, or leave --length out"
-                )
+        check_lengths(texts, sentence_length(options))
 
     def begin(self, options: TrainAdversarialOptions, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Return the training."""
-        model, recipe = self._plan(options, _length(options), texts.longest)
+        model, recipe = self._plan(options, sentence_length(options), texts.longest)
         seed = options.texts.seed
         given: dict[str, Any] = {}
         if options.vectors is not None:
@@ -108,14 +103,8 @@ class FromScratchKind:
         self, options: TrainAdversarialOptions, length: int | None, longest: int | None
     ) -> tuple[LstmModel, AnyRecipe]:
         """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
-        preset = options.texts.preset or "tiny"
-        if preset not in self.presets:
-            raise unknown_name(f"preset of {self.name}", preset, self.presets)
-        before, recipe = self.presets[preset]
-        network, asked = dict(before), dict(options.texts.settings)
-        for name in asked:
-            if name not in (*_NETWORK, *_OF_RECIPE):
-                raise OptionError(f"{self.name} has no --{name.replace('_', '-').replace('max-epochs', 'epochs')}")
+        before, recipe = chosen_preset(self.name, self.presets, options, (*_NETWORK, *_OF_RECIPE))
+        network, asked = dict(before), options.texts.settings
         network |= {name: asked[name] for name in _NETWORK if name in asked}
         if options.vectors is not None:
             network["fixed"] = word_vector_size(Path(options.vectors))
@@ -124,9 +113,3 @@ class FromScratchKind:
         if length is not None or longest is not None:
             network["max_length"] = length or longest
         return self.generator(**network, length=length, seed=options.texts.seed), replace(recipe, **changes)
-
-
-def _length(options: TrainAdversarialOptions) -> int | None:
-    """Return how many tokens every sentence has; none where they end."""
-    oracle = None if options.oracle is None else open_model(options.oracle).model
-    return oracle.length if isinstance(oracle, RandomLstm) else options.length

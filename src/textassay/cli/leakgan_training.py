@@ -10,9 +10,9 @@ from textassay.adversarial.leakgan import LeakGan
 from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
 from textassay.adversarial.rounds import COLLAPSE, Phase
 from textassay.adversarial.validation import VALID
-from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
+from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions, check_lengths, chosen_preset
 from textassay.cli.train import TrainingTexts
-from textassay.errors import InputError, OptionError, unknown_name
+from textassay.errors import OptionError
 from textassay.network.leakgan import LeakGanModel
 
 __all__ = ["LeakGanKind"]
@@ -36,14 +36,7 @@ class LeakGanKind:
 
     def check_texts(self, options: TrainAdversarialOptions, texts: TrainingTexts) -> None:
         """Raise where a sentence has another length than all shall have."""
-        length = options.length
-        for corpus, told in ((texts.train, texts.train_told), (texts.valid, texts.valid_told)):
-            others = [] if length is None else [each for each in corpus.lengths.tolist() if each != length]
-            if others:
-                raise InputError(
-                    f"{told.source}: {len(others)} of {len(corpus)} sentences do not have {length} tokens, the first "
-                    f"of them has {others[0]}: cut the text, or leave --length out"
-                )
+        check_lengths(texts, options.length)
 
     def begin(self, options: TrainAdversarialOptions, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Return the training."""
@@ -51,8 +44,8 @@ class LeakGanKind:
         training = LeakGan(model, texts.train, texts.valid, recipe=recipe, seed=options.texts.seed)
 
         def finish(history: RoundsHistory) -> LeakGanModel:
-            told = {"kind": "leakgan", "kept": history.kept, "rounds": len(history.rounds), "stopped": history.stopped}
-            training.finish({**told, "recipe": json.loads(json.dumps(asdict(recipe)))})
+            recorded = json.loads(json.dumps(asdict(recipe)))
+            training.finish({"kind": "leakgan", **history.ending, "recipe": recorded})
             return model
 
         return Begun(
@@ -69,14 +62,8 @@ class LeakGanKind:
 
 def _plan(options: TrainAdversarialOptions, longest: int = 1) -> tuple[LeakGanModel, LeakGanRecipe]:
     """Return a generator that has learnt nothing and writes no more than `longest` tokens, and the recipe."""
-    preset = options.texts.preset or "tiny"
-    if preset not in LEAKGAN_PRESETS:
-        raise unknown_name("preset of leakgan", preset, LEAKGAN_PRESETS)
-    network, recipe = LEAKGAN_PRESETS[preset]
-    asked = dict(options.texts.settings)
-    for name in asked:
-        if name not in (*_OF_RECIPE, "width", "max_epochs"):
-            raise OptionError(f"leakgan has no --{name.replace('_', '-')}")
+    network, recipe = chosen_preset("leakgan", LEAKGAN_PRESETS, options, (*_OF_RECIPE, "width", "max_epochs"))
+    asked = options.texts.settings
     changes = {name: asked[name] for name in _OF_RECIPE if name in asked}
     if "max_epochs" in asked:
         changes["pretraining_epochs"] = asked["max_epochs"]

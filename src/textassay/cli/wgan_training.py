@@ -8,10 +8,10 @@ from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.wgan import COLLAPSE, VALID, WganTraining
 from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
 from textassay.adversarial.wgan_rows import TextWindows
-from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions
+from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions, chosen_preset
 from textassay.cli.messages import print_line
 from textassay.cli.train import TrainingTexts
-from textassay.errors import OptionError, unknown_name
+from textassay.errors import OptionError
 from textassay.metric.base import check_range
 from textassay.network.noise_gru import NoiseGru
 
@@ -66,14 +66,8 @@ class WganKind:
 
 def _plan(options: TrainAdversarialOptions) -> tuple[NoiseGru, WganRecipe]:
     """Return a generator that has learnt nothing, and the recipe."""
-    preset = options.texts.preset or "tiny"
-    if preset not in WGAN_PRESETS:
-        raise unknown_name("preset of wgan", preset, WGAN_PRESETS)
-    network, recipe = WGAN_PRESETS[preset]
-    asked = dict(options.texts.settings)
-    for name in asked:
-        if name not in (*_OF_RECIPE, "width"):
-            raise OptionError(f"wgan has no --{name.replace('_', '-').replace('max-epochs', 'epochs')}")
+    network, recipe = chosen_preset("wgan", WGAN_PRESETS, options, (*_OF_RECIPE, "width"))
+    asked = options.texts.settings
     changes = {name: asked[name] for name in _OF_RECIPE if name in asked}
     if "width" in asked:
         check_range("--width", asked["width"], 1)

@@ -1,0 +1,39 @@
+"""Settings out of range are refused by name; none is no setting; neither NaN nor infinity is in any range."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from textassay.errors import OptionError, check_least, check_positive, check_share
+
+
+@dataclass
+class _Settings:
+    n: int | None = 2
+    rate: float | None = 0.5
+
+
+def test_settings_in_range_pass_and_none_is_no_setting() -> None:
+    for settings in (_Settings(), _Settings(None, None)):
+        check_least(settings, ("n",), 2)
+        check_positive(settings, ("n", "rate"))
+        check_share(settings, ("rate",))
+    check_share(_Settings(rate=0.0), ("rate",))
+
+
+@pytest.mark.parametrize("rate", [-0.1, 0.0, float("inf"), float("nan")])
+def test_what_must_be_above_0_is_finite(rate: float) -> None:
+    with pytest.raises(OptionError, match=f"rate must be above 0, got {rate}"):
+        check_positive(_Settings(rate=rate), ("n", "rate"))
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, float("nan")])
+def test_a_share_is_below_1(rate: float) -> None:
+    with pytest.raises(OptionError, match=f"rate must be at least 0 and below 1, got {rate}"):
+        check_share(_Settings(rate=rate), ("rate",))
+
+
+@pytest.mark.parametrize("rate", [0.4, float("inf"), float("nan")])
+def test_what_has_a_least_is_finite(rate: float) -> None:
+    with pytest.raises(OptionError, match=f"rate must be at least 0.5, got {rate}"):
+        check_least(_Settings(rate=rate), ("rate",), 0.5)
