@@ -58,12 +58,12 @@ def test_rare_categories_are_others() -> None:
 
 
 def test_numbers_name_combinations_and_follow_their_sentences() -> None:
-    attributes = {"x": [OTHER, "a"], "y": [OTHER, "b", "c"]}
-    assert n_contexts(attributes) == 6
+    attributes = {"x": [OTHER, "a", "d"], "y": [OTHER, "b", "c"]}
+    assert n_contexts(attributes) == 9
     contexts = {"x": ["a", "z", "a"], "y": ["c", "b", "z"]}
     corpus = with_contexts(Corpus.from_texts(["one", "two", "three"]), contexts, attributes)
-    assert context_numbers(corpus, attributes).tolist() == [1 + 2 * 2, 0 + 2 * 1, 1]
-    assert context_numbers(corpus.take(np.array([2, 0])), attributes).tolist() == [1, 5]
+    assert context_numbers(corpus, attributes).tolist() == [1 + 3 * 2, 0 + 3 * 1, 1]
+    assert context_numbers(corpus.take(np.array([2, 0])), attributes).tolist() == [1, 7]
 
 
 def test_missing_and_wrong_contexts_are_refused() -> None:

@@ -25,9 +25,9 @@ MODELS = (C2sModel, GatedC2sModel, Att2SeqModel)
 
 
 def toy(n: int = 600, seed: int = 0) -> Corpus:
-    """Return sentences of random words: of good mood "a" or "b", of bad mood "c" or "d"; noise says nothing."""
+    """Return sentences of random words: of bad mood "c" or "d", of good, rarer, "a" or "b"; noise says nothing."""
     rng = np.random.default_rng(seed)
-    mood, noise = rng.integers(2, size=n), rng.integers(3, size=n)
+    mood, noise = (rng.random(n) < 0.65).astype(int), rng.integers(3, size=n)
     words, lengths = np.array(["a", "b", "c", "d"]), rng.geometric(1 / 8, size=n)
     texts = [" ".join(words[2 * m + rng.integers(2, size=k)]) for m, k in zip(mood, lengths, strict=True)]
     return known(
@@ -63,8 +63,8 @@ def test_what_a_context_says_is_learnt(models: dict[type[ContextModel], Any], ki
     unconditional = LstmModel(16, dropout=0.0, batch_size=50, recipe=Recipe(4, learning_rate=2e-2, schedule="linear"))
     free = per_sentence(unconditional.fit(toy()), valid)
     found = per_sentence(models[kind], valid)
-    # whoever knows the mood saves a bit on each sentence; each word costs one bit all the same
-    assert free + 0.7 * np.log(2) < found < -valid.lengths.mean() * np.log(2)
+    # whoever knows the mood saves nearly a bit on each sentence; each word costs one bit all the same
+    assert free + 0.6 * np.log(2) < found < -valid.lengths.mean() * np.log(2)
 
 
 @pytest.mark.feature("JJ-05")
@@ -77,6 +77,9 @@ def test_another_context_gives_other_sentences(models: dict[type[ContextModel], 
         assert np.mean([word in words for word in spoken]) > 0.9
         one = models[kind].sample(40, seed=3, context=known(asked, [mood] * 40, ["x"] * 40).take(np.array([0])))
         assert one.texts == drawn.texts
+    both = models[kind].sample(40, seed=3, context=known(asked, ["good", "bad"] * 20, ["x"] * 40))
+    spoken = [(word, ("ab", "cd")[place % 2]) for place, text in enumerate(both.texts) for word in text.split()]
+    assert np.mean([word in words for word, words in spoken]) > 0.9
 
 
 def test_without_a_context_moods_are_as_in_training(models: dict[type[ContextModel], Any]) -> None:

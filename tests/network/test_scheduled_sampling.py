@@ -97,6 +97,9 @@ def test_the_observed_rate_is_the_asked_one(prob_true: float) -> None:
     assert abs(1 - own.sum().item() / n - prob_true) <= 4 * spread
     by_place = [own[:, place][words[:, place]].float().mean() for place in range(1, inputs.shape[1])]
     assert max(abs(1 - rate.item() - prob_true) for rate in by_place) <= 4 * spread * math.sqrt(n / 600) + 1e-6
+    both = words[:, 1:] & words[:, :-1]  # neighbours fall each by a coin of its own
+    together = (own[:, 1:] & own[:, :-1])[both].float().mean().item()
+    assert abs(together - (1 - prob_true) ** 2) <= 5 * 0.5 / math.sqrt(int(both.sum())) * (0 < prob_true < 1)
     assert torch.equal(told[~own], inputs[~own])
     assert not torch.isin(told[own], torch.tensor([PAD, SOS, EOS])).any()
 
@@ -125,9 +128,10 @@ def test_tokens_of_its_own_are_drawn_after_what_was_read() -> None:
 
 
 @pytest.mark.feature("JJ-04")
-def test_no_gradient_goes_through_the_draw() -> None:
+@pytest.mark.parametrize("greedy", [False, True])
+def test_no_gradient_goes_through_the_draw(greedy: bool) -> None:
     """The gradient is that of the mixed sentence, given; the draw before it leaves nothing behind."""
-    model = ScheduledSampling(8, mixing="constant(k=0.4)", dropout=0.0, seed=1)
+    model = ScheduledSampling(8, mixing="constant(k=0.4)", greedy=greedy, dropout=0.0, seed=1)
     began = model.new_weights(model.shapes(len(CORPUS.vocabulary), 6), torch.Generator().manual_seed(0))
     with model.in_training(began, CORPUS.vocabulary, CORPUS.tokenizer) as weights:
         lessons = model.lessons(CORPUS, weights, batch_size=8, seed=0)
@@ -135,7 +139,8 @@ def test_no_gradient_goes_through_the_draw() -> None:
         loss = lessons.loss(batch, torch.Generator().manual_seed(5))
         gradients = torch.autograd.grad(loss, list(weights.values()))
         inputs, targets = (torch.from_numpy(part) for part in padded(CORPUS.tokens, CORPUS.offsets, batch[1]))
-        told, own = mixed(model, weights, inputs, prob_true=0.4, rng=torch.Generator().manual_seed(5))
+        rng = torch.Generator().manual_seed(5)
+        told, own = mixed(model, weights, inputs, prob_true=0.4, greedy=greedy, rng=rng)
         assert own.any()
         assert not told.requires_grad
         logits = torch.nn.functional.linear(model.read(weights, told), *model.output_layer(weights))
@@ -145,6 +150,7 @@ def test_no_gradient_goes_through_the_draw() -> None:
             torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-7)
 
 
+@pytest.mark.feature("JJ-04")
 def test_steps_are_counted_through_all_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
 
