@@ -103,14 +103,14 @@ def _foreign_is_never_first(values: DrawnValues) -> Found:
     names = (*_classifiers(values), *OVERLAPS, SELF_BLEU)
     ranks = {name: values.rank(name, values.foreign) for name in names}
     parts = {f"not first by {name}": rank > 0 for name, rank in ranks.items()}
-    return parts, {f"better than it by {name}": float(rank[0]) for name, rank in ranks.items()}
+    return parts, {f"better than it by {name}": int(rank[0]) for name, rank in ranks.items()}
 
 
 def _foreign_is_last(values: DrawnValues) -> Found:
     last = len(values.generators) - 1
     ranks = {name: values.rank(name, values.foreign) for name in (*_classifiers(values), *OVERLAPS)}
     parts = {f"last by {name}": rank == last for name, rank in ranks.items()}
-    return parts, {"evaluators that put it last": float(sum(rank[0] == last for rank in ranks.values()))}
+    return parts, {"evaluators that put it last": sum(int(rank[0]) == last for rank in ranks.values())}
 
 
 def _rising(values: DrawnValues, evaluator: str) -> BoolArray:

@@ -28,7 +28,7 @@ from textassay.metric.catalog import parse_metric
 from textassay.seeding import stream
 from textassay.study.dd_generators import Part
 from textassay.study.generators_results import FLOOR, World, stage_kind
-from textassay.study.judges_evaluators import DIRECTIONS, LEVEL, METRICS, SECONDS, make_classifier
+from textassay.study.judges_evaluators import DIRECTIONS, LEVEL, METRICS, SECONDS, JudgesScale, make_classifier
 from textassay.study.measures import load_estimates, measured, save_estimates
 from textassay.study.published_judges import ALL, BLEU_TRAIN, GENERATED, INDIVIDUAL, OVERLAPS, REAL
 from textassay.study.stages import Done, Stage, Work
@@ -73,18 +73,19 @@ class Judges:
     metrics, discrepancies
         Writer to what metrics say of it; discrepancies stand alone, since they take longest.
     classifiers
-        Classifier to what it says of all.
+        Classifier to what it says of all, a stage each time that texts are dealt.
     """
 
     world: World
     metrics: Mapping[str, Stage]
     discrepancies: Mapping[str, Stage]
-    classifiers: Mapping[str, Stage]
+    classifiers: Mapping[str, tuple[Stage, ...]]
 
     @property
     def targets(self) -> list[Stage]:
         """All of them."""
-        return [*self.metrics.values(), *self.discrepancies.values(), *self.classifiers.values()]
+        of_classifiers = [stage for stages in self.classifiers.values() for stage in stages]
+        return [*self.metrics.values(), *self.discrepancies.values(), *of_classifiers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,50 +95,51 @@ class JudgedWorld:
     Attributes
     ----------
     evaluations
-        By evaluator, each of all writers.
+        By evaluator, each of the floor and of all generators for which everything is defined.
     values
         Evaluator to writer to its value with an interval.
     accuracies
         Classifier to writer, to all, to real and to generated text, to how often it is right; of the individual one
         writers alone.
-    marked
-        Writer to the share of its words that are ``<unk>``.
-    lengths
-        Writer to its mean number of words.
+    of_text
+        Writer to ``marked``, the share of its words that are ``<unk>``, ``length``, its mean number of words, and
+        ``cut``, the share of its sentences that are as long as the longest can be.
     copied
         Writer to the share of tested texts that also stand, equal, in what classifiers learnt from.
     signatures
         Evaluator to the settings of its value.
     undefined
-        Evaluators that have no value for some writer: they have no evaluation.
+        Generator to the metrics that are undefined for it: it is in no evaluation.
     """
 
     evaluations: Mapping[str, Evaluation]
     values: Mapping[str, Mapping[str, Bounded]]
     accuracies: Mapping[str, Mapping[str, Bounded]]
-    marked: Mapping[str, float]
-    lengths: Mapping[str, float]
+    of_text: Mapping[str, Mapping[str, float]]
     copied: Mapping[str, float]
     signatures: Mapping[str, str]
-    undefined: tuple[str, ...] = ()
+    undefined: Mapping[str, tuple[str, ...]]
 
     @property
     def writers(self) -> tuple[str, ...]:
-        """The floor and the generators."""
-        return tuple(self.marked)
+        """The floor and the generators, those that are in no evaluation among them."""
+        return tuple(self.of_text)
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The floor and the generators that evaluations are of."""
+        return tuple(writer for writer in self.of_text if writer not in self.undefined)
 
 
-def judging_stages(world: World, *, classifiers: Sequence[str], trials: int = 0, seed: int = 0) -> Judges:
+def judging_stages(world: World, scale: JudgesScale, *, seed: int = 0) -> Judges:
     """Return the stages that judge a world.
 
     Parameters
     ----------
     world
         Its texts and generators.
-    classifiers
-        Names as in `published_judges.CLASSIFIERS`, and `INDIVIDUAL`.
-    trials
-        Of a random search of their settings; 0 for those of the catalogue.
+    scale
+        Which classifiers there are, and how often texts are dealt to them; trials of a random search of settings.
     seed
         Of all evaluators, and of how texts are dealt.
     """
@@ -146,7 +148,10 @@ def judging_stages(world: World, *, classifiers: Sequence[str], trials: int = 0,
         world,
         {writer: _metric_stage(world, "metric", writer, names, seed) for writer in world.parts},
         {writer: _metric_stage(world, "discrepancy", writer, {DD: DISTANCES[DD]}, seed) for writer in world.parts},
-        {name: _classifier_stage(world, name, trials, seed) for name in classifiers},
+        {
+            name: tuple(_classifier_stage(world, name, scale.trials, place, seed) for place in range(scale.partitions))
+            for name in scale.classifiers
+        },
     )
 
 
@@ -161,17 +166,24 @@ def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
             for name, estimate in load_estimates(found.folder / ESTIMATES, found.result["estimates"]).items():
                 estimates[name][writer] = estimate
         of_text[writer] = done(judges.metrics[writer]).result
-    answers = {name: done(stage).result for name, stage in judges.classifiers.items()}
-    undefined = [
-        name for name, of in estimates.items() if not np.isfinite([estimate.value for estimate in of.values()]).all()
-    ]
-    evaluations = {name: _of_estimates(name, of) for name, of in estimates.items() if name not in undefined}
+    answers = {name: [done(stage).result for stage in stages] for name, stages in judges.classifiers.items()}
+    undefined = {
+        writer: names
+        for writer in world.generated
+        if (names := tuple(name for name, of in estimates.items() if not np.isfinite(of[writer].value)))
+    }
+    evaluations = {
+        name: _of_estimates(name, {writer: one for writer, one in of.items() if writer not in undefined})
+        for name, of in estimates.items()
+        if np.isfinite(of[FLOOR].value)
+    }
     for name, answer in answers.items():
-        terms = {writer: 1.0 - np.array(answer["called_real"][writer]) for writer in world.parts}
+        called = {w: np.concatenate([one["called_real"][w] for one in answer]) for w in world.parts}
+        terms = {w: 1.0 - real for w, real in called.items() if w not in undefined}
         shares = np.array([fake.mean() for fake in terms.values()])
         evaluations[name] = Evaluation(name, "lower", tuple(terms), shares, terms=terms)
     accuracies: dict[str, dict[str, Bounded]] = {
-        name: {row: (value, low, high) for row, (value, low, high) in answer["accuracies"].items()}
+        name: {row: _mean_of([one["accuracies"][row] for one in answer]) for row in answer[0]["accuracies"]}
         for name, answer in answers.items()
     }
     return JudgedWorld(
@@ -181,13 +193,12 @@ def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
             **{name: {writer: rows[writer] for writer in world.parts} for name, rows in accuracies.items()},
         },
         accuracies=accuracies,
-        undefined=tuple(undefined),
-        marked={writer: told["unk_rate"] for writer, told in of_text.items()},
-        lengths={writer: told["length"] for writer, told in of_text.items()},
-        copied=next((answer["copied"] for name, answer in answers.items() if name != INDIVIDUAL), {}),
+        undefined=undefined,
+        of_text=of_text,
+        copied=next((answer[0]["copied"] for name, answer in answers.items() if name != INDIVIDUAL), {}),
         signatures={
             **{name: str(next(iter(of.values())).signature) for name, of in estimates.items()},
-            **{name: answer["signature"] for name, answer in answers.items()},
+            **{name: answer[0]["signature"] for name, answer in answers.items()},
         },
     )
 
@@ -210,8 +221,9 @@ def _metric_stage(world: World, kind: str, writer: str, names: Mapping[str, str]
         save_estimates(work.folder / ESTIMATES, found)
         return {
             "estimates": list(found),
-            "unk_rate": generated.unk_rate if len(generated.tokens) else 0.0,
+            "marked": generated.unk_rate if len(generated.tokens) else 0.0,
             "length": float(generated.lengths.mean()),
+            "cut": float(np.mean(generated.lengths >= texts.longest)),
         }
 
     settings = {
@@ -221,9 +233,12 @@ def _metric_stage(world: World, kind: str, writer: str, names: Mapping[str, str]
     return Stage(stage_kind(kind, world.name), writer, settings, run, _inputs(part, *others))
 
 
-def _classifier_stage(world: World, name: str, trials: int, seed: int) -> Stage:
-    """Return the stage of one classifier: it learns from all generators, or each in turn, and judges the floor too."""
-    texts = world.texts
+def _classifier_stage(world: World, name: str, trials: int, place: int, seed: int) -> Stage:
+    """Return the stage of one classifier: it learns from all generators, or each in turn, and judges the floor too.
+
+    The first one judges, of real text, what is the reference of word overlap; others, by `place`, deal texts anew.
+    """
+    texts, seed = world.texts, seed + place
 
     def run(work: Work) -> dict[str, Any]:
         dealt = {writer: _dealt(part.load(work, texts.form), writer, seed) for writer, part in world.parts.items()}
@@ -257,7 +272,8 @@ def _classifier_stage(world: World, name: str, trials: int, seed: int) -> Stage:
         "form": texts.form.hash, "seed": seed,
     }  # fmt: skip
     cost = 100 * SECONDS.get(name, 1.0) * max(1, trials)
-    return Stage(stage_kind("classifier", world.name), name, settings, run, _inputs(*parts), cost)
+    label = f"{name} again {place}" if place else name
+    return Stage(stage_kind("classifier", world.name), label, settings, run, _inputs(*parts), cost)
 
 
 def _dealt(corpus: Corpus, writer: str, seed: int) -> Parts:
@@ -286,6 +302,12 @@ def _without_undefined(estimate: Estimate) -> Estimate:
     terms = None if evidence is None else evidence.generated_terms
     known = terms is not None and np.isfinite(terms).all()
     return replace(estimate, evidence=Evidence(None, terms if known else None))
+
+
+def _mean_of(bounded: Sequence[Sequence[float]]) -> Bounded:
+    """Return the mean of values, and of the ends of their intervals."""
+    value, low, high = np.mean(bounded, axis=0).tolist()
+    return value, low, high
 
 
 def _bounded(estimate: Estimate) -> Bounded:

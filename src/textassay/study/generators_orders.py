@@ -49,12 +49,12 @@ _EXACT: Mapping[str, str] = {TOTAL_VARIATION: "discrepancy", DIVERGENCE: "jensen
 _N_TERMS = 101  # as no metric has: their draws are independent of the exact value's
 
 
-def order_by_volume(world: World) -> Evaluation | None:
-    """Return the order by training text; none where fewer than two generators differ in nothing else."""
-    names = [name for name in world.volume if name in world.generated]
+def order_by_volume(world: World, generators: Sequence[str]) -> list[Evaluation]:
+    """Return the order of `generators` by training text; none where fewer than two differ in nothing else."""
+    names = tuple(name for name in generators if name in world.volume)
     if len(names) < 2:
-        return None
-    return Evaluation(VOLUME, "higher", tuple(names), np.array([world.volume[name] for name in names]))
+        return []
+    return [Evaluation(VOLUME, "higher", names, np.array([world.volume[name] for name in names]))]
 
 
 def exact_orders(found: Mapping[str, Mapping[str, Any]]) -> list[Evaluation]:

@@ -16,7 +16,7 @@ from textassay.meta_evaluation.reproduction import CheckedFinding, ReproducedTab
 from textassay.study.findings_generators import check_orders, check_paper
 from textassay.study.generators_figures import generators_figures
 from textassay.study.generators_judging import Judges, judged_world, judging_stages
-from textassay.study.generators_orders import VOLUME, drawn_values, exact_orders, judged_by_orders, order_by_volume
+from textassay.study.generators_orders import drawn_values, exact_orders, judged_by_orders, order_by_volume
 from textassay.study.generators_results import FLOOR, PAPER_NAMES, World, generated_cost
 from textassay.study.generators_scales import GeneratorsScale
 from textassay.study.generators_tables import (
@@ -35,6 +35,8 @@ from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Done, Stage
 
 __all__ = ["GeneratorsStudy"]
+
+_TOLD = "samples were cut"  # a column of a table says so
 
 _NOTES = (
     "Each generator was trained once and drew once; each classifier was trained once. Intervals and verdicts are over "
@@ -87,8 +89,8 @@ class GeneratorsStudy(StagedStudy):
         self.precision = chosen_precision(scale.precision, training_device())
         super().__init__(folder, progress)
         self.worlds = build_worlds(texts, scale, precision=self.precision, seed=seed)
-        classifiers = JudgesScale(networks=scale.network_judges, partitions=1).classifiers
-        self.judges = [judging_stages(world, classifiers=classifiers, seed=seed) for world in self.worlds]
+        judges = JudgesScale(networks=scale.network_judges, partitions=scale.partitions)
+        self.judges = [judging_stages(world, judges, seed=seed) for world in self.worlds]
 
     @property
     def targets(self) -> Sequence[Stage]:
@@ -110,7 +112,7 @@ class GeneratorsStudy(StagedStudy):
             tables=tuple(tables),
             findings=tuple(sorted(findings, key=lambda finding: ids.index(finding.id))),
             notes=(*(f"{name} was not there: what needs it is not measured." for name in self.texts.missing), *_NOTES,
-                   *self.warnings_told()),
+                   *self.warnings_told(but=_TOLD)),
             seconds=self.seconds(),
             figures=generators_figures(
                 tables,
@@ -123,22 +125,19 @@ class GeneratorsStudy(StagedStudy):
         world, judged = judges.world, judged_world(judges, self._done)
         drawing: dict[str, Any] = {"n_resamples": self.n_resamples, "seed": self.seed}
         results = {name: self.outcome(one.exact) for name, one in world.generated.items() if one.exact is not None}
-        exact, volume = exact_orders(results), order_by_volume(world)
+        exact = exact_orders({name: result for name, result in results.items() if name in judged.ranked})
+        volume = order_by_volume(world, judged.ranked)
         tables = judged_tables(world.name, judged, world.n, **drawing)
         tables += [text_table(world.name, judged), self._costs(world), *exact_table(world.name, judged, results)]
-        for orders in (exact, [] if volume is None else [volume]):
+        for orders in (exact, volume):
             tables += order_tables(world.name, judged_by_orders(orders, judged.evaluations, **drawing))
         about = f"{world.name} world"
-        paper = [name for name in PAPER_NAMES if name in world.generated]
-        known = {FLOOR: drawn_values(about, judged.evaluations, judged.writers, **drawing)}
-        if volume is not None:
-            known[VOLUME] = drawn_values(about, judged.evaluations, volume.generators, orders=[volume], **drawing)
-        if exact:
-            known[exact[0].name] = drawn_values(about, judged.evaluations, exact[0].generators, orders=exact, **drawing)
-        findings = [
-            *check_paper(drawn_values(about, judged.evaluations, paper, **drawing), level=LEVEL),
-            *check_orders(known, about, level=LEVEL),
-        ]
+        known = {FLOOR: drawn_values(about, judged.evaluations, judged.ranked, **drawing)}
+        for orders in (exact[:1], volume):
+            for order in orders:
+                known[order.name] = drawn_values(about, judged.evaluations, order.generators, orders=orders, **drawing)
+        paper = drawn_values(about, judged.evaluations, [g for g in PAPER_NAMES if g in judged.ranked], **drawing)
+        findings = [*check_paper(paper, level=LEVEL), *check_orders(known, about, level=LEVEL)]
         return _Report(world.name, tables, findings, by_closeness(judged), exact[0].order if exact else ())
 
     def _done(self, stage: Stage) -> Done:

@@ -45,7 +45,8 @@ def table_id(what: str, world: str) -> str:
 
 def by_closeness(judged: JudgedWorld) -> tuple[str, ...]:
     """Return all writers, those that DD finds closest to real text first."""
-    return judged.evaluations[DD].order if DD in judged.evaluations else judged.writers
+    found = {writer: math.inf if value is None else value for writer, (value, *_) in judged.values[DD].items()}
+    return tuple(sorted(judged.writers, key=lambda writer: found[writer]))
 
 
 def judged_tables(world: str, judged: JudgedWorld, n: int, *, n_resamples: int, seed: int) -> list[ReproducedTable]:
@@ -152,28 +153,30 @@ def costs_table(world: str, costs: Mapping[str, TrainingCost], stopped: Mapping[
 
 def text_table(world: str, judged: JudgedWorld) -> ReproducedTable:
     """Return the share of marked words, the length, and how much of the tested text classifiers also learnt from."""
-    columns: tuple[tuple[str, Mapping[str, float], float], ...] = (
-        ("marked words, percent", judged.marked, 100),
-        ("words of a sentence", judged.lengths, 1),
-        ("tested texts that were also learnt from, percent", judged.copied, 100),
-    )
-    cells = [
-        Cell(writer, column, ours=scale * values[writer])
-        for writer in judged.writers
-        for column, values, scale in columns
-        if writer in values
-    ]
+    cells = []
+    for writer, told in judged.of_text.items():
+        cells += [
+            Cell(writer, "marked words, percent", ours=100 * told["marked"]),
+            Cell(writer, "words of a sentence", ours=told["length"]),
+            Cell(writer, "longest, percent", ours=100 * told["cut"]),
+        ]
+        if writer in judged.copied:
+            cells.append(Cell(writer, "learnt from, percent", ours=100 * judged.copied[writer]))
     return ReproducedTable(
         table_id("texts", world), "Marked words, length, repeated texts", tuple(cells),
-        note="Words that the training text has too rarely are marked alike in real and in generated text. Texts are "
-        "dealt as they were drawn: a generator that repeats itself is judged on texts that were learnt from, too.",
+        note="Words that the training text has too rarely are marked alike in real and in generated text. Longest: "
+        "sentences as long as the longest of the training text, where generators are cut. Learnt from: tested texts "
+        "that classifiers have also learnt from, since texts are dealt as they were drawn, with their repetitions.",
     )  # fmt: skip
 
 
 def _everything(world: str, judged: JudgedWorld) -> ReproducedTable:
     columns = [name for name in (*JUDGED, *EVALUATORS) if name in judged.values]
     cells = [_cell(w, name, judged, name) for w in by_closeness(judged) for name in dict.fromkeys(columns)]
-    undefined = f" Undefined for some: {join_words(list(judged.undefined))}." if judged.undefined else ""
+    undefined = "".join(
+        f" {writer}: {join_words(list(names))} undefined, so it is in no rank, correlation or finding."
+        for writer, names in judged.undefined.items()
+    )
     return ReproducedTable(
         table_id("all evaluators", world), "Every evaluator of every generator, closest by DD first", tuple(cells),
         note="Lower is closer: DD, FED, reverse LM score, and classifiers (share that is called generated), Self-BLEU. "
@@ -219,7 +222,7 @@ def _layout(world: str, name: str, cells: Sequence[Cell], n: int) -> ReproducedT
 
 def _table_7_and_8(judged: JudgedWorld, n_resamples: int, seed: int) -> Iterable[ReproducedTable]:
     """Yield correlations with Self-BLEU and with BLEU of the training text, over the paper's generators."""
-    names = [name for name in PAPER_NAMES if name in judged.writers]
+    names = [name for name in PAPER_NAMES if name in judged.ranked]
     known: dict[str, Evaluation] = {name: one.select(names) for name, one in judged.evaluations.items()}
     asked = [known[name] for name in (*CLASSIFIERS, *OVERLAPS) if name in known]
     for table, gold in (("table 7", SELF_BLEU), ("table 8", BLEU_TRAIN)):
@@ -229,7 +232,7 @@ def _table_7_and_8(judged: JudgedWorld, n_resamples: int, seed: int) -> Iterable
 
 
 def _among(world: str, judged: JudgedWorld) -> ReproducedTable:
-    generators = [name for name in judged.writers if name != FLOOR]
+    generators = [name for name in judged.ranked if name != FLOOR]
     evaluations = [judged.evaluations[name].select(generators) for name in JUDGED if name in judged.evaluations]
     matrix = correlation_matrix(evaluations, "kendall")
     cells = [
