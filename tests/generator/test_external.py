@@ -87,6 +87,7 @@ def test_samples_have_the_form_that_was_asked_for(samples: Path) -> None:
         ExternalFile(samples, form=form, lowercase=True)
 
 
+@pytest.mark.feature("JJ-08")
 @pytest.mark.parametrize("kind", ["file", "command"])
 def test_what_it_does_not_know_is_refused(kind: str, samples: Path) -> None:
     generator = ExternalFile(samples) if kind == "file" else ExternalCommand("echo a")
@@ -101,6 +102,7 @@ def test_what_it_does_not_know_is_refused(kind: str, samples: Path) -> None:
         generator.fit(PREFIX)
 
 
+@pytest.mark.feature("JJ-08")
 def test_a_command_is_told_how_many_and_the_seed() -> None:
     command = python(
         'import sys; n, seed = map(int, sys.argv[1:]); print(*[f"{seed} {k}" for k in range(n)], sep=chr(10))'
@@ -123,6 +125,7 @@ for k in range(20000): print(k, "w" * 50); print("m" * 100, file=sys.stderr)"""
     assert len(ExternalCommand(python(code)).sample(20000, seed=0)) == 20000
 
 
+@pytest.mark.feature("JJ-08")
 def test_what_a_command_does_wrong_is_one_line() -> None:
     assert "printed 1 of 2 sentences; it ended with status 0" in error("echo a")
     assert error("echo a; echo first >&2; echo last >&2; echo >&2; exit 3").endswith(
