@@ -2,8 +2,8 @@
 
 The mediator learns, by maximum likelihood, from real and drawn sentences, as many of each. Where it has learnt all, it
 is the even mixture M of both sides, and the divergence of the generator G from it is one half of Jensen-Shannon's. The
-generator descends KL(G || M): along drawn sentences the expectation over the next word is taken exactly. The beginnings are given,
-as in the source: that other words make other beginnings likely adds nothing to the gradient.
+generator descends KL(G || M): along drawn sentences the expectation over the next word is taken exactly.
+Beginnings are given, as in the source: that other words make other beginnings likely adds nothing to the gradient.
 
 Source: Lu et al., "CoT: Cooperative Training for Generative Modeling of Discrete Data", ICML 2019.
 Departs from it: sentences may end, unless the model has a `length`. How many rounds there are is ours.
