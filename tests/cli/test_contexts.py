@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from textassay.cli.model_names import CONTEXTUAL
+from textassay.corpus.contexts import read_contexts, with_contexts
 from textassay.model_store.context_presets import CONTEXT_PRESETS
 from textassay.model_store.saved import load_model
+from textassay.network.conditional import ContextModel
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -95,6 +97,72 @@ def test_what_does_not_fit_is_refused(reviews: Path, run: Run, refused: Refused)
     assert "has 400 contexts: give 1, or as many as -n" in refused(
         "sample", "out", "-n", 3, "--contexts", "reviews.tsv"
     )
-    assert "the sentences have no contexts" in refused("likelihood", "out", "reviews.txt")
     assert run("train", "ngram", "--real", "reviews.txt", "--out", "n").status == 0
     assert "answers to no contexts" in refused("sample", "n", "-n", 3, "--contexts", "reviews.tsv")
+
+
+def test_likelihood_is_that_beside_the_contexts(reviews: Path, run: Run, refused: Refused) -> None:
+    assert run(*asked("c2s", "--epochs", 3)).status == 0
+    lines = (reviews / "reviews.txt").read_text().splitlines()
+    table = (reviews / "reviews.tsv").read_text().splitlines()
+    swapped = [line.translate(str.maketrans("+-", "-+")) for line in table]
+    (reviews / "some.txt").write_text("\n".join(lines[:30]))
+    (reviews / "some.tsv").write_text("\n".join(table[:31]))
+    (reviews / "other.tsv").write_text("\n".join(swapped[:31]))
+    scored = ("likelihood", "out", "some.txt")
+    told = run(*scored, "--contexts", "some.tsv", "--out", "some.npy", "--json")
+    assert told.status == 0, told.stderr
+    saved = load_model(reviews / "out")
+    assert isinstance(saved.model, ContextModel)
+    corpus = with_contexts(saved.form.corpus(lines[:30]), read_contexts(reviews / "some.tsv"), saved.model.attributes)
+    assert np.load(reviews / "some.npy") == pytest.approx(saved.model.log_prob(corpus))
+    costs = [json.loads(told.stdout)["texts"]["some.txt"]["nll_per_token"]["value"]]
+    both = ("--contexts", "other.tsv", "--real", "reviews.txt", "--real-contexts", "reviews.tsv", "--json")
+    texts = json.loads(run(*scored, *both).stdout)["texts"]
+    costs += [texts[name]["nll_per_token"]["value"] for name in ("some.txt", "reviews.txt")]
+    assert costs[1] > costs[0] + 0.5, "the wrong mood costs nothing"
+    assert costs[2] == pytest.approx(costs[0], abs=0.2)
+    assert "only beside its context: name with --contexts a table of mood, place" in refused(*scored)
+    real = ("--contexts", "some.tsv", "--real", "reviews.txt")
+    assert "name with --real-contexts a table of mood, place" in refused(*scored, *real)
+    assert "--real-contexts are those of --real FILE" in refused(*scored, *real[:2], "--real-contexts", "some.tsv")
+    assert "contexts of 400 sentences below its first line, but there are 30" in refused(
+        *scored, "--contexts", "reviews.tsv"
+    )
+    (reviews / "mood.tsv").write_text("mood\n" + "+\n" * 30)
+    assert "the contexts lack 'place': they have mood" in refused(*scored, "--contexts", "mood.tsv")
+    assert "answers to contexts, and what goes on from a beginning has none" in refused(
+        "exposure", "out", "--real", "reviews.txt"
+    )
+    assert run("train", "ngram", "--real", "reviews.txt", "--out", "n").status == 0
+    assert "answers to no contexts: leave --contexts out" in refused(
+        "likelihood", "n", "some.txt", "--contexts", "some.tsv"
+    )
+
+
+def test_a_table_is_made_of_reviews_and_their_labels(folder: Path, run: Run, refused: Refused) -> None:
+    (folder / "told.txt").write_text("the food was good .\nnever again ! 10 minutes of my life\n. . .\n")
+    (folder / "labels.txt").write_text("1\n0\n0\n")
+    made = "sentiment\tlength\tword\n1\tto 6\tfood\n0\tlonger\tminutes\n0\tto 6\tnone\n"
+    command = ("contexts", "told.txt", "--labels", "labels.txt")
+    done = run(*command, "--bounds", "6,7")
+    assert (done.stdout, done.stderr) == (made, "")
+    written = run(*command, "--bounds", "6,7", "--out", "told.tsv")
+    assert "wrote 3 contexts to told.tsv" in written.stderr
+    assert (folder / "told.tsv").read_text() == made
+    rows = ['{"review": "good food", "stars": "5"}', '{"review": "bad", "stars": "1"}']
+    (folder / "told.jsonl").write_text("\n".join(rows))
+    columns = ("--column", "review", "--label-column", "stars")
+    assert run("contexts", "told.jsonl", "--labels", "told.jsonl", *columns).stdout.splitlines() == [
+        "sentiment\tlength\tword", "5\tto 6\tgood", "1\tto 6\tbad",
+    ]  # fmt: skip
+    for bounds in ("9,6", "0,3", "a", ""):
+        assert f"rising whole numbers from at least 1, such as 6,9,12, got '{bounds}'" in refused(
+            *command, "--bounds", bounds
+        )
+    (folder / "labels.txt").write_text("1\n0\n")
+    assert "labels.txt has 2 labels, but told.txt has 3 sentences" in refused(*command)
+    (folder / "labels.txt").write_text("1\n0\na\tb\n")
+    assert "cannot hold tabs" in refused(*command)
+    assert "standard input is one file" in refused("contexts", "-", "--labels", "-")
+    assert "no file gone.txt" in refused("contexts", "told.txt", "--labels", "gone.txt")

@@ -185,9 +185,9 @@ def choose_mode(generator: object, mode: str | None = None) -> Mode:
         raise unknown_name("mode", mode, get_args(Mode))
     name = _name(generator)
     if mode in ("multinomial", "exact") and not has_softmax(generator):
-        raise UnavailableError(f"{name} has no softmax, which mode '{mode}' needs: leave the mode out, or take onehot")
+        raise UnavailableError(f"{name} has no softmax, which mode '{mode}' needs: onehot needs none")
     if mode == "soft" and not emits_distributions(generator):
-        raise UnavailableError(f"{name} is not driven by noise, which mode 'soft' needs: leave the mode out")
+        raise UnavailableError(f"{name} is not driven by noise, which mode 'soft' needs: onehot does not")
     found: Mode = mode  # type: ignore[assignment]
     return found
 

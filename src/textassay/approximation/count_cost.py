@@ -45,10 +45,10 @@ _TOGETHER = 1 << 12  # tokens whose expectations are summed together
 _SERIES_FROM, _COUNTED_TO = 50.0, 200  # expected counts from which the series is good to 1e-5; counts summed below
 
 
-def check_floor(floor: float, n: int) -> None:
-    """Raise unless `floor` is above 0 and at most 1/n: above that it would change counts that are not 0."""
+def check_floor(floor: float, n: int, *, name: str = "floor") -> None:
+    """Raise unless `floor`, an option called `name`, is above 0 and at most 1/n, where it changes only counts of 0."""
     if not 0 < floor <= 1 / n:
-        raise OptionError(f"the floor must be above 0 and at most 1 / samples ({1 / n:g}), got {floor:g}")
+        raise OptionError(f"{name} must be above 0 and at most 1 / samples ({1 / n:g}), got {floor:g}")
 
 
 def floor_bits(floor: float) -> float:

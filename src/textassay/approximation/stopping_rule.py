@@ -89,13 +89,13 @@ class RuleCurve:
         return document
 
 
-def check_samples(n_samples: int, *, alpha: int = ALPHA) -> None:
-    """Raise unless there are two lots of `alpha` draws to compare."""
+def check_samples(n_samples: int, *, alpha: int = ALPHA, name: str = "n_samples") -> None:
+    """Raise unless `n_samples`, an option called `name`, has two lots of `alpha` draws to compare."""
     if alpha < 1:
         raise OptionError(f"alpha must be at least 1, got {alpha}")
     if n_samples < 2 * alpha:
         raise OptionError(
-            f"samples must be at least {2 * alpha}: the rule compares two lots of {alpha}, got {n_samples}"
+            f"{name} must be at least {2 * alpha}: the rule compares two lots of {alpha}, got {n_samples}"
         )
 
 

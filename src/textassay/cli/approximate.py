@@ -106,12 +106,12 @@ def run_approximate(options: ApproximateOptions) -> int:
 
 def _check(options: ApproximateOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
-    check_level(options.level)
+    check_level(options.level, name="--level")
     check_range("--seed", options.seed, 0)
     check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
     check_device(options.device)
-    check_samples(options.samples)
-    check_floor(options.floor, options.samples)
+    check_samples(options.samples, name="--samples")
+    check_floor(options.floor, options.samples, name="--floor")
     check_range("--window", 1 if options.window is None else options.window, 1)
     check_range("--context", options.context, 0)
     if options.context and options.window is None:

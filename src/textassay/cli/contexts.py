@@ -1,16 +1,27 @@
-"""The contexts that a command names: read, and put beside the sentences that they belong to."""
+"""The contexts that a command names: made of a text, read, and put beside the sentences that they belong to."""
 
 import hashlib
 import json
+from itertools import pairwise
 from pathlib import Path
 
 from textassay.cli.models import OpenedGenerator
-from textassay.corpus.contexts import Attributes, Contexts, learn_attributes, read_contexts, with_contexts
+from textassay.cli.options import STANDARD_INPUT
+from textassay.corpus.contexts import (
+    Attributes,
+    Contexts,
+    contexts_text,
+    learn_attributes,
+    read_contexts,
+    review_contexts,
+    with_contexts,
+)
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.reader import read_texts
 from textassay.errors import InputError, OptionError
 from textassay.network.conditional import ContextModel
 
-__all__ = ["asked_contexts", "check_contexts", "contexts_hash", "trained_contexts"]
+__all__ = ["asked_contexts", "check_contexts", "contexts_hash", "make_contexts", "scored_contexts", "trained_contexts"]
 
 
 def check_contexts(
@@ -86,6 +97,74 @@ def asked_contexts(opened: OpenedGenerator, path: str, n: int | None) -> Corpus:
     if found == 0 or (n is not None and found not in (1, n)):
         raise InputError(f"{path} has {found} contexts: give 1, or as many as -n")
     return with_contexts(opened.form.corpus([""] * found), told, model.attributes)
+
+
+def scored_contexts(opened: OpenedGenerator, corpus: Corpus, path: str | None, *, option: str) -> Corpus:
+    """Return a text with the contexts that the model is to be asked beside, if it answers to any.
+
+    Parameters
+    ----------
+    opened
+        The model.
+    corpus
+        Its sentences.
+    path
+        The file, with one context a sentence.
+    option
+        That names the file, for the message.
+
+    Raises
+    ------
+    OptionError
+        If the model answers to contexts and there is no file, or the other way round.
+    InputError
+        If the file cannot be read, lacks an attribute, or has not one line a sentence.
+    """
+    model = opened.model
+    if not isinstance(model, ContextModel):
+        if path is not None:
+            raise OptionError(f"{model.name} answers to no contexts: leave {option} out")
+        return corpus
+    if path is None:
+        raise OptionError(
+            f"{model.name} knows how likely a sentence is only beside its context: name with {option} a table of "
+            f"{', '.join(model.attributes)}"
+        )
+    return with_contexts(corpus, _rows(path, len(corpus)), model.attributes)
+
+
+def make_contexts(text: str, labels: str, *, bounds: str, column: str | None, label_column: str | None) -> str:
+    """Return the table of contexts of reviews; see `textassay.corpus.contexts.review_contexts`.
+
+    Parameters
+    ----------
+    text, labels
+        Files of sentences and of the label of each.
+    bounds
+        Longest sentences of the classes of length, such as ``6,9,12``.
+    column, label_column
+        Where the files are tables.
+
+    Raises
+    ------
+    OptionError
+        If the bounds do not rise from at least 1, or both files are standard input.
+    InputError
+        If a file cannot be read, the numbers of lines differ, or a label has a tab or a line break.
+    """
+    try:
+        longest = [int(part) for part in bounds.split(",")]
+    except ValueError:
+        longest = []
+    if not longest or longest[0] < 1 or any(after <= before for before, after in pairwise(longest)):
+        raise OptionError(f"--bounds must be rising whole numbers from at least 1, such as 6,9,12, got '{bounds}'")
+    if text == labels == STANDARD_INPUT:
+        raise OptionError("standard input is one file: name another one with --labels")
+    sentences = read_texts(text, column=column).texts
+    told = read_texts(labels, column=label_column).texts
+    if len(told) != len(sentences):
+        raise InputError(f"{labels} has {len(told)} labels, but {text} has {len(sentences)} sentences")
+    return contexts_text(review_contexts(sentences, told, bounds=longest))
 
 
 def _rows(path: str, n: int) -> dict[str, list[str]]:

@@ -111,7 +111,7 @@ def run_exposure(options: ExposureOptions) -> int:
 
 def _settings(options: ExposureOptions) -> tuple[ExposureSettings, tuple[int, ...] | None]:
     """Return what to measure and the lengths of prefixes; raise for whatever is wrong before anything is read."""
-    check_level(options.level)
+    check_level(options.level, name="--level")
     check_range("--seed", options.seed, 0)
     check_range("--samples", options.samples, 1)
     check_range("--runs", 1 if options.runs is None else options.runs, 1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from textassay.cli.contexts import scored_contexts
 from textassay.cli.messages import print_line
 from textassay.cli.models import Opened, open_model, set_precision
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
@@ -35,6 +36,8 @@ class LikelihoodOptions:
     model: str
     text: str
     real: str | None = None
+    contexts: str | None = None
+    real_contexts: str | None = None
     temperature: float = 1.0
     out: Path | None = None
     precision: str = "float32"
@@ -59,7 +62,12 @@ def run_likelihood(options: LikelihoodOptions) -> int:
     with workers(default_workers() if options.workers is None else options.workers), device(options.device):
         opened = open_model(options.model)
         set_precision(opened, options.precision)
-        found = {name: _score(options, opened, opened.form.corpus(file)) for name, file in texts.items()}
+        asked = {"text": ("--contexts", options.contexts), "real": ("--real-contexts", options.real_contexts)}
+        corpora = {
+            name: scored_contexts(opened, opened.form.corpus(file), asked[name][1], option=asked[name][0])
+            for name, file in texts.items()
+        }
+        found = {name: _score(options, opened, corpus) for name, corpus in corpora.items()}
     if options.out is not None:
         _write(options.out, found)
     document = {
@@ -82,13 +90,15 @@ def run_likelihood(options: LikelihoodOptions) -> int:
 
 def _check(options: LikelihoodOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
-    check_level(options.level)
+    check_level(options.level, name="--level")
     check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
     check_device(options.device)
     if not 0 < options.temperature < float("inf"):
         raise OptionError(f"--temperature must be above 0, got {options.temperature:g}")
     if options.real is not None:
         check_sources(options.real, {"the text": options.text}, {"the text": _FIRST})
+    if options.real is None and options.real_contexts is not None:
+        raise OptionError("--real-contexts are those of --real FILE: add it, or leave them out")
     if options.out is None:
         return
     if options.out.suffix not in _KINDS:

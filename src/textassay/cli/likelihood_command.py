@@ -17,6 +17,11 @@ def likelihood_command(
     real: Annotated[
         str | None, typer.Option(metavar="FILE", help="Real text to score, too: 'compare' takes both in one file.")
     ] = None,
+    contexts: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="What the sentences of FILE answer to: for c2s, gc2s and att2seq."),
+    ] = None,
+    real_contexts: Annotated[str | None, typer.Option(metavar="TABLE", help="What those of --real answer to.")] = None,
     temperature: Annotated[float, typer.Option(metavar="T", help="Above 0: score as the model draws at it.")] = 1.0,
     out: Annotated[
         Path | None,
@@ -38,6 +43,8 @@ def likelihood_command(
         model=model,
         text=text,
         real=real,
+        contexts=contexts,
+        real_contexts=real_contexts,
         temperature=temperature,
         out=out,
         precision=precision,

@@ -18,6 +18,7 @@ import typer
 
 from textassay.cli.approximate_command import approximate_command
 from textassay.cli.bench_command import bench_command
+from textassay.cli.contexts_command import contexts_command
 from textassay.cli.declarations import (
     Column,
     Config,
@@ -312,6 +313,7 @@ app.command(name="study")(study_command)
 app.command(name="judge")(judge_command)
 app.command(name="train")(train_command)
 app.command(name="translate")(translate_command)
+app.command(name="contexts")(contexts_command)
 app.command(name="sample")(sample_command)
 app.command(name="likelihood")(likelihood_command)
 app.command(name="discrepancy")(discrepancy_command)

@@ -39,6 +39,7 @@ from textassay.generator.base import LanguageModel
 from textassay.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
 from textassay.metric.base import check_level
 from textassay.metric.sentence_bleu import score_sentences
+from textassay.network.conditional import ContextModel
 from textassay.ngram.matches import match_references
 from textassay.seeding import stream
 
@@ -363,7 +364,15 @@ def continuation_scores(continuations: IntArray, references: IntArray, vocabular
 
 
 def check_not_translation(model: object) -> None:
-    """Raise `NotForTranslationError` if the model needs a source: its class says ``needs_source = True``."""
+    """Raise `NotForTranslationError` if the model needs a source: its class says ``needs_source = True``.
+
+    Raises `InputError` if it answers to a context, which no beginning of a sentence has.
+    """
+    if isinstance(model, ContextModel):
+        raise InputError(
+            f"{model.name} answers to contexts, and what goes on from a beginning has none: exposure bias is measured "
+            "of models of free text, such as lstm"
+        )
     if getattr(model, "needs_source", False):
         raise NotForTranslationError(
             f"EB-bleu is not for {getattr(model, 'name', 'this model')}, which answers a source: the beginning of the "

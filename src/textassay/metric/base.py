@@ -133,10 +133,10 @@ def check_effort(effort: str) -> Effort:
     return cast(Effort, effort)
 
 
-def check_level(level: float) -> None:
-    """Raise unless `level`, of an interval, lies between 0 and 1: neither end has an interval."""
+def check_level(level: float, *, name: str = "level") -> None:
+    """Raise unless `level`, an option called `name`, lies between 0 and 1: neither end has an interval."""
     if not 0 < level < 1:
-        raise OptionError(f"level must be between 0 and 1, got {level}")
+        raise OptionError(f"{name} must be between 0 and 1, got {level}")
 
 
 def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, **settings: object) -> Signature:

@@ -130,7 +130,7 @@ GAN_SCALES: Mapping[str, GanScale] = {
         length=20,
         seqgan=replace(_SEQGAN, rounds=150, pretraining_rounds=20),
         n_checkpoints=6,
-        leakgan_network={**_LEAKGAN[0], "width": 128, "goal": 8},
+        leakgan_network={**_LEAKGAN[0], "width": 64, "goal": 8},
         leakgan=replace(
             _LEAKGAN[1], rounds=24, pretraining_epochs=1, mle_every=15, n_negatives=1000, learning_rate=5e-3
         ),
