@@ -8,6 +8,7 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 """
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,11 @@ class AnswersAsDrawn:
     def sample(self, n: int, *, seed: int) -> Corpus:
         """Return `n` sentences, each to a context drawn anew."""
         rows = stream(seed, "contexts of answers").integers(len(self.contexts), size=n)
-        drawn: Corpus = self.model.sample(n, seed=seed, temperature=self.temperature, context=self.contexts.take(rows))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".* were cut at ", category=UserWarning)
+            drawn: Corpus = self.model.sample(
+                n, seed=seed, temperature=self.temperature, context=self.contexts.take(rows)
+            )
         return drawn
 
     def log_prob(self, corpus: Corpus) -> FloatArray:

@@ -22,7 +22,7 @@ from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.leakgan import LeakGan
 from textassay.adversarial.rankgan import RankGan
 from textassay.adversarial.rankgan_recipe import RankGanRecipe
-from textassay.adversarial.rounds import Collapse, Phase, TwoSided, train_in_rounds
+from textassay.adversarial.rounds import COLLAPSE, Collapse, Phase, TwoSided, train_in_rounds
 from textassay.adversarial.scratchgan import ScratchGan
 from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
 from textassay.adversarial.seqgan import SeqGan
@@ -47,7 +47,7 @@ __all__ = ["Trainings", "processor_seconds"]
 
 _CHECKPOINT, _ROUNDS, _SECONDS = "training.safetensors", "rounds.safetensors", "seconds.json"
 _KEEP_EVERY = 5.0  # seconds of a processor
-_COLLAPSED = {"seqgan": 0.1, "leakgan": 0.1, "from-scratch": 0.05}  # share of real text's pairs, as `train` has it
+_DIPS = Collapse("variety", least=0.05)  # what begins from nothing may for a while write a few words only
 
 Seconds = Callable[[], float]
 
@@ -58,7 +58,7 @@ class _Begun:
 
     training: TwoSided
     phases: tuple[Phase, ...]
-    collapsed: float
+    collapse: Collapse
     finish: Callable[[RoundsHistory], Any]
 
 
@@ -189,7 +189,7 @@ class Trainings:
                 training.finish({"kind": name, "kept": history.kept, "seed": seed})
                 return model
 
-            return _Begun(training, phases, _COLLAPSED["seqgan"], finish)
+            return _Begun(training, phases, COLLAPSE, finish)
 
         def seen(rounds: int, n_train: int) -> int:
             refreshes = min(rounds, recipe.pretraining_rounds)
@@ -212,8 +212,8 @@ class Trainings:
                 training.finish({"kind": name, "kept": history.kept, "seed": seed})
                 return model
 
-            phases = (Phase("pretraining", recipe.cycles), Phase("adversarial", recipe.rounds))
-            return _Begun(training, phases, _COLLAPSED["leakgan"], finish)
+            phases = (Phase("pretraining", recipe.cycles, judged=False), Phase("adversarial", recipe.rounds))
+            return _Begun(training, phases, COLLAPSE, finish)
 
         def seen(rounds: int, n_train: int) -> int:
             cycles, after = min(rounds, recipe.cycles), max(0, rounds - recipe.cycles)
@@ -243,7 +243,7 @@ class Trainings:
                 training.finish(history, {"seed": seed})
                 return training.model
 
-            return _Begun(training, training.phases, _COLLAPSED["from-scratch"], finish)
+            return _Begun(training, training.phases, _DIPS, finish)
 
         def seen(rounds: int, n_train: int) -> int:
             return rounds * recipe.iterations * recipe.batch_size
@@ -271,7 +271,7 @@ class Trainings:
                 history = train_in_rounds(
                     begun.training,
                     begun.phases,
-                    collapse=Collapse("variety", least=begun.collapsed),
+                    collapse=begun.collapse,
                     checkpoint=checkpoint,
                     config=decides,
                     progress=progress,
