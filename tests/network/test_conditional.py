@@ -186,4 +186,10 @@ def test_what_lacks_a_context_is_refused(models: dict[type[ContextModel], Any], 
 @pytest.mark.parametrize("name", sorted(CONTEXT_PRESETS))
 def test_presets(name: str) -> None:
     for preset in ("paper", "small", "tiny"):
-        assert make_generator(name, preset=preset, attributes=ATTRIBUTES).name.startswith(f"{name}(width=")
+        made = make_generator(name, preset=preset, attributes=ATTRIBUTES)
+        assert made.name.startswith(f"{name}(width=")
+        if preset == "paper":
+            continue
+        alone = make_generator("lstm", preset=preset)  # beside which they are read
+        own = ("attributes", "context_width", "length")
+        assert made.settings.items() >= {key: told for key, told in alone.settings.items() if key not in own}.items()

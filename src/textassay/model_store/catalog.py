@@ -18,6 +18,7 @@ from textassay.generator.base import LanguageModel
 from textassay.generator.ngram import NgramModel
 from textassay.generator.position_unigram import PositionUnigram
 from textassay.model_store.context_presets import CONTEXT_PRESETS
+from textassay.model_store.lstm_presets import LSTM_PRESETS
 from textassay.network.att2seq import Att2SeqModel
 from textassay.network.c2s import C2sModel
 from textassay.network.fitted_network import TrainedNetwork
@@ -57,31 +58,6 @@ _KINDS: Mapping[str, type] = MappingProxyType(
 
 _EXPOSURE = Recipe(max_epochs=12, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto")
 
-_LSTM: Mapping[str, Mapping[str, Any]] = {
-    "paper": {
-        "width": 512,
-        "layers": 2,
-        "dropout": 0.5,
-        "spread": 0.05,
-        "batch_size": 128,
-        "recipe": Recipe(max_epochs=80, learning_rate=1e-3, max_norm=10.0),
-    },
-    "small": {
-        "width": 256,
-        "layers": 1,
-        "dropout": 0.4,  # with less, the best epoch is an early one, of a rate that is still high
-        "batch_size": 64,
-        "recipe": Recipe(max_epochs=8, learning_rate=5e-3, schedule="cosine", max_norm=5.0, precision="auto"),
-    },
-    "tiny": {
-        "width": 32,
-        "layers": 1,
-        "dropout": 0.0,
-        "batch_size": 32,
-        "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
-    },
-}
-
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "gpt2": {
         "paper": {
@@ -112,7 +88,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         },
     },
     "lstm": {
-        **_LSTM,
+        **LSTM_PRESETS,
         "exposure-512": {"width": 512, "layers": 1, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
         "exposure-32": {
             "width": 32,
@@ -126,9 +102,12 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "ngram": {"paper": {"order": 5}, "small": {"order": 3}, "tiny": {"order": 2}},
     "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
     "scheduled-sampling": {  # the LSTM's, with mixing of our own choice
-        "paper": {**_LSTM["paper"], "mixing": "inverse-sigmoid(k=8000)"},  # half after k ln k steps
-        "small": {**_LSTM["small"], "mixing": "linear(k=1,c=0.00005,least=0.5)"},  # without a least, it falls apart
-        "tiny": {**_LSTM["tiny"], "mixing": "linear(k=1,c=0.0005,least=0.5)"},
+        "paper": {**LSTM_PRESETS["paper"], "mixing": "inverse-sigmoid(k=8000)"},  # half after k ln k steps
+        "small": {
+            **LSTM_PRESETS["small"],
+            "mixing": "linear(k=1,c=0.00005,least=0.5)",
+        },  # without a least, it falls apart
+        "tiny": {**LSTM_PRESETS["tiny"], "mixing": "linear(k=1,c=0.0005,least=0.5)"},
     },
     "transformer-xl": {
         "paper": {

@@ -2,30 +2,19 @@
 
 Garbacea et al., "Judge the Judges", EMNLP 2019, does not say how theirs were trained. ``paper`` of ``att2seq`` has the
 sizes of Dong et al., "Learning to Generate Product Reviews from Attributes", EACL 2017, that of the others has what
-is usual; ``small`` is trained in minutes on two processors, ``tiny`` is for trying things out.
+is usual; ``small`` and ``tiny`` are those of the LSTM, so that what contexts bring can be seen beside it.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from textassay.model_store.lstm_presets import LSTM_PRESETS
 from textassay.training.recipe import Recipe
 
 __all__ = ["CONTEXT_PRESETS"]
 
-_SMALL = {
-    "width": 256,
-    "context_width": 32,
-    "dropout": 0.2,
-    "batch_size": 128,
-    "recipe": Recipe(max_epochs=8, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto"),
-}
-_TINY = {
-    "width": 32,
-    "context_width": 8,
-    "dropout": 0.0,
-    "batch_size": 64,
-    "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
-}
+_SMALL = {**LSTM_PRESETS["small"], "context_width": 32}
+_TINY = {**LSTM_PRESETS["tiny"], "context_width": 8}
 _C2S = {
     "paper": {
         "width": 512,
