@@ -15,18 +15,22 @@ from textassay.exposure.bias import cgd_curve, eb_c
 from textassay.exposure.bleu import eb_bleu_of_runs
 from textassay.exposure.distance import DISTANCES
 from textassay.meta_evaluation.reproduction import Reproduction
-from textassay.study.exposure_results import BLEU_MODELS, DATA_MODEL, RANDOM_ORACLE, TEST_SET, TEXTS
-from textassay.study.exposure_scales import CORRUPTION, EXPOSURE_SCALES, ExposureScale, Network
+from textassay.study.exposure_results import BLEU_MODELS, DATA_MODEL, OTHERS, RANDOM_ORACLE, TEST_SET, TEXTS
+from textassay.study.exposure_scales import CORRUPTION, EXPOSURE_SCALES, Contest, ExposureScale, Network
 from textassay.study.exposure_study import ExposureStudy
 from textassay.study.exposure_texts import FILES, read_exposure_texts
 
 SMALL = {"max_epochs": 1, "width": 8}
+SHORT = {"rounds": 1, "iterations": 2, "batch_size": 8}
 MICRO = replace(
     EXPOSURE_SCALES["tiny"], name="micro", most=dict.fromkeys(FILES), min_count=dict.fromkeys(TEXTS, 1),
     lstm=dict.fromkeys(TEXTS, Network("tiny", SMALL)), transformer_xl=Network("tiny", SMALL),
     data_model=Network("exposure-512", SMALL), lstm_512=Network("exposure-512", SMALL),
     lstm_32=Network("exposure-32", SMALL), n_bleu=dict.fromkeys(TEXTS, 20), bleu_runs=2, n_drawn=60, n_random=60,
-    n_sequences=30, n_damaged=20, runs=2, n_dd=60, n_fresh=60, translation=Network("tiny", {"max_epochs": 1}),
+    n_sequences=30, n_damaged=20, runs=2, n_dd=60, n_compared=20,
+    scratchgan=Contest("tiny", {"width": 8}, SHORT), cot=Contest("tiny", {"width": 8}, SHORT),
+    rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 1, "n_negatives": 20, "n_roll_outs": 1}),
+    n_fresh=60, translation=Network("tiny", {"max_epochs": 1}),
     byte_pairs=300, n_held_back=40, precision="float32",
 )  # fmt: skip
 
@@ -150,9 +154,19 @@ def test_the_whole_study(study: ExposureStudy) -> None:
         assert np.ptp([mean[0] for mean in means]) == 0, "nothing was read yet"
         assert len({mean[5] for mean in means}) == 4, "fresh draws in each run, of each side"
         assert eb_c(kinds["data"], kinds["model"], "tv").values[0] == 1
-    assert set(found.perplexity) == {DATA_MODEL, "LSTM-512", "LSTM-32"}
+    assert set(found.others) == set(OTHERS)
+    for kinds in found.others.values():
+        assert [(kind, run.n_sequences) for kind, runs in kinds.items() for run in runs] == [
+            *(("data", 20), ("data", 20)),
+            *(("model", 20), ("model", 20)),
+        ]
+    assert set(found.oracle_costs) == {"random LSTM", RANDOM_ORACLE, "RankGAN"}
+    assert len({cost.value for cost in found.oracle_costs.values()}) == 3
+    assert all(np.isfinite(cost.value) for cost in found.oracle_costs.values())
     fresh, test = ("samples of the data model", "EMNLP test set")
-    assert all(set(row) == {fresh, test} for row in found.perplexity.values())
+    for model, row in found.perplexity.items():
+        assert set(row) == ({fresh} if model in (RANDOM_ORACLE, "RankGAN") else {fresh, test})
+    assert set(found.perplexity) == {DATA_MODEL, "LSTM-512", "LSTM-32", "ScratchGAN", "CoT", RANDOM_ORACLE, "RankGAN"}
     assert found.translation is not None
     assert [sample.mode for sample in found.translation.samples[:4]] == ["normal", "data3", "unrel3", "rand3"]
     assert len({sample.source for sample in found.translation.samples[:4]}) == 1
@@ -183,12 +197,36 @@ def test_the_report_round_trips_and_the_same_again_computes_nothing(study: Expos
         again.compute(["ebc"])
 
 
+@pytest.mark.feature("EB-23")
+def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(study: ExposureStudy) -> None:
+    found, result = study.measured(), study.result()
+    curves = {curve.name: curve for curve in result.curves if curve.title == "Figure 4: EB-C of models"}
+    assert {curve.y for curve in curves.values()} == {"EB-C, Jensen-Shannon"}
+    panels = {name: curve.family for name, curve in curves.items()}
+    news, random = "against the data model", "against the random LSTM"
+    assert panels == {
+        **dict.fromkeys(("LSTM-512", "LSTM-32", "ScratchGAN", "CoT"), news),
+        **dict.fromkeys((RANDOM_ORACLE, "RankGAN"), random),
+    }
+    for model, kinds in {**found.synthetic, **found.others}.items():
+        wanted = eb_c(kinds["data"], kinds["model"], "js").values[1:]
+        assert [point.y for point in curves[model].points] == pytest.approx(wanted.tolist()), model
+        assert [point.x for point in curves[model].points] == list(range(1, 20))
+    trained = {stage.name: stage for stage in study.all_stages() if stage.kind == "two-sided"}
+    before = study.experiment.synthetic[RANDOM_ORACLE]["model"][0].inputs[0]
+    assert before in trained["RankGAN"].inputs, "its rounds go on from what it is compared with"
+    draws = study.experiment.synthetic["LSTM-512"]["model"][0].inputs[0].inputs
+    assert set(draws) == set(trained["ScratchGAN"].inputs) == set(trained["CoT"].inputs), "all learn from one text"
+
+
 def test_models_are_trained_anew_for_each_run_where_asked(data: Path, tmp_path: Path) -> None:
     made = _made(data, tmp_path, scale=replace(MICRO, retrained=True))
     trained = [stage.name for stage in made.all_stages() if stage.kind == "train" and "LSTM-512" in stage.name]
     assert sorted(trained) == ["LSTM-512", "LSTM-512 again 1"]
     runs = made.experiment.synthetic["LSTM-512"]["model"]
     assert not set(runs[0].inputs) <= set(runs[1].inputs)
+    two_sided = sorted(stage.name for stage in made.all_stages() if stage.kind == "two-sided")
+    assert two_sided == sorted(name for model in OTHERS for name in (model, f"{model} again 1"))
 
 
 def test_results_do_not_depend_on_the_number_of_workers(data: Path, study: ExposureStudy, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4 to 6.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from textassay.corpus.corpus import Corpus
@@ -11,9 +11,13 @@ from textassay.corpus.text_form import TextForm
 from textassay.study.dd_generators import Part, sampling, seed_for, training
 from textassay.study.exposure_results import (
     BLEU_MODELS,
+    COT,
     DATA_MODEL,
     FRESH_SAMPLES,
+    RANDOM_LSTM,
     RANDOM_ORACLE,
+    RANKGAN,
+    SCRATCHGAN,
     SYNTHETIC_MODELS,
     TEST_SET,
 )
@@ -29,6 +33,7 @@ from textassay.study.exposure_stages import (
 )
 from textassay.study.exposure_texts import ExposureTexts, FreeText
 from textassay.study.exposure_translation import TranslationStages, translation_stages
+from textassay.study.exposure_two_sided import from_scratch_stage, rankgan_stage
 from textassay.study.stages import Stage
 
 __all__ = ["ExposureExperiment", "build_exposure"]
@@ -50,8 +55,10 @@ class ExposureExperiment:
     ----------
     bleu
         Text to model to runs.
-    synthetic
+    synthetic, others
         Model to kind of prefixes to runs.
+    two_sided
+        Model of `others` to where it is trained, first of several.
     perplexity, held_out_perplexity
         Model to text; text to model.
     eb_dd, switching
@@ -62,6 +69,8 @@ class ExposureExperiment:
 
     bleu: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     synthetic: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    others: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    two_sided: dict[str, Stage] = field(default_factory=dict)
     perplexity: dict[str, dict[str, Stage]] = field(default_factory=dict)
     held_out_perplexity: dict[str, dict[str, Stage]] = field(default_factory=dict)
     eb_dd: dict[str, Stage] = field(default_factory=dict)
@@ -72,10 +81,11 @@ class ExposureExperiment:
     def targets(self) -> list[Stage]:
         """The stages that a report needs."""
         found = [stage for models in self.bleu.values() for runs in models.values() for stage in runs]
-        found += [stage for kinds in self.synthetic.values() for runs in kinds.values() for stage in runs]
+        for models in (self.synthetic, self.others):
+            found += [stage for kinds in models.values() for runs in kinds.values() for stage in runs]
         for table in (self.perplexity, self.held_out_perplexity):
             found += [stage for row in table.values() for stage in row.values()]
-        found += [*self.eb_dd.values(), *self.switching.values()]
+        found += [*self.two_sided.values(), *self.eb_dd.values(), *self.switching.values()]
         return found if self.translation is None else [*found, self.translation.quality, self.translation.bias]
 
 
@@ -126,7 +136,7 @@ class _Plan:
             for model, subject in subjects.items()
         }
         self.found.held_out_perplexity[name] = {
-            model: self._perplexity(subject, "unseen text", Part(text.unseen), text)
+            model: self._perplexity(subject, "unseen text", Part(text.unseen), text.form)
             for model, subject in subjects.items()
         }
         if name in _SWITCHED:
@@ -141,12 +151,36 @@ class _Plan:
 
     def random_setting(self) -> None:
         """Add what is measured against a random LSTM."""
-        title = "random LSTM"
+        scale, title = self.scale, RANDOM_LSTM
         stage, form = random_oracle(title, seed=seed_for(self.seed, title))
         oracle = Subject(title, stage, precision=self.precision)
-        draws = self._drawn(title, oracle, self.scale.n_random, _ORACLE_LENGTH, fresh=0)
-        models = self._learners(RANDOM_ORACLE, self.scale.lstm_32, draws, form, _ORACLE_LENGTH)
+        draws = self._drawn(title, oracle, scale.n_random, _ORACLE_LENGTH, fresh=0)
+        models = self._learners(RANDOM_ORACLE, scale.lstm_32, draws, form, _ORACLE_LENGTH)
         self.found.synthetic[RANDOM_ORACLE] = self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
+        ranked = [
+            rankgan_stage(
+                RANKGAN if number == 0 else f"{RANKGAN} again {number}",
+                before.stage,
+                stage,
+                scale.rankgan,
+                Part(stage=drawn, file="train"),
+                form,
+                n=scale.n_fresh,
+                seed=seed_for(self.seed, RANKGAN, number),
+                cost=float(scale.n_random * _ORACLE_LENGTH),
+            )
+            for number, (before, drawn) in enumerate(zip(models, draws, strict=True))
+            if before.stage is not None
+        ]
+        after = self._compared(RANKGAN, ranked, oracle, _ORACLE_LENGTH)
+        drawn = sampling(
+            f"{title} fresh", stage, {"fresh": scale.n_fresh}, seed=seed_for(self.seed, title, "fresh"),
+            longest=_ORACLE_LENGTH, precision=self.precision,
+        )  # fmt: skip
+        self.found.perplexity |= {
+            one.title: {FRESH_SAMPLES: self._perplexity(one, FRESH_SAMPLES, Part(stage=drawn, file="fresh"), form)}
+            for one in (models[0], after)
+        }
 
     def _synthetic(self, text: FreeText, oracle: Subject) -> None:
         """Add what is measured of models that learnt from samples of the data model."""
@@ -161,10 +195,25 @@ class _Plan:
             self._eb_dd(f"{title} against the {DATA_MODEL}", models[0], None, oracle)
             judged[title] = models[0]
         self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen, None)
+        for title, contest in ((SCRATCHGAN, scale.scratchgan), (COT, scale.cot)):
+            stages = [
+                from_scratch_stage(
+                    title if number == 0 else f"{title} again {number}",
+                    title,
+                    contest,
+                    Part(stage=drawn, file="train"),
+                    text.form,
+                    longest=text.longest,
+                    seed=seed_for(self.seed, title, number),
+                    cost=float(scale.n_drawn * text.longest),
+                )
+                for number, drawn in enumerate(draws)
+            ]
+            judged[title] = self._compared(title, stages, oracle, length)
         self.found.perplexity |= {
             title: {
-                TEST_SET: self._perplexity(subject, TEST_SET, Part(text.unseen), text),
-                FRESH_SAMPLES: self._perplexity(subject, FRESH_SAMPLES, fresh, text),
+                TEST_SET: self._perplexity(subject, TEST_SET, Part(text.unseen), text.form),
+                FRESH_SAMPLES: self._perplexity(subject, FRESH_SAMPLES, fresh, text.form),
             }
             for title, subject in judged.items()
         }
@@ -224,12 +273,26 @@ class _Plan:
             found.append(Subject(title, stage, precision=self.precision))
         return found
 
+    def _compared(self, title: str, stages: Sequence[Stage], oracle: Subject, length: int) -> Subject:
+        """Add EB-C of a model that has two sides, trained once or anew for each run; return the first of them."""
+        models = [Subject(title, stage, precision=self.precision) for stage in stages]
+        counts = dict.fromkeys(("data", "model"), self.scale.n_compared)
+        self.found.two_sided[title] = stages[0]
+        self.found.others[title] = self._after(counts, models, oracle, length)
+        return models[0]
+
     def _deviations(
-        self, models: list[Subject], oracle: Subject, length: int, *, corrupted: bool
+        self, models: Sequence[Subject], oracle: Subject, length: int, *, corrupted: bool
     ) -> dict[str, tuple[Stage, ...]]:
         """Return kind of prefixes to runs."""
         damaged = ("shuffled", "random", *(f"corrupted:{rate:g}" for rate in CORRUPTION if corrupted))
         counts = dict.fromkeys(("data", "model"), self.scale.n_sequences) | dict.fromkeys(damaged, self.scale.n_damaged)
+        return self._after(counts, models, oracle, length)
+
+    def _after(
+        self, counts: Mapping[str, int], models: Sequence[Subject], oracle: Subject, length: int
+    ) -> dict[str, tuple[Stage, ...]]:
+        """Return kind of prefixes to runs of so many sequences."""
         return {
             kind: tuple(
                 eb_c_stage(
@@ -261,9 +324,9 @@ class _Plan:
             cost=float(scale.n_bleu[name] * len(scale.lengths[name])) * (3 if _TRANSFORMER in subject.title else 1),
         )
 
-    def _perplexity(self, subject: Subject, title: str, part: Part, text: FreeText) -> Stage:
-        exact = replace(subject, precision="float32")
-        return perplexity_stage(exact, title, part, text.form, cost=float(len(text.unseen)))
+    def _perplexity(self, subject: Subject, title: str, part: Part, form: TextForm) -> Stage:
+        n = self.scale.n_fresh if part.corpus is None else len(part.corpus)
+        return perplexity_stage(replace(subject, precision="float32"), title, part, form, cost=float(n))
 
     def _eb_dd(self, title: str, subject: Subject, text: Corpus | None, oracle: Subject | None) -> None:
         length = self.scale.sentence_length["emnlp_news"]

@@ -6,6 +6,7 @@ tables 1, 5, 8 and 9, which hold texts.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from textassay.exposure.bias import cgd_curve, eb_c, excess_error
 from textassay.exposure.bleu import eb_bleu_of_runs
 from textassay.exposure.switching import SwitchedSample
 from textassay.meta_evaluation.reproduction import CheckedFinding, Curve, CurvePoint, Number, Reproduction
-from textassay.study.exposure_results import ExposureResults
+from textassay.study.exposure_results import DATA_MODEL, OTHERS, RANDOM_LSTM, RANDOM_ORACLE, ExposureResults
 from textassay.study.exposure_tables import exposure_tables
 from textassay.study.exposure_values import after_words
 from textassay.study.findings_exposure import DISTANCE_NAMES, check_findings, check_published
@@ -49,6 +50,7 @@ def exposure_reproduction(results: ExposureResults, *, retrained: bool = False, 
     level
         Of the intervals that verdicts rest on.
     """
+    stopped = [f"{model}: training ended early. {why}" for model, why in results.stopped.items()]
     missing = [f"{text} was not there: what needs it is not measured." for text in results.missing]
     sizes = {
         f"sizes, {part}": ", ".join(f"{n:,} {what}" for what, n in found.items())
@@ -61,7 +63,7 @@ def exposure_reproduction(results: ExposureResults, *, retrained: bool = False, 
         findings=_together(check_findings(results, retrained=retrained, level=level), check_published(level)),
         curves=exposure_curves(results),
         samples=exposure_samples(results),
-        notes=(*results.notes, *missing, *_NOTES),
+        notes=(*results.notes, *missing, *stopped, *_NOTES),
         seconds=results.seconds,
     )
 
@@ -94,19 +96,16 @@ def exposure_curves(results: ExposureResults) -> tuple[Curve, ...]:
 
 
 def _eb_c(results: ExposureResults) -> Iterable[Curve]:
-    """Yield figure 2, a panel a distance, and figure 4, whose other models are trained against a discriminator."""
-    rates = {
-        (model, distance): eb_c(after_words(kinds["data"]), after_words(kinds["model"]), distance)
-        for model, kinds in results.synthetic.items()
-        for distance in DISTANCE_NAMES
-    }
-    for (model, distance), rate in rates.items():
-        yield _curve("Figure 2: EB-C", model, DISTANCE_NAMES[distance], "EB-C", rate.lengths, rate.values,
-                     rate.intervals, average=rate.average)  # fmt: skip
-    for (model, distance), rate in rates.items():
-        if distance == "js":
-            yield _curve("Figure 4: EB-C of models", model, "by maximum likelihood", "EB-C, Jensen-Shannon",
-                         rate.lengths, rate.values, rate.intervals, average=rate.average)  # fmt: skip
+    """Yield figure 2, a panel a distance, and figure 4, a panel an oracle, with models that have two sides as well."""
+    for (model, kinds), (distance, name) in product(results.synthetic.items(), DISTANCE_NAMES.items()):
+        rate = eb_c(after_words(kinds["data"]), after_words(kinds["model"]), distance)
+        yield _curve("Figure 2: EB-C", model, name, "EB-C", rate.lengths, rate.values, rate.intervals,
+                     average=rate.average)  # fmt: skip
+    for model, kinds in {**results.synthetic, **results.others}.items():
+        oracle = RANDOM_LSTM if RANDOM_ORACLE in (model, OTHERS.get(model)) else DATA_MODEL
+        rate = eb_c(after_words(kinds["data"]), after_words(kinds["model"]), "js")
+        yield _curve("Figure 4: EB-C of models", model, f"against the {oracle}", "EB-C, Jensen-Shannon", rate.lengths,
+                     rate.values, rate.intervals, average=rate.average)  # fmt: skip
 
 
 def _cgd(results: ExposureResults) -> Iterable[Curve]:

@@ -4,7 +4,7 @@ Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from textassay.estimate import Estimate
@@ -17,9 +17,14 @@ from textassay.generator.text_likelihood import Quantity
 
 __all__ = [
     "BLEU_MODELS",
+    "COT",
     "DATA_MODEL",
     "FRESH_SAMPLES",
+    "OTHERS",
+    "RANDOM_LSTM",
     "RANDOM_ORACLE",
+    "RANKGAN",
+    "SCRATCHGAN",
     "SYNTHETIC_MODELS",
     "TEST_SET",
     "TEXTS",
@@ -33,7 +38,13 @@ TEXTS = ("wikitext2", "emnlp_news", "yelp")
 BLEU_MODELS = ("LSTM", "Transformer-XL", "position unigram")
 SYNTHETIC_MODELS = ("LSTM-512", "LSTM-32")  # trained on samples of the data model
 RANDOM_ORACLE = "LSTM-32 (random oracle)"  # trained on samples of a random LSTM
-DATA_MODEL = "data model"
+DATA_MODEL, RANDOM_LSTM = "data model", "random LSTM"
+SCRATCHGAN, COT, RANKGAN = "ScratchGAN", "CoT", "RankGAN"
+OTHERS: Mapping[str, str] = {  # not trained by maximum likelihood alone, and the model that was
+    SCRATCHGAN: "LSTM-512",
+    COT: "LSTM-32",
+    RANKGAN: RANDOM_ORACLE,
+}
 TEST_SET, FRESH_SAMPLES = "EMNLP test set", "samples of the data model"
 TRANSLATION = "multi30k"
 
@@ -95,7 +106,8 @@ class ExposureResults:
         of each kind, with lengths 0, 1, 2, ... . `SYNTHETIC_MODELS` against the data model, `RANDOM_ORACLE` against
         the random LSTM. ``corrupted`` of LSTM-512 alone.
     perplexity
-        Table 7: `DATA_MODEL` and `SYNTHETIC_MODELS` to `TEST_SET` and `FRESH_SAMPLES`.
+        Table 7: `DATA_MODEL`, `SYNTHETIC_MODELS`, `SCRATCHGAN` and `COT` to `TEST_SET` and `FRESH_SAMPLES`;
+        `RANDOM_ORACLE` and `RANKGAN` to `FRESH_SAMPLES`, which are the random LSTM's there.
     held_out_perplexity
         Text to model, as in `bleu`, to its perplexity on the text that prefixes and references come from.
     eb_dd
@@ -114,6 +126,12 @@ class ExposureResults:
         Texts that were not there: what needs them is not measured.
     notes
         What a reader must know, sentences; warnings of stages among them.
+    others
+        Model of `OTHERS` to ``data`` and ``model`` to runs, as in `synthetic`.
+    oracle_costs
+        `RANDOM_LSTM`, `RANDOM_ORACLE` and `RANKGAN` to the nats per token of what they draw under the random LSTM.
+    stopped
+        Model of `OTHERS` to why its training ended early; those that did not are left out.
     """
 
     bleu: Mapping[str, Mapping[str, tuple[BleuRun, ...]]]
@@ -128,3 +146,6 @@ class ExposureResults:
     settings: Mapping[str, Any]
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    others: Mapping[str, Mapping[str, tuple[PrefixRun, ...]]] = field(default_factory=dict)
+    oracle_costs: Mapping[str, Quantity] = field(default_factory=dict)
+    stopped: Mapping[str, str] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from typing import Any
 
 from textassay.errors import unknown_name
 
-__all__ = ["CORRUPTION", "EXPOSURE_SCALES", "ExposureScale", "Network", "exposure_scale_of"]
+__all__ = ["CORRUPTION", "EXPOSURE_SCALES", "Contest", "ExposureScale", "Network", "exposure_scale_of"]
 
 CORRUPTION = (0.05, 0.1, 0.2, 0.3, 0.5)  # rates of figure 3; the paper does not say which it has
 
@@ -32,6 +32,15 @@ class Network:
 
     preset: str
     changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A training with two sides: a preset of its kind, and what differs from it in generator and recipe."""
+
+    preset: str
+    network: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,10 +78,15 @@ class ExposureScale:
         Sequences of corrupted, shuffled and random prefixes.
     retrained
         Whether each run of EB-C has models of its own, trained on fresh draws.
+    scratchgan, cot, rankgan
+        What is not trained by maximum likelihood alone: ScratchGAN and CoT on what the data model writes; the rounds
+        of RankGAN, which go on from `lstm_32` on what the random LSTM writes.
+    n_compared
+        Sequences a side of a run of their EB-C.
     n_dd
         Sentences a side of EB-DD.
     n_fresh
-        Sentences of the data model that perplexities are measured on.
+        Sentences of an oracle that perplexities are measured on, and sentences that it is asked about.
     translation
         Both translation models.
     byte_pairs
@@ -105,6 +119,10 @@ class ExposureScale:
     n_damaged: int
     runs: int
     retrained: bool
+    scratchgan: Contest
+    cot: Contest
+    rankgan: Contest
+    n_compared: int
     n_dd: int
     n_fresh: int
     translation: Network
@@ -141,6 +159,12 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         n_damaged=100,
         runs=3,
         retrained=False,
+        scratchgan=Contest("tiny", {}, {"rounds": 2, "iterations": 5, "batch_size": 16}),
+        cot=Contest("tiny", {}, {"rounds": 2, "iterations": 5, "batch_size": 16}),
+        rankgan=Contest(
+            "tiny", {}, {"rounds": 2, "pretraining_rounds": 2, "n_negatives": 100, "batch_size": 16, "n_roll_outs": 1}
+        ),
+        n_compared=100,
         n_dd=200,
         n_fresh=500,
         translation=Network("tiny", {"max_epochs": 10}),
@@ -171,6 +195,14 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         n_damaged=2000,
         runs=3,
         retrained=False,
+        scratchgan=Contest(
+            "tiny",
+            {"width": 64, "dimension": 32},
+            {"rounds": 25, "iterations": 10, "batch_size": 64, "learning_rate": 1e-2, "dimension": 32, "width": 64},
+        ),
+        cot=Contest("tiny", {}, {"rounds": 20, "iterations": 20, "batch_size": 16}),
+        rankgan=Contest("tiny", {}, {"rounds": 30, "pretraining_rounds": 20}),
+        n_compared=3000,
         n_dd=4000,
         n_fresh=10_000,
         translation=Network("small", {"max_epochs": 4}),
@@ -201,6 +233,10 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         n_damaged=100_000,
         runs=5,
         retrained=True,
+        scratchgan=Contest("paper", {"layers": 1}),
+        cot=Contest("paper"),
+        rankgan=Contest("paper"),
+        n_compared=100_000,
         n_dd=10_000,
         n_fresh=10_000,
         translation=Network("paper"),

@@ -33,6 +33,7 @@ __all__ = [
     "eb_dd_stage",
     "perplexity_stage",
     "quantity_from_dict",
+    "quantity_to_dict",
     "random_oracle",
     "switching_stage",
 ]
@@ -142,7 +143,7 @@ def perplexity_stage(subject: Subject, text: str, part: Part, form: TextForm, *,
     def measure(work: Work) -> dict[str, Any]:
         found = text_likelihood(subject.open(work), part.load(work, form))
         told = {"perplexity": found.perplexity, "nll_per_token": found.nll_per_token}
-        return {name: _quantity_to_dict(quantity) for name, quantity in told.items()} | {"sentences": found.n_sentences}
+        return {name: quantity_to_dict(quantity) for name, quantity in told.items()} | {"sentences": found.n_sentences}
 
     inputs = (*subject.inputs, *part.inputs)
     settings = {**subject.settings, **part.settings, "form": form.hash}
@@ -202,7 +203,8 @@ def quantity_from_dict(data: Mapping[str, Any]) -> Quantity:
     return Quantity(math.inf if data["value"] is None else data["value"], interval)
 
 
-def _quantity_to_dict(quantity: Quantity) -> dict[str, Any]:
+def quantity_to_dict(quantity: Quantity) -> dict[str, Any]:
+    """Return what a stage keeps of a quantity."""
     return {
         "value": quantity.value if math.isfinite(quantity.value) else None,
         "interval": None if quantity.interval is None else dict(quantity.interval.__dict__),

@@ -19,8 +19,8 @@ from textassay.exposure.translation import TranslationCurve
 from textassay.meta_evaluation.reproduction import Reproduction
 from textassay.study.exposure_experiment import build_exposure
 from textassay.study.exposure_figures import exposure_reproduction
-from textassay.study.exposure_results import ExposureResults, ForcedTranslation, TranslationFound
-from textassay.study.exposure_scales import ExposureScale, Network
+from textassay.study.exposure_results import RANKGAN, ExposureResults, ForcedTranslation, TranslationFound
+from textassay.study.exposure_scales import Contest, ExposureScale, Network
 from textassay.study.exposure_stages import quantity_from_dict
 from textassay.study.exposure_texts import ExposureTexts
 from textassay.study.staged_study import StagedStudy
@@ -93,12 +93,7 @@ class ExposureStudy(StagedStudy):
                 }
                 for text, of in experiment.bleu.items()
             },
-            synthetic={
-                model: {
-                    kind: tuple(PrefixRun.from_dict(self.outcome(stage)) for stage in runs) for kind, runs in of.items()
-                }
-                for model, of in experiment.synthetic.items()
-            },
+            synthetic=self._runs(experiment.synthetic),
             perplexity=self._perplexities(experiment.perplexity),
             held_out_perplexity=self._perplexities(experiment.held_out_perplexity),
             eb_dd={title: EbDd.from_dict(self.outcome(stage)) for title, stage in experiment.eb_dd.items()},
@@ -112,7 +107,27 @@ class ExposureStudy(StagedStudy):
             settings=self._settings(),
             missing=self.texts.missing,
             notes=tuple(self._notes()),
+            others=self._runs(experiment.others),
+            oracle_costs={
+                title: quantity_from_dict(found)
+                for title, found in self.outcome(experiment.two_sided[RANKGAN])["oracle"].items()
+            },
+            stopped={
+                title: why
+                for title, stage in experiment.two_sided.items()
+                if (why := self.outcome(stage)["stopped"]) is not None
+            },
         )
+
+    def _runs(
+        self, models: Mapping[str, Mapping[str, Sequence[Stage]]]
+    ) -> dict[str, dict[str, tuple[PrefixRun, ...]]]:  # fmt: skip
+        return {
+            model: {
+                kind: tuple(PrefixRun.from_dict(self.outcome(stage)) for stage in runs) for kind, runs in of.items()
+            }
+            for model, of in models.items()
+        }
 
     def _perplexities(self, table: Mapping[str, Mapping[str, Stage]]) -> dict[str, dict[str, Any]]:
         return {
@@ -176,6 +191,9 @@ def _told(value: Any) -> Any:
     """Return a setting in words, or as it is where it is a plain number or word."""
     if isinstance(value, Network):
         return ", ".join([value.preset, *(f"{name} {_told(one)}" for name, one in value.changes.items())])
+    if isinstance(value, Contest):
+        parts = ("generator", value.network), ("rounds", value.recipe)
+        return "; ".join([value.preset, *(_told(Network(name, part)) for name, part in parts if part)])
     if isinstance(value, Mapping):
         return "; ".join(f"{name}: {_told(one)}" for name, one in value.items())
     if isinstance(value, tuple):

@@ -5,6 +5,7 @@ the values behind figures 2 to 4; what is measured beyond them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,19 @@ from textassay.exposure.bleu import BleuRun, eb_bleu_of_runs
 from textassay.exposure.runs import PrefixRun
 from textassay.generator.text_likelihood import Quantity
 from textassay.meta_evaluation.reproduction import Cell, Number, ReproducedTable, beside
-from textassay.study.exposure_results import FRESH_SAMPLES, TEST_SET, ExposureResults
+from textassay.study.exposure_results import (
+    FRESH_SAMPLES,
+    OTHERS,
+    RANDOM_LSTM,
+    RANDOM_ORACLE,
+    RANKGAN,
+    TEST_SET,
+    ExposureResults,
+)
 from textassay.study.exposure_values import after_words
 from textassay.study.findings_exposure import DISTANCE_NAMES
 from textassay.study.published_exposure import (
+    ORACLE_COSTS,
     bleu_row,
     misprints,
     out_of_line,
@@ -32,13 +42,19 @@ __all__ = ["AVERAGE", "exposure_tables", "from_printed_numbers"]
 FloatArray = npt.NDArray[np.float64]
 
 AVERAGE = "mean over l"
+_COST = "nats per token"
 _WIKI = "wikitext2"
-_FIGURE_2, _FIGURE_3 = "figure 2", "figure 3"
+_FIGURE_2, _FIGURE_3, _FIGURE_4 = "figure 2", "figure 3", "figure 4"
+_ORACLES = (
+    f"{RANDOM_ORACLE} and {RANKGAN} learnt from the {RANDOM_LSTM}, which is their data model, and know no word of the "
+    "news."
+)
 
 
 def exposure_tables(results: ExposureResults) -> tuple[ReproducedTable, ...]:
     """Return all tables that the results allow; the published ones stand even without ours."""
-    groups = [_bleu_tables(results), _people(), _perplexities(results), _of_synthetic(results.synthetic)]
+    groups = [_bleu_tables(results), _people(), _perplexities(results), _of_others(results)]
+    groups.append(_of_synthetic(results.synthetic))
     found = [table for group in groups for table in group]
     if results.eb_dd:
         found.append(_eb_dd(results))
@@ -126,13 +142,46 @@ def _perplexities(results: ExposureResults) -> Iterable[ReproducedTable]:
     ]
     yield beside(
         published_table("table 7"), cells, differs="models and text of this scale" if cells else "",
-        note=f"Ours on the {TEST_SET}, the end of each sentence counted." if cells else "",
+        note=f"Ours on the {TEST_SET}, the end of each sentence counted. {_ORACLES}" if cells else "",
     )  # fmt: skip
     found = results.held_out_perplexity
     if found:
         rest = [_quantity(model, text, value) for text, models in found.items() for model, value in models.items()]
         title = "Perplexity on the held-out text that prefixes and references come from"
         yield ReproducedTable("perplexity, held-out", title, tuple(rest))
+
+
+def _of_others(results: ExposureResults) -> Iterable[ReproducedTable]:
+    """Yield what is trained by maximum likelihood beside what is not, EB-C by length, and what the oracle is asked."""
+    known = {**results.synthetic, **results.others}
+    cells, by_length = [], []
+    for model, own in results.others.items():
+        column = []
+        for title in (OTHERS[model], model):
+            runs = [after_words(known[title][kind]) for kind in ("data", "model")]
+            for distance, name in DISTANCE_NAMES.items():
+                rate = eb_c(runs[0], runs[1], distance)
+                cells.append(_value(title, name, rate.average, rate.average_interval))
+                if title == model:
+                    column += _column(name, rate.lengths, rate.values, rate.intervals)
+        sizes = f"{len(own['data'])} runs of {own['data'][0].n_sequences:,} sequences a side; intervals over runs."
+        by_length.append(
+            ReproducedTable(f"{_FIGURE_4}, {model}", "EB-C after prefixes of l words", tuple(column), note=sizes)
+        )
+    if cells:
+        note = "Each after the model by maximum likelihood that it is compared with. The figure has no numbers."
+        title = "EB-C, mean over l, of what is trained by maximum likelihood and of what is not"
+        yield ReproducedTable(_FIGURE_4, title, tuple(cells), note=note)
+    if results.oracle_costs:
+        printed = dict(zip((RANDOM_ORACLE, RANKGAN), ORACLE_COSTS, strict=True))
+        rows = [
+            replace(_quantity(row, _COST, found), published=printed.get(row))
+            for row, found in results.oracle_costs.items()
+        ]
+        note = "As many sentences are drawn from each, words that no text has (<unk>) left out. The random LSTM's own "
+        note += "text is as likely as text should be; what is likelier has less variety."
+        yield ReproducedTable("oracle NLL", "Nats per token under the random LSTM", tuple(rows), note=note)
+    yield from by_length
 
 
 def _of_synthetic(synthetic: Mapping[str, Mapping[str, Sequence[PrefixRun]]]) -> Iterable[ReproducedTable]:

@@ -30,6 +30,7 @@ __all__ = [
     "after_words",
     "bleu_values",
     "deviation_values",
+    "difference",
     "judge_claims",
     "mean_over",
     "published_bleu",
@@ -214,6 +215,17 @@ def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *,
                 slopes[-size:, begin : begin + size] = np.diag(np.where(bottom > _NONE, slope, np.nan))
             total += slopes @ known @ slopes.T
     return replace(found, covariance=total / n_runs**2, degrees=math.inf)
+
+
+def difference(
+    name: str, first: Claim, second: Claim, *, lower: float = -math.inf, upper: float = math.inf
+) -> Claim:  # fmt: skip
+    """Return a claim about the first less the second, which vary independently; degrees are Welch's."""
+    parts = [(one.error**2, one.degrees) for one in (first, second)]
+    spread = sum(variance**2 / degrees for variance, degrees in parts if degrees > 0)
+    variance = sum(variance for variance, _ in parts)
+    degrees = variance**2 / spread if spread > 0 else math.inf
+    return Claim(name, first.value - second.value, math.sqrt(variance), degrees, lower, upper)
 
 
 def judge_claims(claims: Iterable[Claim], level: float) -> tuple[Verdict, dict[str, Number]]:

@@ -14,6 +14,7 @@ from textassay.meta_evaluation.reproduction import PublishedTable
 __all__ = [
     "DATA_MODEL",
     "LENGTHS",
+    "ORACLE_COSTS",
     "PUBLISHED",
     "SYMBOLS",
     "Recomputed",
@@ -28,6 +29,7 @@ __all__ = [
 LENGTHS = (5, 10, 15, 20, 25, 30)  # of prefixes in table 2
 SYMBOLS: Mapping[str, str] = {"LSTM": "LS", "Transformer-XL": "TF", "position unigram": "U"}
 DATA_MODEL = "data model"
+ORACLE_COSTS = (8.67, 8.55)  # nats per token under the random LSTM, before and after RankGAN's rounds; in the text
 _KINDS: Mapping[str, str] = {"data": "D", "shuffled": "D_shuf", "random": "random"}
 _MISPRINT = 3.0  # printed spreads: so far apart two means of ten runs each are not
 _COLUMNS = tuple(map(str, LENGTHS))
