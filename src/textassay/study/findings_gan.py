@@ -8,12 +8,12 @@ measured by the value that is too low on average, and what is to be low by the o
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
-from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
-from textassay.study.exposure_values import Claim, judge_claims
+from textassay.meta_evaluation.reproduction import CheckedFinding
+from textassay.study.exposure_values import Claim
+from textassay.study.findings_claims import ClaimRule as _Rule
 from textassay.study.gan_results import LEAKGAN, LSTM, MLE, SEQGAN, WGAN, WGAN_SOFT, GanResults, TextCost
 from textassay.study.gan_scales import WGAN_WINDOW
 from textassay.study.gan_values import difference_of, first_below, mean_of, over_parts
@@ -37,33 +37,6 @@ _ROUNDED = 0.01  # published numbers that differ by as much differ beyond roundi
 _ANCHOR = 4_297_078  # of the specification, at 1e-3, 1e-2 and 27 types
 
 Claims = Iterable[Claim]
-_HOW = (
-    "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for how many "
-    "there are, lies wholly outside."
-)
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """A finding: its id, what it says, what the paper prints, where the numbers should lie."""
-
-    id: str
-    statement: str
-    published: str
-    where: str
-
-    def checked(self, about: str, claims: Claims, level: float) -> CheckedFinding:
-        """Return the verdict on claims."""
-        return self.with_verdict(about, *judge_claims(claims, level), level=level)
-
-    def with_verdict(
-        self, about: str, verdict: Verdict, numbers: Mapping[str, Number], *, level: float = _LEVEL
-    ) -> CheckedFinding:
-        """Return the finding with a verdict."""
-        rule = f"{self.where} {_HOW.format(level=100 * level)}"
-        return CheckedFinding(self.id, self.statement, about, verdict, rule, self.published, numbers)
-
-
 _RULES = {
     rule.id: rule
     for rule in (
@@ -163,7 +136,7 @@ def check_findings(results: GanResults, *, level: float = _LEVEL) -> tuple[Check
         add("G5, slopes", model, _slopes(results, model))
     for rule, checks in found.items():
         if not checks:
-            checks.append(_RULES[rule].with_verdict("ours", "not measured", {}, level=level))
+            checks.append(_RULES[rule].with_verdict("ours", "not measured", {}))
     return tuple(one for checks in found.values() for one in checks)
 
 
@@ -203,7 +176,8 @@ def _bounds(n_types: int, log_stops: list[float]) -> list[Claim]:
 
 def _leakgan_and_seqgan(results: GanResults) -> dict[int, tuple[Sequence[TextCost], Sequence[TextCost]]]:
     """Return window to the trainings of both, as far as both were measured there."""
-    both, found = (LEAKGAN, SEQGAN), {}
+    both = (LEAKGAN, SEQGAN)
+    found: dict[int, tuple[Sequence[TextCost], Sequence[TextCost]]] = {}
     if {*both} <= results.costs.keys():
         leakgan, seqgan = (results.costs[model] for model in both)
         found[leakgan[0].window] = (leakgan, seqgan)
