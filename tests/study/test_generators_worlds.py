@@ -222,6 +222,29 @@ def test_stages_do_not_depend_on_the_number_of_workers(
     assert first.fingerprint == second.fingerprint
 
 
+@pytest.mark.parametrize("name", ["Word LSTM 1.0", "RankGAN"])
+def test_an_interrupted_training_ends_as_an_unbroken_one(
+    worlds: tuple[World, World], stages: Stages, tmp_path: Path, name: str
+) -> None:
+    one, told = worlds[0].generated[name], 0
+
+    def interrupt(label: str, done: int, total: int) -> None:
+        nonlocal told
+        told += label.startswith(f"train-real {name}: ")
+        if told == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Stages(tmp_path, interrupt).compute([one.drawn])
+    assert list(tmp_path.glob("train-real-*/*.safetensors"))  # what it goes on from
+    again = Stages(tmp_path)
+    again.compute([one.drawn])
+    kept = [each.done(one.trained) for each in (stages, again)]
+    models = [load_model(done.folder / MODEL).model for done in kept if done is not None]
+    assert models[0].digest == models[1].digest  # type: ignore[attr-defined]
+    assert not list(tmp_path.glob("train-real-*/*.safetensors"))
+
+
 @pytest.mark.filterwarnings("ignore:.* were cut at :UserWarning")
 def test_what_conditional_generators_draw_answers_to_the_contexts_of_unseen_sentences(
     texts: GeneratorsTexts, worlds: tuple[World, World], stages: Stages

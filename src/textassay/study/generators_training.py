@@ -47,6 +47,7 @@ __all__ = ["Trainings", "processor_seconds"]
 
 _CHECKPOINT, _ROUNDS, _SECONDS = "training.safetensors", "rounds.safetensors", "seconds.json"
 _KEEP_EVERY = 5.0  # seconds of a processor
+_SHOWN, _ROLLED_OUT = 250.0, 40.0  # sentences for a unit of `Stage.cost`, an eighth of a second at width 128
 _DIPS = Collapse("variety", least=0.05)  # what begins from nothing may for a while write a few words only
 
 Seconds = Callable[[], float]
@@ -161,7 +162,7 @@ class Trainings:
             **(self._context_settings() if conditional else {}),
         }
         inputs = (*self.texts.train.inputs, *self.texts.valid.inputs)
-        cost = float(n) * network.changes.get("max_epochs", 8)
+        cost = float(n) * network.changes.get("max_epochs", 8) / _SHOWN
         return self._stage(name, settings, run, tuple(dict.fromkeys(inputs)), cost=cost)
 
     def attributes(self, train: Corpus) -> Any:
@@ -196,7 +197,7 @@ class Trainings:
             refreshes += max(0, rounds - recipe.pretraining_rounds) * recipe.refreshes
             return refreshes * recipe.epochs * recipe.n_negatives
 
-        cost = float(recipe.rounds * recipe.n_negatives)
+        cost = float(recipe.rounds * recipe.batch_size * recipe.n_roll_outs) / _ROLLED_OUT
         return self._rounds(name, {"recipe": asdict(recipe), "seed": seed}, begin, seen, cost, before)
 
     def leakgan(self, name: str) -> Stage:
@@ -222,7 +223,8 @@ class Trainings:
             return refreshes * recipe.epochs * recipe.n_negatives + passes * n_train
 
         settings = {"network": dict(network.changes), "recipe": asdict(recipe), "seed": seed}
-        return self._rounds(name, settings, begin, seen, float(recipe.rounds * recipe.n_negatives))
+        shown = (recipe.cycles * recipe.pretraining_epochs + 1) * self.texts.sizes["train"]
+        return self._rounds(name, settings, begin, seen, 4 * shown / _SHOWN)
 
     def from_scratch(self, name: str) -> Stage:
         """Return the stage of CoT or ScratchGAN, which learn against another side from their first step."""
@@ -249,7 +251,7 @@ class Trainings:
             return rounds * recipe.iterations * recipe.batch_size
 
         settings = {"network": dict(network.changes), "recipe": asdict(recipe), "seed": seed}
-        cost = float(recipe.rounds * recipe.iterations * recipe.batch_size)
+        cost = 6.0 * recipe.rounds * recipe.iterations * recipe.batch_size / _SHOWN
         return self._rounds(name, settings, begin, seen, cost)
 
     def _rounds(

@@ -98,7 +98,7 @@ def _oracle(
         form=form,
         longest=longest,
         seed=seed_for(seed, ORACLE, "original"),
-        cost=float(10 * scale.n_original),
+        cost=float(scale.n_original) / 10,
         stage_kind=stage_kind("train", ORACLE),
     )
     sizes = {
