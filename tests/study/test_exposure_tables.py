@@ -11,7 +11,7 @@ from textassay.exposure.bias import eb_c
 from textassay.exposure.bleu import eb_bleu_of_runs
 from textassay.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction
 from textassay.study.exposure_figures import exposure_curves, exposure_reproduction, exposure_samples
-from textassay.study.exposure_results import ExposureResults
+from textassay.study.exposure_results import RANDOM_ORACLE, ExposureResults
 from textassay.study.exposure_tables import AVERAGE, exposure_tables, from_printed_numbers
 from textassay.study.exposure_values import after_words
 
@@ -52,6 +52,27 @@ def test_ours_stand_beside_the_published_numbers() -> None:
     assert _cells(tables["EB-C of translation"])["l = 5", "EB-C, greedy"].ours == 1.02
     assert "500 at 1, 480 at 5, 300 at 10" in tables["EB-C of translation"].note
     assert len(tables) == len(exposure_tables(MADE))
+
+
+def test_what_has_two_sides_stands_beside_maximum_likelihood() -> None:
+    tables = {table.id: table for table in exposure_tables(MADE)}
+    four = tables["figure 4"]
+    assert four.rows == ("LSTM-512", "ScratchGAN", "LSTM-32", "CoT", RANDOM_ORACLE, "RankGAN")
+    for model in four.rows:
+        kinds = {**MADE.synthetic, **MADE.others}[model]
+        for distance, name in (("tv", "total variation"), ("js", "Jensen-Shannon"), ("greedy", "greedy")):
+            rate = eb_c(after_words(kinds["data"]), after_words(kinds["model"]), distance)  # type: ignore[arg-type]
+            assert rate.average_interval is not None
+            cell = _cells(four)[model, name]
+            assert (cell.ours, cell.low, cell.high) == (
+                rate.average, rate.average_interval.low, rate.average_interval.high
+            )  # fmt: skip
+    assert _cells(tables["figure 4, CoT"])["l = 10", "greedy"].ours == pytest.approx(1.01, abs=0.01)
+    costs = _cells(tables["oracle NLL"])
+    told = [(cell.ours, cell.published) for cell in costs.values()]
+    assert told == [(5.8, None), (9.2, 8.67), (8.5, 8.55)]
+    assert list(costs) == [(row, "nats per token") for row in ("random LSTM", RANDOM_ORACLE, "RankGAN")]
+    assert "ScratchGAN: training ended early. Made up." in exposure_reproduction(MADE).notes
 
 
 @pytest.mark.feature("EB-16")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from made_up_exposure import (
     LENGTHS,
@@ -20,13 +21,14 @@ from textassay.errors import InputError
 from textassay.exposure.bias import eb_c
 from textassay.exposure.bleu import eb_bleu_of_runs
 from textassay.meta_evaluation.reproduction import CheckedFinding
-from textassay.study.exposure_results import DATA_MODEL, TEST_SET, ExposureResults
+from textassay.study.exposure_results import DATA_MODEL, OTHERS, TEST_SET, ExposureResults
 from textassay.study.exposure_values import (
     EB_C,
     Claim,
     after_words,
     bleu_values,
     deviation_values,
+    difference,
     judge_claims,
     mean_over,
     published_bleu,
@@ -65,8 +67,13 @@ def test_the_printed_numbers_hold_what_the_paper_says() -> None:
 
 def test_results_like_the_papers_hold_and_what_is_not_there_is_not_measured() -> None:
     told = verdicts(check_findings(make_exposure_results()))
-    assert told["B8"] == told["B9"] == {"not measured"}
+    assert told["B9"] == {"not measured"}
     for rule in (
+        "B8",
+        "B8, ScratchGAN",
+        "B8, RankGAN",
+        "B8, oracle",
+        "D4",
         "B1, mean",
         "B2",
         "B4",
@@ -134,6 +141,50 @@ def test_findings_about_words_fail_where_they_should(rises: Mapping[str, float],
     kinds = make_synthetic(np.random.default_rng(3), rises, n=20_000)
     told = verdicts(check_findings(replace(NOTHING, synthetic={"LSTM-512": kinds})))
     assert {rule: told[rule] for rule in expected} == {rule: {verdict} for rule, verdict in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("model", "rise", "expected"),
+    [
+        ("ScratchGAN", -0.05, {"B8": "holds", "B8, ScratchGAN": "holds"}),
+        ("ScratchGAN", 0.0, {"B8": UNSURE, "B8, ScratchGAN": "holds"}),
+        ("ScratchGAN", 0.1, {"B8": "does not hold", "B8, ScratchGAN": UNSURE}),
+        ("ScratchGAN", 0.2, {"B8": "does not hold", "B8, ScratchGAN": "does not hold"}),
+        ("CoT", 0.1, {"D4": UNSURE}),
+        ("CoT", 0.05, {"D4": "holds"}),
+        ("RankGAN", 0.05, {"B8, RankGAN": "holds"}),
+        ("RankGAN", 0.0, {"B8, RankGAN": UNSURE}),
+        ("RankGAN", 0.1, {"B8, RankGAN": UNSURE}),
+        ("RankGAN", -0.1, {"B8, RankGAN": "does not hold"}),
+        ("RankGAN", 0.2, {"B8, RankGAN": "does not hold"}),
+    ],
+)
+def test_findings_about_two_sides_follow_the_rates(model: str, rise: float, expected: Mapping[str, str]) -> None:
+    """By maximum likelihood the rate grows by a tenth."""
+    rng = np.random.default_rng(5)
+    synthetic = {OTHERS[model]: make_synthetic(rng, {"model": 0.1}, n=20_000)}
+    others = {model: make_synthetic(rng, {"model": rise}, n=5000)}
+    told = verdicts(check_findings(replace(NOTHING, synthetic=synthetic, others=others)))
+    assert {rule: told[rule] for rule in expected} == {rule: {verdict} for rule, verdict in expected.items()}
+
+
+@pytest.mark.parametrize(("after", "verdict"), [(8.5, "holds"), (8.95, UNSURE), (9.6, "does not hold")])
+def test_the_oracle_is_asked_before_the_rounds_and_after(after: float, verdict: str) -> None:
+    costs = {"random LSTM": quantity(5.8), "LSTM-32 (random oracle)": quantity(9.0), "RankGAN": quantity(after)}
+    assert verdicts(check_findings(replace(NOTHING, oracle_costs=costs)))["B8, oracle"] == {verdict}
+
+
+def test_a_difference_of_two_that_vary_independently_has_welchs_interval() -> None:
+    rng = np.random.default_rng(7)
+    samples = [rng.normal(size=5), 3 * rng.normal(size=8)]
+    first, second = (
+        Claim("", float(one.mean()), float(one.std(ddof=1) / len(one) ** 0.5), len(one) - 1) for one in samples
+    )
+    found = difference("", first, second)
+    wanted = stats.ttest_ind(*samples, equal_var=False).confidence_interval(0.95)
+    assert found.interval(0.95) == pytest.approx((wanted.low, wanted.high))
+    known = difference("", replace(first, degrees=math.inf), replace(second, degrees=math.inf))
+    assert (known.error, known.degrees) == (found.error, math.inf)
 
 
 def test_the_other_findings_fail_where_they_should() -> None:

@@ -15,6 +15,7 @@ from textassay.generator.text_likelihood import Quantity
 from textassay.study.exposure_results import (
     DATA_MODEL,
     FRESH_SAMPLES,
+    RANDOM_LSTM,
     RANDOM_ORACLE,
     SYNTHETIC_MODELS,
     TEST_SET,
@@ -118,6 +119,9 @@ def make_exposure_results(*, seed: int = 0) -> ExposureResults:
         ForcedTranslation("ein Hund", "a dog", mode, prefix, " dog runs")
         for mode, prefix in (("normal", ""), ("data3", "a dog is"), ("unrel3", "two men are"), ("rand3", "x y z"))
     )
+    rises = {"ScratchGAN": -0.1, "CoT": 0.01, "RankGAN": 0.015}
+    others = {model: make_synthetic(rng, {"model": rise}, n=10_000) for model, rise in rises.items()}
+    costs = {RANDOM_LSTM: quantity(5.8), RANDOM_ORACLE: quantity(9.2), "RankGAN": quantity(8.5)}
     return ExposureResults(
         bleu=bleu,
         synthetic=synthetic,
@@ -135,6 +139,9 @@ def make_exposure_results(*, seed: int = 0) -> ExposureResults:
         settings={"scale": "none", "seed": seed},
         missing=("emnlp_news",),
         notes=("Nothing here was measured.",),
+        others=others,
+        oracle_costs=costs,
+        stopped={"ScratchGAN": "Made up."},
     )
 
 
