@@ -131,10 +131,10 @@ def costs_table(world: str, costs: Mapping[str, TrainingCost], stopped: Mapping[
     """Return what generators cost; `stopped` says of some why their training ended early."""
     cells = []
     for name, one in costs.items():
-        numbers: dict[str, float | None] = {
+        numbers = {
             "seconds of training": one.seconds,
-            "sentences seen": None if math.isnan(one.n_seen) else one.n_seen,
-            "numbers learnt": float(one.n_parameters),
+            "sentences seen": one.n_seen,
+            "numbers learnt": one.n_parameters,
             "seconds per 1,000 draws": one.seconds_per_1000,
         }
         cells += [Cell(name, column, ours=value) for column, value in numbers.items()]
