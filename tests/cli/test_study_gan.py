@@ -41,7 +41,8 @@ def test_the_command_computes_once_and_reports(run, folder: Path, monkeypatch: p
     assert "0 stages computed" in second.stderr
     assert "G3, LeakGAN" in second.stdout
     assert {path.name for path in folder.glob("out/figures/*.svg")} == {
-        "bpc-against-n.svg", "bpc-along-adversarial-training.svg", "bpc-by-window.svg", "figure-2-error-against-n.svg",
+        "bpc-against-n.svg", "bpc-of-seqgan-along-adversarial-training.svg",
+        "bpc-of-leakgan-along-adversarial-training.svg", "bpc-by-window.svg", "figure-2-error-against-n.svg",
     }  # fmt: skip
     words = {word for word in (folder / "text" / "test.txt").read_text(encoding="utf-8").split() if len(word) > 3}
     documents = "".join(path.read_text() for path in folder.glob("out/stages/*/stage.json"))

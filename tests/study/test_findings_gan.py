@@ -13,7 +13,7 @@ from textassay.meta_evaluation.reproduction import CheckedFinding
 from textassay.study.findings_gan import check_findings, check_published
 from textassay.study.gan_figures import gan_reproduction
 from textassay.study.gan_results import LEAKGAN, LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT, GanResults, TextCost
-from textassay.study.gan_values import crossed, difference_of, first_below, mean_of
+from textassay.study.gan_values import crossed, difference_of, first_below, mean_of, unpaired_of
 
 UNSURE = "not separated at this size"
 NOTHING = GanResults({}, {}, {}, {}, {}, 27)
@@ -67,15 +67,12 @@ def make_results(
         LSTM: (of(lstm, gap),),
         MLE: tuple(of(bits, gap) for bits in before),
         SEQGAN: tuple(of(bits + rounds, gap) for bits in before),
-        LEAKGAN: tuple(of(2.1 + leakgan, gap) for _ in before),
         WGAN: (of(wgan, None, 7),),
         WGAN_SOFT: (of(wgan, None, 7),),
         UNIFORM: (of(4.76, None, 7),),
     }
     windows = {
         LSTM: {w: (of(lstm + 0.5, gap, w),) for w in (7, 14, 28)},
-        SEQGAN: {7: tuple(of(2.7, gap, 7) for _ in before)},
-        LEAKGAN: {7: tuple(of(2.7 + leakgan_short, gap, 7) for _ in before)},
         **{one: {w: (of(wgan + longer * (w > 7), None, w),) for w in (7, 14, 28)} for one in (WGAN, WGAN_SOFT)},
     }
     falling = {n: of(1.4, left + gap * 2000 / n, n=n) for n in (250, 500, 1000, 2000, 128_000)}
@@ -84,6 +81,9 @@ def make_results(
         for model, known in ((LSTM, -0.5), (SEQGAN, -0.5), (WGAN, None))
     }
     along = {SEQGAN: tuple({0: one, 10: other} for one, other in zip(costs[MLE], costs[SEQGAN], strict=True))}
+    costs[LEAKGAN] = tuple(of(2.1 + leakgan, gap) for _ in range(4))
+    windows |= {SEQGAN: {7: tuple(of(2.7, gap, 7) for _ in before)}}
+    windows |= {LEAKGAN: {7: tuple(of(2.7 + leakgan_short, gap, 7) for _ in range(4))}}
     return GanResults(costs, windows, along, {LSTM: falling}, rules, 27)
 
 
@@ -147,7 +147,7 @@ def test_what_noise_covers_is_not_separated() -> None:
 
 def test_two_trainings_are_not_three() -> None:
     made = make_results()
-    fewer = replace(made, costs={**made.costs, **{model: made.costs[model][:2] for model in (MLE, SEQGAN, LEAKGAN)}})
+    fewer = replace(made, costs={**made.costs, **{model: made.costs[model][:2] for model in (MLE, SEQGAN)}})
     assert verdicts(check_findings(fewer))["D2"] == {"not measured"}
     with pytest.raises(InputError, match="cannot pair 3 trainings with 2"):
         difference_of(made.costs[SEQGAN], fewer.costs[MLE], "exact")
@@ -181,6 +181,28 @@ def test_intervals_over_trainings_and_text_cover(of_runs: float, of_text: float,
         low, high = crossed(terms + of_both * rng.standard_normal((3, 20))).claim().interval(0.95)
         inside += low < 0 < high
     assert inside / n > 0.945  # 0.966 at least, by 40,000 simulations
+
+
+def test_unrelated_trainings_add_their_errors_and_intervals_cover() -> None:
+    rng = np.random.default_rng(2)
+    n, inside = 600, 0
+    for _ in range(n):
+        text = rng.standard_normal(20)
+        sides = []
+        for k in (2, 5):
+            bits = text + rng.standard_normal((k, 1)) + 0.3 * rng.standard_normal((k, 20))
+            sides.append([TextCost(7, "", 9, 1e-20, 20, 0, 0.0, (1,) * 20, {"exact": tuple(row)}) for row in bits])
+        found = unpaired_of(*sides, "exact")
+        low, high = found.claim().interval(0.95)
+        inside += low < 0 < high
+    means = [[cost.mean("exact") for cost in side] for side in sides]
+    errors = [np.std(side, ddof=1) / math.sqrt(len(side)) for side in means]
+    assert found.value == pytest.approx(np.mean(means[0]) - np.mean(means[1]))
+    assert (found.runs_error, *found.others) == pytest.approx((errors[0], errors[1], 5))
+    assert inside / n > 0.945
+    assert low == pytest.approx(
+        found.value - math.hypot(12.7062 * errors[0], 2.77645 * errors[1], 2.09302 * found.text_error), rel=1e-4
+    )
 
 
 def test_the_line_through_a_curve_finds_where_it_stops() -> None:

@@ -26,6 +26,7 @@ def micro_scale() -> GanScale:
         seqgan=replace(tiny.seqgan, rounds=2, pretraining_rounds=1, n_negatives=20, batch_size=8, filters={1: 4, 2: 4}),
         leakgan_network={"width": 8, "goal": 4, "memory": 2, "dimension": 4, "filters": ((1, 4), (2, 4))},
         leakgan=replace(tiny.leakgan, rounds=2, cycles=1, pretraining_epochs=1, mle_every=2, n_negatives=20),
+        leakgan_runs=2,
         runs=2,
         wgan_width=8,
         wgan=replace(tiny.wgan, length=2, rounds=1, iterations=1, critic_width=8, batch_size=8),

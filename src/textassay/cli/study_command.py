@@ -52,8 +52,8 @@ def study_command(
         int | None,
         typer.Option(
             metavar="K",
-            help="Train each generator (of gan-as-lm: SeqGAN, LeakGAN) K times, deal judged texts K times, draw K "
-            "times; by default as the scale says.",
+            help="Train each generator (of gan-as-lm: SeqGAN) K times, deal judged texts K times, draw K times; by "
+            "default as the scale says.",
             show_default=False,
         ),
     ] = None,

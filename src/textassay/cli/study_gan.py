@@ -33,7 +33,7 @@ def make_gan_study(
     out
         Where stages are kept.
     scale, runs, seed
-        How much is computed; trainings of SeqGAN and of LeakGAN instead of the scale's.
+        How much is computed; trainings of SeqGAN instead of the scale's.
     progress
         Called with the stage that runs, how many are done, and how many there are.
 

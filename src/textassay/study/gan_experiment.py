@@ -114,7 +114,7 @@ class _Plan:
             rounds.append(after)
             self.found.trained[after.name] = after
         leaks = []
-        for run in range(scale.runs):
+        for run in range(scale.leakgan_runs):
             stage = leakgan_stage(
                 _numbered(LEAKGAN, run),
                 windows,

@@ -1,8 +1,7 @@
 """The study ``gan-as-lm``: computed as far as it is not there yet, and set beside the paper.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
-Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training,
-and LeakGAN as often.
+Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training.
 """
 
 import json
@@ -38,7 +37,7 @@ class GanStudy(StagedStudy):
     seed
         Of everything random.
     runs
-        Trainings of SeqGAN and of LeakGAN, instead of the scale's.
+        Trainings of SeqGAN, instead of the scale's.
     progress
         Called with the stage that runs, how many are done, and how many there are.
     """

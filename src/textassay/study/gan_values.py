@@ -3,8 +3,9 @@
 Costs of several trainings on one text vary with the training and with the text. Means over each tell how much, and give
 an interval each; the squares of their arms add up to that of both together. This counts twice what varies with both at
 once: in simulations of 3 trainings, intervals of 95 % cover 95 to 99 %, where one of Satterthwaite's degrees of freedom
-covers 93 to 98 %. Differences are paired: by training where both sides have as many, and by stretch of text. Of one
-training, the interval is that over the text, and the generator is fixed.
+covers 93 to 98 %. Differences are paired: by stretch of text, and by training where one goes on from the other; of
+unrelated trainings the errors of both sides add up. Of one training, the interval is that over the text, and the
+generator is fixed.
 
 Source: Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 1, 2007 (crossed random effects); Zou, Donner,
 "Construction of Confidence Limits about Effect Measures", Statistics in Medicine 27, 2008 (sums of squared arms).
@@ -23,7 +24,7 @@ from textassay.errors import InputError
 from textassay.study.exposure_values import Claim
 from textassay.study.gan_results import TextCost
 
-__all__ = ["Crossed", "crossed", "difference_of", "first_below", "mean_of", "over_parts"]
+__all__ = ["Crossed", "crossed", "difference_of", "first_below", "mean_of", "over_parts", "unpaired_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -42,6 +43,9 @@ class Crossed:
         Standard deviation over trainings; None of one.
     n_runs, n_stretches
         Of how many.
+    others
+        Of a difference between unrelated trainings: standard error of the other side over its trainings, and their
+        number.
     """
 
     value: float
@@ -50,11 +54,12 @@ class Crossed:
     runs_sd: float | None
     n_runs: int
     n_stretches: int
+    others: tuple[float, int] = (0.0, 1)
 
     @property
     def error(self) -> float:
-        """Both errors together."""
-        return math.hypot(self.runs_error or 0.0, self.text_error)
+        """All errors together."""
+        return math.hypot(self.runs_error or 0.0, self.text_error, self.others[0])
 
     def less(self, constant: float) -> "Crossed":
         """Return the value less a constant."""
@@ -63,6 +68,7 @@ class Crossed:
     def claim(self, name: str = "", *, lower: float = -math.inf, upper: float = math.inf) -> Claim:
         """Return the claim that the value lies between bounds."""
         parts = ((self.text_error, self.n_stretches - 1), (self.runs_error or 0.0, self.n_runs - 1))
+        parts += ((self.others[0], self.others[1] - 1),)
         return _CrossedClaim(name, self.value, self.error, math.nan, lower, upper, parts)
 
 
@@ -111,6 +117,23 @@ def difference_of(
         raise InputError("cannot pair costs of different texts")
     sides = [np.stack([run.terms(asked) for run in side]) for side, asked in ((runs, name), (others, other or name))]
     return crossed(sides[0] - sides[1])
+
+
+def unpaired_of(runs: Sequence[TextCost], others: Sequence[TextCost], name: str) -> Crossed:
+    """Return the mean of `name` over trainings less that over others that have nothing to do with them, on one text.
+
+    Raises
+    ------
+    InputError
+        If the texts differ.
+    """
+    if len({run.n_characters for run in (*runs, *others)}) > 1:
+        raise InputError("cannot pair costs of different texts")
+    terms, other_terms = (np.stack([run.terms(name) for run in side]) for side in (runs, others))
+    one, other = crossed(terms), crossed(other_terms)
+    found = crossed((terms.mean(axis=0) - other_terms.mean(axis=0))[None])
+    spread = replace(found, runs_error=one.runs_error, runs_sd=one.runs_sd, n_runs=one.n_runs)
+    return replace(spread, others=(other.runs_error or 0.0, other.n_runs))
 
 
 def over_parts(values: Sequence[float]) -> Crossed:
