@@ -1,15 +1,15 @@
 """How large the study of generators is: texts, networks, rounds, draws; the same code runs at every scale.
 
 ``tiny`` shows in minutes that everything works. ``paper`` draws as many sentences as the paper and has the networks of
-the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for about 45 minutes of one core, half
-of that on two. Measured on one core of a shared machine, at width 128, 3,427 words and 9 tokens a sentence, in seconds
-of a processor: an LSTM learns 2,500 sentences a second, C2S as many, Att2Seq 1,900, scheduled sampling 1,100, LeakGAN
-700; a round of SeqGAN or RankGAN takes 0.8, of LeakGAN 1.5, of CoT (20 steps) 4.9, of ScratchGAN (25 steps) 6.9.
+the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for 26 minutes of one core, in which
+ScratchGAN collapses after a few rounds. Measured of its trainings (width 128, 3,427 words, 9 tokens a sentence; an LSTM
+learns 3,600 sentences a second, LeakGAN 700; a round of CoT takes 2.9, of the three other GANs 0.8 to 1), in seconds of
+a processor:
 
-- Of people: LSTMs of all shares of the text 180, scheduled sampling 140, conditional 200, SeqGAN and RankGAN with what
-  goes before 165, LeakGAN 300, CoT 195, ScratchGAN 280: 1,460.
-- Of the oracle, with half the text: the oracle 135, LSTMs 90, scheduled sampling 70, conditional 100, SeqGAN and
-  RankGAN 135, LeakGAN 200, CoT 145, ScratchGAN 205, exact distances 120: 1,200.
+- of people: LSTMs of all shares of the text 133, scheduled sampling 114, conditional 161, SeqGAN and RankGAN with what
+  goes before 130, LeakGAN 231, CoT 114, ScratchGAN 26: 909;
+- of the oracle, with half the text: the oracle 150, LSTMs 60, scheduled sampling 49, conditional 65, SeqGAN and RankGAN
+  90, LeakGAN 122, CoT 77, ScratchGAN 18: 631.
 """
 
 from collections.abc import Mapping
