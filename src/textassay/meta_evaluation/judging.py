@@ -202,6 +202,7 @@ def judge_evaluators(
     level: float = 0.95,
     n_resamples: int = 2_000,
     text_level: bool = True,
+    soft_pairs: bool = True,
     seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Judging:
@@ -221,6 +222,8 @@ def judge_evaluators(
         Draws and swaps.
     text_level
         Whether to correlate scores of texts with the first gold's.
+    soft_pairs
+        Whether to compute soft pairwise accuracy, which takes longest; else it is NaN.
     seed
         Of all draws.
     progress
@@ -255,10 +258,10 @@ def judge_evaluators(
             if kind != "spearman":
                 differences += compare_correlations(gold, evaluations, kind, n_resamples=n_resamples, seed=seed)
         verdicts.append(_verdict(gold, evaluations, found, differences, alpha=1 - level))
-        p = pair_p_values([gold, *evaluations], n_resamples=n_resamples, seed=seed)
+        p = pair_p_values([gold, *evaluations], n_resamples=n_resamples, seed=seed) if soft_pairs else None
         for place, evaluation in enumerate(evaluations, 1):
             made = calls(gold, evaluation)
-            soft = soft_pairwise_accuracy(p[0], p[place])
+            soft = math.nan if p is None else soft_pairwise_accuracy(p[0], p[place])
             scores.append(_pair_score(gold, evaluation, made, soft, alpha=1 - level))
             all_calls += made
     texts: list[TextCorrelation] = []

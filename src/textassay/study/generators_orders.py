@@ -95,7 +95,9 @@ def judged_by_orders(
     if not orders:
         return None
     judged = [evaluations[name].select(orders[0].generators) for name in JUDGED if name in evaluations]
-    return judge_evaluators(orders, judged, level=LEVEL, n_resamples=n_resamples, text_level=False, seed=seed)
+    return judge_evaluators(
+        orders, judged, level=LEVEL, n_resamples=n_resamples, text_level=False, soft_pairs=False, seed=seed
+    )
 
 
 def drawn_values(
