@@ -173,7 +173,7 @@ def test_draws_follow_the_probabilities_that_are_scored(
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_lacks_a_context_is_refused(models: dict[type[ContextModel], Any], kind: type[ContextModel]) -> None:
-    with pytest.raises(InputError, match="no contexts: 'noise' is missing"):
+    with pytest.raises(InputError, match="only beside its context: these have none"):
         models[kind].log_prob(Corpus.from_texts(["a"]))
     with pytest.raises(InputError, match="answers to a context"):
         models[kind].next_vectors(np.array([[4, 5]]))

@@ -1,22 +1,26 @@
 """Contexts: what a sentence answers to, one category of each attribute, such as a rating; as columns of a corpus.
 
-They are read from a file of tab-separated columns, whose first line names the attributes; its line k + 1 belongs to
-sentence k. A corpus holds them under ``contexts/NAME``, as places among the categories that a model knows.
+They are read from a table whose first line names the attributes; its row k belongs to sentence k. A corpus holds them
+under ``contexts/NAME``, as places among the categories that a model knows.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019.
 Departs from it: where there are no products and users, length and first content word stand for them.
 """
 
+import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.source import Source
+from textassay.corpus.tables import csv_rows
 from textassay.errors import InputError, OptionError
 
 __all__ = [
@@ -25,6 +29,7 @@ __all__ = [
     "Attributes",
     "Contexts",
     "context_numbers",
+    "context_places",
     "contexts_text",
     "learn_attributes",
     "n_contexts",
@@ -39,40 +44,46 @@ Contexts = Mapping[str, Sequence[str]]  # name of an attribute to the category o
 COLUMN = "contexts/"  # what the names of columns of a corpus begin with
 OTHER = "<other>"  # the first category of each attribute: all that a model does not know
 
+_OTHER_TABLES = (".json", ".jsonl", ".parquet")
 _LARGEST = 1 << 62  # combinations, so that each has a number
 
 
 def read_contexts(path: Path) -> dict[str, list[str]]:
-    """Return the contexts in a file, name of an attribute to categories, in the order of the file.
+    """Return the contexts in a table, name of an attribute to categories, in the order of the file.
+
+    Parameters
+    ----------
+    path
+        Its first line names the attributes. Columns are parted by commas where it ends in .csv, else by tabs; either
+        may be gzipped (.gz).
 
     Raises
     ------
     InputError
         If it cannot be read, has no line of names, a name twice, or a line with more or fewer columns.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the contexts in {path}: {getattr(error, 'strerror', None) or error}") from None
-    if lines[-1] == "":
-        lines.pop()
-    rows = [line.removesuffix("\r").split("\t") for line in lines]
-    names = rows[0] if rows else []
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    if suffixes[-1:] and suffixes[-1] in _OTHER_TABLES:
+        raise InputError(f"contexts are a table with tabs (.tsv) or commas (.csv), got {path}")
+    rows = csv_rows(Source(path), delimiter="," if suffixes[-1:] == [".csv"] else "\t")
+    _, names = next(rows, (0, []))
     if not names or "" in names or len(set(names)) != len(names):
-        raise InputError(f"the first line of {path} must name the attributes, tab-separated, each once")
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(names):
-            raise InputError(f"line {number} of {path} has {len(row)} columns, its first line names {len(names)}")
-    return {name: [row[place] for row in rows[1:]] for place, name in enumerate(names)}
+        raise InputError(f"the first line of {path} must name the attributes, each once")
+    columns: list[list[str]] = [[] for _ in names]
+    known: dict[str, str] = {}  # a category is held once, however often it stands
+    for _, row in rows:
+        for column, value in zip(columns, row, strict=True):
+            column.append(known.setdefault(value, value))
+    return dict(zip(names, columns, strict=True))
 
 
 def contexts_text(contexts: Contexts) -> str:
-    """Return contexts as `read_contexts` reads them."""
-    rows = [tuple(contexts), *zip(*contexts.values(), strict=True)]
-    for row in rows:
-        if any(character in value for value in row for character in "\t\n\r"):
-            raise InputError(f"a context cannot hold tabs or line breaks: {row}")
-    return "".join("\t".join(row) + "\n" for row in rows)
+    """Return contexts as `read_contexts` reads them from a file with tabs."""
+    written = StringIO()
+    table = csv.writer(written, delimiter="\t", lineterminator="\n")
+    table.writerow(contexts)
+    table.writerows(zip(*contexts.values(), strict=True))
+    return written.getvalue()
 
 
 def review_contexts(
@@ -139,7 +150,10 @@ def n_contexts(attributes: Attributes) -> int:
     for categories in attributes.values():
         n *= len(categories)
     if n > _LARGEST:
-        raise OptionError(f"{len(attributes)} attributes have {n} combinations, too many: leave some categories out")
+        raise OptionError(
+            f"{len(attributes)} attributes have too many combinations to number, above 2^62: name fewer, or make "
+            "rare categories one with a higher count"
+        )
     return n
 
 
@@ -172,13 +186,21 @@ def context_numbers(corpus: Corpus, attributes: Attributes) -> npt.NDArray[np.in
     InputError
         If the corpus lacks the contexts, or they are not places among the categories.
     """
+    missing = [name for name in attributes if COLUMN + name not in corpus.columns]
+    if missing:
+        raise InputError(f"the sentences have no contexts: {', '.join(missing)}")
     numbers = np.zeros(len(corpus), dtype=np.int64)
     for name, categories in reversed(list(attributes.items())):
-        column = corpus.columns.get(COLUMN + name)
-        if column is None:
-            raise InputError(f"the sentences have no contexts: '{name}' is missing")
-        places = column.astype(np.int64)
+        places = corpus.columns[COLUMN + name].astype(np.int64)
         if len(places) and not (places.min() >= 0 and places.max() < len(categories)):
             raise InputError(f"contexts of '{name}' must be places among its {len(categories)} categories")
         numbers = numbers * len(categories) + places
     return numbers
+
+
+def context_places(numbers: npt.NDArray[np.int64], attributes: Attributes) -> dict[str, npt.NDArray[np.int64]]:
+    """Return for each attribute the places of categories, shape (N,), that `context_numbers` made `numbers` of."""
+    places = {}
+    for name, categories in attributes.items():
+        numbers, places[name] = np.divmod(numbers, len(categories))
+    return places

@@ -14,7 +14,7 @@ from textassay.errors import EmptyCorpusError, InputError
 __all__ = ["Rows", "csv_rows", "read_csv", "read_json", "read_json_lines"]
 
 Rows = tuple[list[str], list[Any] | None]  # sentences and, where asked for, group labels
-_OTHER_DELIMITERS = (";", "\t", "|")
+_OTHER_DELIMITERS = (",", ";", "\t", "|")
 
 
 def read_json_lines(source: Source, column: str | None, group_column: str | None) -> Rows:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.contexts import Attributes, context_numbers, n_contexts
+from textassay.corpus.contexts import COLUMN, Attributes, context_numbers, n_contexts
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import SOS, SPECIAL_TOKENS
 from textassay.errors import InputError, OptionError
@@ -211,6 +211,8 @@ class ContextModel(LstmModel):
         return torch.stack(places, 1)
 
     def _first(self, corpus: Corpus) -> IntArray:
+        if not any(name.startswith(COLUMN) for name in corpus.columns):
+            raise InputError(f"{self.name} knows how likely a sentence is only beside its context: these have none")
         return context_numbers(corpus, self.attributes) + _FIRST
 
     def _first_of_samples(self, n: int, context: Corpus | None, *, seed: int) -> IntArray:
