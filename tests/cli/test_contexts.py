@@ -81,6 +81,25 @@ def test_rare_contexts_are_one(reviews: Path, run: Run) -> None:
     assert len(load_model(reviews / "out").model.attributes["mood"]) == 3  # type: ignore[attr-defined]
 
 
+def test_what_contexts_cannot_teach_is_said(reviews: Path, run: Run) -> None:
+    lines = (reviews / "reviews.tsv").read_text().splitlines()
+    (reviews / "reviews.tsv").write_text("\n".join([*lines[:-1], "new\there"]) + "\n")  # among those held out
+    told = run(*asked("c2s", "--epochs", 1)).stderr
+    assert "context 'mood': 2 categories; others stand with 0 of 360 sentences to train on, and with 1 of 40 to" in told
+    assert "no 'mood' to train on is rare, so nothing teaches what to make of new ones: --context-count 2" in told
+    assert "all sentences to train on have one 'place': it tells nothing" in told
+    (reviews / "asked.tsv").write_text("mood\tplace\n+\there\n?\there\n!\there\n?\there\n")
+    told = run("sample", "out", "--contexts", "asked.tsv").stderr
+    assert "does not know the 'mood' of 3 of 4 ('?', '!'): nothing taught it what to make of such" in told
+    assert "'place'" not in told
+    (reviews / "reviews.tsv").write_text("\n".join([*lines[:5], "?\there", *lines[6:]]) + "\n")
+    told = run(*asked("c2s", "--epochs", 1, "--context-count", 2, "--out", "rare")).stderr
+    assert "with 1 of 360 sentences to train on, and with 0 of 40" in told
+    assert "is rare" not in told
+    told = run("sample", "rare", "--contexts", "asked.tsv").stderr
+    assert "of 3 of 4 ('?', '!'): they count as the rare ones of training" in told
+
+
 def test_what_does_not_fit_is_refused(reviews: Path, run: Run, refused: Refused) -> None:
     assert "c2s answers to contexts: name with --contexts" in refused(
         "train", "c2s", "--real", "reviews.txt", "--out", "o"
@@ -163,6 +182,7 @@ def test_a_table_is_made_of_reviews_and_their_labels(folder: Path, run: Run, ref
     (folder / "labels.txt").write_text("1\n0\n")
     assert "labels.txt has 2 labels, but told.txt has 3 sentences" in refused(*command)
     (folder / "labels.txt").write_text("1\n0\na\tb\n")
-    assert "cannot hold tabs" in refused(*command)
+    assert run(*command, "--out", "told.tsv").status == 0
+    assert read_contexts(folder / "told.tsv")["sentiment"] == ["1", "0", "a\tb"]
     assert "standard input is one file" in refused("contexts", "-", "--labels", "-")
     assert "no file gone.txt" in refused("contexts", "told.txt", "--labels", "gone.txt")

@@ -2,14 +2,20 @@
 
 import hashlib
 import json
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
+from textassay.cli.messages import print_line
 from textassay.cli.models import OpenedGenerator
 from textassay.cli.options import STANDARD_INPUT
 from textassay.corpus.contexts import (
+    COLUMN,
     Attributes,
     Contexts,
+    context_places,
     contexts_text,
     learn_attributes,
     read_contexts,
@@ -21,7 +27,17 @@ from textassay.corpus.reader import read_texts
 from textassay.errors import InputError, OptionError
 from textassay.network.conditional import ContextModel
 
-__all__ = ["asked_contexts", "check_contexts", "contexts_hash", "make_contexts", "scored_contexts", "trained_contexts"]
+__all__ = [
+    "asked_contexts",
+    "check_contexts",
+    "contexts_hash",
+    "contexts_told",
+    "make_contexts",
+    "scored_contexts",
+    "trained_contexts",
+]
+
+_LISTED = 5  # unknown categories that are named
 
 
 def check_contexts(
@@ -64,6 +80,26 @@ def trained_contexts(
     return with_contexts(train, of_train, attributes), with_contexts(valid, of_valid, attributes), attributes
 
 
+def contexts_told(train: Corpus, valid: Corpus, attributes: Attributes) -> list[str]:
+    """Return lines that say what contexts training has, and which of them it cannot learn from."""
+    lines = []
+    for name, categories in attributes.items():
+        places, of_valid = (corpus.columns[COLUMN + name] for corpus in (train, valid))
+        n_found, n_rare, n_new = len(np.unique(places)), int((places == 0).sum()), int((of_valid == 0).sum())
+        lines.append(
+            f"context '{name}': {len(categories) - 1:,} categories; others stand with {n_rare:,} of {len(train):,} "
+            f"sentences to train on, and with {n_new:,} of {len(valid):,} to validate with"
+        )
+        if n_found < 2:
+            lines.append(f"warning: all sentences to train on have one '{name}': it tells nothing")
+        elif n_new and not n_rare:
+            lines.append(
+                f"warning: no '{name}' to train on is rare, so nothing teaches what to make of new ones: "
+                "--context-count 2, or more, does"
+            )
+    return lines
+
+
 def contexts_hash(corpus: Corpus, attributes: Attributes) -> str:
     """Return what changes where a context of the corpus does."""
     named = f"{corpus.columns_fingerprint} of {json.dumps(dict(attributes))}"
@@ -96,7 +132,7 @@ def asked_contexts(opened: OpenedGenerator, path: str, n: int | None) -> Corpus:
     found = len(next(iter(told.values())))
     if found == 0 or (n is not None and found not in (1, n)):
         raise InputError(f"{path} has {found} contexts: give 1, or as many as -n")
-    return with_contexts(opened.form.corpus([""] * found), told, model.attributes)
+    return _known(model, opened.form.corpus([""] * found), told)
 
 
 def scored_contexts(opened: OpenedGenerator, corpus: Corpus, path: str | None, *, option: str) -> Corpus:
@@ -130,7 +166,7 @@ def scored_contexts(opened: OpenedGenerator, corpus: Corpus, path: str | None, *
             f"{model.name} knows how likely a sentence is only beside its context: name with {option} a table of "
             f"{', '.join(model.attributes)}"
         )
-    return with_contexts(corpus, _rows(path, len(corpus)), model.attributes)
+    return _known(model, corpus, _rows(path, len(corpus)))
 
 
 def make_contexts(text: str, labels: str, *, bounds: str, column: str | None, label_column: str | None) -> str:
@@ -165,6 +201,25 @@ def make_contexts(text: str, labels: str, *, bounds: str, column: str | None, la
     if len(told) != len(sentences):
         raise InputError(f"{labels} has {len(told)} labels, but {text} has {len(sentences)} sentences")
     return contexts_text(review_contexts(sentences, told, bounds=longest))
+
+
+def _known(model: ContextModel, corpus: Corpus, told: Contexts) -> Corpus:
+    """Return a corpus with contexts; say how many of them the model does not know."""
+    found = with_contexts(corpus, told, model.attributes)
+    trained = context_places(np.asarray(model.record["contexts"]["numbers"]), model.attributes)
+    for name, categories in model.attributes.items():
+        known = set(categories[1:])
+        unknown = Counter(value for value in told[name] if value not in known)
+        if not unknown:
+            continue
+        few = ", ".join(repr(value) for value in [*unknown][:_LISTED]) + (", ..." if len(unknown) > _LISTED else "")
+        taken = "they count as the rare ones of training"
+        if (trained[name] != 0).all():
+            taken = "nothing taught it what to make of such: train with --context-count 2 or more"
+        print_line(
+            f"warning: the model does not know the '{name}' of {unknown.total()} of {len(corpus)} ({few}): {taken}"
+        )
+    return found
 
 
 def _rows(path: str, n: int) -> dict[str, list[str]]:

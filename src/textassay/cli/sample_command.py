@@ -33,7 +33,7 @@ def sample_command(
         str | None, typer.Option(metavar="FILE", help="What the sentences begin with, one a line.")
     ] = None,
     contexts: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What c2s, gc2s and att2seq answer to: a table with tabs.")
+        str | None, typer.Option(metavar="FILE", help="What c2s, gc2s and att2seq answer to: a .tsv or .csv table.")
     ] = None,
     seed: Seed = 0,
     out: Annotated[

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from textassay.cli.contexts import check_contexts, contexts_hash, trained_contexts
+from textassay.cli.contexts import check_contexts, contexts_hash, contexts_told, trained_contexts
 from textassay.cli.messages import print_line
 from textassay.cli.model_names import ADVERSARIAL
 from textassay.cli.models import open_generator
@@ -216,6 +216,8 @@ def read_training(options: TrainOptions) -> TrainingTexts:
         raise TooFewSentencesError(
             f"training needs at least 2 {needed}, {source} has {len(train)}: give more text, {remedy}"
         )
+    for line in [] if attributes is None else contexts_told(train, valid, attributes):
+        _say(options, line)
     longest = (
         int(max(all_train.lengths.max(), valid.lengths.max())) if options.max_tokens is None else options.max_tokens
     )
