@@ -28,7 +28,7 @@ from textassay.cli.monitored import check_monitor, monitor_figures, monitored, n
 from textassay.cli.progress import show_progress
 from textassay.cli.seqgan_training import SeqGanKind
 from textassay.cli.train import TrainingTexts, check_options, read_training, settings_of
-from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, finished
+from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, finished
 from textassay.cli.wgan_training import WganKind
 from textassay.errors import OptionError
 from textassay.execution import default_workers, device, workers
@@ -42,9 +42,8 @@ from textassay.report.whole_files import write_whole
 from textassay.training.backend import require_neural, threads, training_device
 from textassay.training.processes import launched
 
-__all__ = ["KINDS", "ROUNDS", "run_train_adversarial"]
+__all__ = ["KINDS", "run_train_adversarial"]
 
-ROUNDS = "rounds.safetensors"  # the checkpoint of the rounds, there until training is done
 KINDS: Mapping[str, AdversarialKind] = MappingProxyType(
     {
         "cot": FromScratchKind("cot", COT_PRESETS, LstmModel, CoT),

@@ -12,11 +12,12 @@ from textassay.errors import InputError
 from textassay.model_store.saved import check_saved
 from textassay.report.training import Training, render_training
 
-__all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "SETTINGS", "finished", "print_training"]
+__all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "ROUNDS", "SETTINGS", "finished", "print_training"]
 
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
 CHECKPOINT = "checkpoint.safetensors"  # there until training is done
+ROUNDS = "rounds.safetensors"  # the same, of rounds against a discriminator
 MODEL = "model.json"
 FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 
@@ -43,7 +44,7 @@ def finished(out: Path, settings: Mapping[str, Any], read: Callable[[str], Told]
         raise InputError(f"{out / SETTINGS} was not written by 'train': choose another --out")
     before.pop(FOUND, None)
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
-    begun = [name for name in (CHECKPOINT, MODEL) if (out / name).exists()]
+    begun = [name for name in (CHECKPOINT, ROUNDS, MODEL) if (out / name).exists()]
     if changed and begun:
         told = ", ".join(each for name in changed for each in _changes(name, before.get(name), settings.get(name)))
         raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
