@@ -24,6 +24,8 @@ from textassay.training.history import Reading
 __all__ = ["AdversarialTraining", "draw_rounds", "render_adversarial_training"]
 
 _ROWS = 12  # about as many rounds are printed; all are in history.json
+_GAP = 2  # between columns
+_REAL = "real text"
 _MONITORS = "textassay/"  # what names of readings begin with
 
 
@@ -117,30 +119,62 @@ def render_adversarial_training(training: AdversarialTraining, console: Console)
     for title, curves in {"Rounds": training.curves, "Monitors": training.readings}.items():
         if curves:
             heading(console, title)
-            console.print(Padding(_table(curves, training), (0, 0, 0, 2), expand=False))
+            rows = _shown(curves, history)
+            for part in _parts(curves, training, console.width - 2):
+                console.print(Padding(_table(part, rows, training), (0, 0, 0, 2), expand=False))
     if training.monitored is not None:
         console.print(Padding(safe(console, f"{training.monitored}.", "dim"), (0, 0, 0, 2), expand=False))
 
 
-def _table(curves: Mapping[str, Mapping[int, float]], training: AdversarialTraining) -> Table:
+def _parts(
+    curves: Mapping[str, Mapping[int, float]], training: AdversarialTraining, width: int
+) -> list[dict[str, Mapping[int, float]]]:
+    """Return the curves table by table: as many in one as fit with no word and no number broken over two lines."""
+    phases = [len(each.phase) for each in training.history.rounds]
+    room = width - max(len("before"), *phases) - len(_REAL if training.monitored else "round") - _GAP
+    parts: list[dict[str, Mapping[int, float]]] = [{}]
+    left = room
+    for name, curve in curves.items():
+        told = [*_words(name).split(), *map(_value, curve.values()), _value(_floor(training, name))]
+        needed = _GAP + max(map(len, told))
+        if needed > left and parts[-1]:
+            parts.append({})
+            left = room
+        parts[-1][name] = curve
+        left -= needed
+    return parts
+
+
+def _table(curves: Mapping[str, Mapping[int, float]], rows: Sequence[int], training: AdversarialTraining) -> Table:
     phases = {each.number: each.phase for each in training.history.rounds}
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
     for header in ("round", "phase", *map(_words, curves)):
-        table.add_column(header, justify="right", overflow="fold", no_wrap=header == "phase")
-    for place in _shown(sorted({place for curve in curves.values() for place in curve}), training.history.kept):
+        least = max(map(len, header.split()))
+        table.add_column(header, justify="right", overflow="fold", no_wrap=header == "phase", min_width=least)
+    for place in rows:
         told = [curve.get(place) for curve in curves.values()]
         table.add_row(str(place), phases.get(place, "before"), *(_value(each) for each in told))
-    floor = {} if training.monitored is None else training.monitored.floor
-    found = [floor.get(f"{_MONITORS}{name}") for name in curves]
+    found = [_floor(training, name) for name in curves]
     if any(each is not None for each in found):
-        table.add_row("real text", "", *(_value(each) for each in found), style="dim")
+        table.add_row(_REAL, "", *(_value(each) for each in found), style="dim")
     return table
 
 
-def _shown(places: Sequence[int], kept: int) -> list[int]:
-    """Return the rounds that are printed: about `_ROWS`, the first, the last and the kept among them."""
+def _floor(training: AdversarialTraining, name: str) -> float | None:
+    """Return what the monitor `name` says of real text, if it says something."""
+    return None if training.monitored is None else training.monitored.floor.get(f"{_MONITORS}{name}")
+
+
+def _shown(curves: Mapping[str, Mapping[int, float]], history: RoundsHistory) -> list[int]:
+    """Return the rounds that are printed: about `_ROWS`.
+
+    The first, the last, the kept, and the one after which validation first spoke (before the rounds that are judged)
+    are among them.
+    """
+    places = sorted({place for curve in curves.values() for place in curve})
     step = math.ceil(len(places) / _ROWS)
-    return [place for index, place in enumerate(places) if index % step == 0 or place in (places[-1], kept)]
+    always = {places[-1], history.kept, *(reading.step for reading in history.validations[:1])}
+    return [place for index, place in enumerate(places) if index % step == 0 or place in always]
 
 
 @mpl.rc_context(SETTINGS)
