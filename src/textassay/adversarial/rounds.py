@@ -30,7 +30,7 @@ __all__ = ["COLLAPSE", "Collapse", "Phase", "TwoSided", "train_in_rounds"]
 
 Tensors = Mapping[str, "Tensor"]
 
-_ADVICE = "lower learning rates, a longer pre-training or fewer rounds may help"
+_ADVICE = "lower learning rates, fewer rounds or, where there is one, a longer pre-training may help"
 
 
 class TwoSided(Protocol):
