@@ -61,7 +61,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self._last = time.monotonic()
-        self._line = "reading and inspecting the texts"
+        self._line = "at the first step"
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         threading.Thread(target=self._break_silence, name="progress", daemon=True).start()
