@@ -11,10 +11,13 @@ from textassay.errors import InputError
 
 @pytest.mark.parametrize("begun", [CHECKPOINT, ROUNDS, MODEL])
 def test_what_was_begun_with_other_settings_is_refused_and_says_which(tmp_path: Path, begun: str) -> None:
-    (tmp_path / SETTINGS).write_text(json.dumps({"seed": 0, "rounds": {"learning_rate": 0.5}}))
+    (tmp_path / SETTINGS).write_text(json.dumps({"seed": 0, "rounds": {"learning_rate": 0.5}, "max-epochs": None}))
     (tmp_path / begun).touch()
-    with pytest.raises(InputError, match=r"was begun with other settings \(learning_rate 0.5, now 0.1\): choose"):
-        finished(tmp_path, {"seed": 0, "rounds": {"learning_rate": 0.1}}, str)
+    now = {"seed": 0, "rounds": {"learning_rate": 0.1}, "learning-rate": 0.1, "max-epochs": 2}  # as options, too
+    with pytest.raises(
+        InputError, match=r"was begun with other settings \(learning-rate 0.5, now 0.1, epochs the default, now 2\): "
+    ):
+        finished(tmp_path, now, str)
 
 
 def test_settings_without_anything_learnt_hold_nobody_back(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,7 +46,7 @@ def finished(out: Path, settings: Mapping[str, Any], read: Callable[[str], Told]
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     begun = [name for name in (CHECKPOINT, ROUNDS, MODEL) if (out / name).exists()]
     if changed and begun:
-        told = ", ".join(each for name in changed for each in _changes(name, before.get(name), settings.get(name)))
+        told = _told([each for name in changed for each in _changes(name, before.get(name), settings.get(name))])
         raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
     if not (out / MODEL).exists():
         return None
@@ -69,12 +69,22 @@ def print_training(training: Training, out: Path, *, as_json: bool) -> None:
         render_training(training, Console())
 
 
-def _changes(name: str, before: Any, now: Any) -> list[str]:
-    """Return what changed, as a person reads it; of settings within settings, those that did."""
+def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
+    """Return names of what changed, and what they were and are; of settings within settings, those that did."""
     if isinstance(before, dict) and isinstance(now, dict):
         changed = [inner for inner in {**before, **now} if before.get(inner) != now.get(inner)]
         return [each for inner in changed for each in _changes(inner, before.get(inner), now.get(inner))]
-    return [_change(name, before, now)]
+    return [(name.replace("_", "-").replace("max-epochs", "epochs"), before, now)]
+
+
+def _told(changes: Sequence[tuple[str, Any, Any]]) -> str:
+    """Return what changed, as a person reads it; an option and the setting that it decides are one."""
+    known = {name for name, before, now in changes if before is not None and now is not None}
+    return ", ".join(
+        _change(name, before, now)
+        for name, before, now in changes
+        if name not in known or (before is not None and now is not None)
+    )
 
 
 def _change(name: str, before: Any, now: Any) -> str:
@@ -84,4 +94,4 @@ def _change(name: str, before: Any, now: Any) -> str:
     if name in ("contexts", "valid-contexts"):
         return f"other {name.replace('-', ' ')}"
     told = ["the default" if value is None else value for value in (before, now)]
-    return f"{name.replace('max-epochs', 'epochs')} {told[0]}, now {told[1]}"
+    return f"{name} {told[0]}, now {told[1]}"
