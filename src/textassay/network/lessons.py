@@ -1,5 +1,6 @@
 """What a network is trained on: batches, the loss of one, and what goes from one to the next."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Lessons", "sentence_lessons"]
+__all__ = ["Lessons", "sentence_lessons", "share_of_tokens"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Lessons:
     batches
         From the number of the epoch, from 0, to its batches.
     loss
-        From a batch to its mean loss, to differentiate; dropout is drawn from the generator.
+        From a batch to its loss, to differentiate; dropout is drawn from the generator. The mean over all batches of an
+        epoch is the mean over their tokens: a batch of short sentences weighs no more than its tokens do.
     size
         From a batch to its number of tokens, ends of sentences counted.
     heaviest
@@ -57,9 +59,24 @@ def sentence_lessons(
 
     `first` is read before each sentence in place of ``<sos>``, shape (N,).
     """
+
+    def loss(rows: npt.NDArray[np.int64], rng: "torch.Generator") -> "Tensor":
+        inputs, targets = padded(train.tokens, train.offsets, rows, first)
+        return mean_loss(network, weights, inputs, targets, rng) * share_of_tokens(train, rows, batch_size)
+
     return Lessons(
         batches=lambda epoch: epoch_batches(train.lengths, batch_size, seed, epoch),
-        loss=lambda rows, rng: mean_loss(network, weights, *padded(train.tokens, train.offsets, rows, first), rng),
+        loss=loss,
         size=lambda rows: int(train.lengths[rows].sum()) + len(rows),
         heaviest=np.argsort(-train.lengths, kind="stable")[:batch_size],
     )
+
+
+def share_of_tokens(train: Corpus, rows: npt.NDArray[np.int64], batch_size: int) -> float:
+    """Return the tokens of a batch, ends counted, over those of the mean batch of `train`.
+
+    Like lengths stand together in a batch. Were each batch to count the same, a token of a short sentence would weigh
+    more than one of a long sentence, and the network would end its own sentences too soon.
+    """
+    n_batches = math.ceil(len(train) / batch_size)
+    return float(train.lengths[rows].sum() + len(rows)) * n_batches / (len(train.tokens) + len(train))
