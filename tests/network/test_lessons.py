@@ -15,12 +15,12 @@ from textassay.training.recipe import Recipe
 pytest.importorskip("torch")
 
 SHORT, LONG = "a", "a " * 8 + "a"
-RECIPE = Recipe(max_epochs=20, learning_rate=1e-3)
+RECIPE = Recipe(max_epochs=20, learning_rate=2e-3)
 
 
 @pytest.fixture(scope="module")
 def train() -> Corpus:
-    return Corpus.from_texts([SHORT, LONG] * 400)
+    return Corpus.from_texts([SHORT, LONG] * 600)
 
 
 @pytest.mark.parametrize("kind", ["lstm", "scheduled-sampling"])
@@ -29,13 +29,13 @@ def test_short_sentences_weigh_no_more_than_their_tokens(train: Corpus, kind: st
     model = LstmModel(**settings) if kind == "lstm" else ScheduledSampling(**settings, mixing="constant(k=0.999)")
     model.fit(train, valid=train)
     ended = np.exp(model.next_log_probs(Corpus.from_texts(["a"]))[0, EOS])
-    assert ended == pytest.approx(0.5, abs=0.1)  # every second sentence ends after its first word
+    assert ended == pytest.approx(0.5, abs=0.12)  # every second sentence ends after its first word
     lengths = model.sample(4000, seed=1).lengths
     assert lengths.mean() == pytest.approx(train.lengths.mean(), abs=0.9)
 
 
 def test_shares_of_tokens_are_one_on_average(train: Corpus) -> None:
-    batches = np.array_split(np.argsort(train.lengths, kind="stable"), 50)
+    batches = np.array_split(np.argsort(train.lengths, kind="stable"), 75)
     shares = [share_of_tokens(train, rows, 16) for rows in batches]
     assert np.mean(shares) == pytest.approx(1)
     assert shares[0] == pytest.approx(2 / 6)
