@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from textassay.adversarial.history import Round, RoundsHistory
@@ -36,16 +37,24 @@ def _printed(training: AdversarialTraining) -> str:
     return told.getvalue()
 
 
-def test_no_word_and_no_number_of_many_columns_is_broken_over_two_lines() -> None:
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_no_word_and_no_number_of_many_columns_is_broken_over_two_lines(sign: int) -> None:
     names = ("judge_loss", "variety", "agreement", "mle_loss", "reward", "intrinsic", "generator_loss")
-    values = {name: -0.012 - index for index, name in enumerate(names)}
+    values = {name: sign * (0.012 + index) for index, name in enumerate(names)}
     said = (Reading(1, 1, {"valid_nll_per_token": 4.973}),)
     history = RoundsHistory((Round(1, "discriminator", values),), said, kept=1)
     floor = {"textassay/self-bleu(order=4)": 0.2718}
     history = replace(history, readings=(Reading(1, 1, {"textassay/self-bleu(order=4)": 0.3142}),))
     training = AdversarialTraining("leakgan", 10, "whitespace", 5, TEXT, TEXT, {"device": "cpu"}, history)
     told = _printed(replace(training, monitored=Monitored(20, 20, floor)))
-    for word in (*" ".join(names).replace("_", " ").split(), "-0.012", "-6.012", "4.973", "0.314", "0.272"):
+    for word in (
+        *" ".join(names).replace("_", " ").split(),
+        f"{sign * 0.012:.3f}",
+        f"{sign * 5.012:.3f}",
+        "4.973",
+        "0.314",
+        "0.272",
+    ):
         assert word in told.split(), word
     assert max(map(len, told.splitlines())) <= 80
 

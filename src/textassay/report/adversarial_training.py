@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -24,7 +25,7 @@ from textassay.training.history import Reading
 __all__ = ["AdversarialTraining", "draw_rounds", "render_adversarial_training"]
 
 _ROWS = 12  # about as many rounds are printed; all are in history.json
-_GAP = 2  # between columns
+_GAP = 3  # between columns: padding, and the line that is not drawn
 _REAL = "real text"
 _MONITORS = "textassay/"  # what names of readings begin with
 
@@ -119,9 +120,9 @@ def render_adversarial_training(training: AdversarialTraining, console: Console)
     for title, curves in {"Rounds": training.curves, "Monitors": training.readings}.items():
         if curves:
             heading(console, title)
-            rows = _shown(curves, history)
+            shown = _shown(curves, history)
             for part in _parts(curves, training, console.width - 2):
-                console.print(Padding(_table(part, rows, training), (0, 0, 0, 2), expand=False))
+                console.print(Padding(_table(part, shown, training, console.width - 2), (0, 0, 0, 2), expand=False))
     if training.monitored is not None:
         console.print(Padding(safe(console, f"{training.monitored}.", "dim"), (0, 0, 0, 2), expand=False))
 
@@ -135,8 +136,7 @@ def _parts(
     parts: list[dict[str, Mapping[int, float]]] = [{}]
     left = room
     for name, curve in curves.items():
-        told = [*_words(name).split(), *map(_value, curve.values()), _value(_floor(training, name))]
-        needed = _GAP + max(map(len, told))
+        needed = _GAP + _least(name, curve, training)
         if needed > left and parts[-1]:
             parts.append({})
             left = room
@@ -145,12 +145,23 @@ def _parts(
     return parts
 
 
-def _table(curves: Mapping[str, Mapping[int, float]], rows: Sequence[int], training: AdversarialTraining) -> Table:
+def _least(name: str, curve: Mapping[int, float], training: AdversarialTraining) -> int:
+    """Return how wide the column must be for its longest word or number."""
+    told = [*_words(name).split(), *map(_value, curve.values()), _value(_floor(training, name))]
+    return max(map(len, told))
+
+
+def _table(
+    curves: Mapping[str, Mapping[int, float]], rows: Sequence[int], training: AdversarialTraining, width: int
+) -> Table:
     phases = {each.number: each.phase for each in training.history.rounds}
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
-    for header in ("round", "phase", *map(_words, curves)):
-        least = max(map(len, header.split()))
-        table.add_column(header, justify="right", overflow="fold", no_wrap=header == "phase", min_width=least)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0), header_style="dim")
+    least = {_words(name): _least(name, curve, training) for name, curve in curves.items()}
+    first = max(map(len, ("before", *phases.values()))) + len(_REAL if training.monitored else "round") + _GAP
+    broken = first + sum(_GAP + max(len(header), fits) for header, fits in least.items()) > width
+    for header in ("round", "phase", *least):
+        fits = least.get(header, 0) if broken else 0
+        table.add_column(textwrap.fill(header, fits) if fits else header, justify="right", no_wrap=True)
     for place in rows:
         told = [curve.get(place) for curve in curves.values()]
         table.add_row(str(place), phases.get(place, "before"), *(_value(each) for each in told))
