@@ -179,12 +179,7 @@ class ExposureStudy(StagedStudy):
         for name, text in self.texts.free.items():
             rate = text.unseen.unk_rate
             notes.append(f"{name}: {100 * rate:.1f} % of the unseen words are <unk>, in references and prefixes alike.")
-        warned: dict[str, int] = {}
-        for stage in self.all_stages():
-            done = self.stages.done(stage)
-            for message in () if done is None else done.warnings:
-                warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
-        return [*notes, *(f"{message} ({count} stages)" for message, count in warned.items())]
+        return [*notes, *self.warnings_told()]
 
 
 def _told(value: Any) -> Any:
