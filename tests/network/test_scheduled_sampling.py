@@ -54,7 +54,7 @@ def test_an_inverse_sigmoid_is_at_half_after_k_ln_k_steps() -> None:
     ("spelt", "message"),
     [
         ("lineer(k=1,c=1)", "unknown schedule 'lineer': did you mean linear"),
-        ("linear(k=1)", "the schedule linear needs c"),
+        ("linear(k=1)", r"the schedule linear needs c: linear\(k=...,c=...\)"),
         ("linear(k=1,c=0)", "c of the schedule linear must be above 0, got 0"),
         ("linear(k=2,c=1)", r"k of the schedule linear must be in \[0, 1\], got 2"),
         ("linear(k=1,c=1,least=1)", "least of the schedule linear must be at least 0 and below 1, got 1"),

@@ -135,7 +135,7 @@ def train_command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="What each line of --real answers to: a table with tabs, names first.",
+            help="What each line of --real answers to: a .tsv or .csv table, names first.",
             rich_help_panel=_OF_CONTEXTS,
         ),
     ] = None,

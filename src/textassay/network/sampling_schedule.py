@@ -89,9 +89,11 @@ class SamplingSchedule:
                 numbers[key] = float(value)
             except ValueError:
                 raise OptionError(f"{key} of the schedule {name} must be a number, got '{value}'") from None
-        missing = [key for key in ("k", "c") if key in SCHEDULES[name] and key not in numbers]
+        needed = [key for key in ("k", "c") if key in SCHEDULES[name]]
+        missing = [key for key in needed if key not in numbers]
         if missing:
-            raise OptionError(f"the schedule {name} needs {' and '.join(missing)}: {name}({missing[0]}=...)")
+            spelt = ",".join(f"{key}=..." for key in needed)
+            raise OptionError(f"the schedule {name} needs {' and '.join(missing)}: {name}({spelt})")
         return cls(name, **numbers)
 
     def __str__(self) -> str:
