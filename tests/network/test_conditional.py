@@ -187,9 +187,11 @@ def test_what_lacks_a_context_is_refused(models: dict[type[ContextModel], Any], 
 def test_presets(name: str) -> None:
     for preset in ("paper", "small", "tiny"):
         made = make_generator(name, preset=preset, attributes=ATTRIBUTES)
+        assert isinstance(made, ContextModel)
         assert made.name.startswith(f"{name}(width=")
         if preset == "paper":
             continue
         alone = make_generator("lstm", preset=preset)  # beside which they are read
+        assert isinstance(alone, LstmModel)
         own = ("attributes", "context_width", "length")
         assert made.settings.items() >= {key: told for key, told in alone.settings.items() if key not in own}.items()

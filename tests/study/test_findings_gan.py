@@ -71,7 +71,7 @@ def make_results(
         WGAN_SOFT: (of(wgan, None, 7),),
         UNIFORM: (of(4.76, None, 7),),
     }
-    windows = {
+    windows: dict[str, dict[int, tuple[TextCost, ...]]] = {
         LSTM: {w: (of(lstm + 0.5, gap, w),) for w in (7, 14, 28)},
         **{one: {w: (of(wgan + longer * (w > 7), None, w),) for w in (7, 14, 28)} for one in (WGAN, WGAN_SOFT)},
     }
@@ -192,7 +192,7 @@ def test_unrelated_trainings_add_their_errors_and_intervals_cover() -> None:
         for k in (2, 5):
             bits = text + rng.standard_normal((k, 1)) + 0.3 * rng.standard_normal((k, 20))
             sides.append([TextCost(7, "", 9, 1e-20, 20, 0, 0.0, (1,) * 20, {"exact": tuple(row)}) for row in bits])
-        found = unpaired_of(*sides, "exact")
+        found = unpaired_of(sides[0], sides[1], "exact")
         low, high = found.claim().interval(0.95)
         inside += low < 0 < high
     means = [[cost.mean("exact") for cost in side] for side in sides]

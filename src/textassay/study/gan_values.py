@@ -67,8 +67,11 @@ class Crossed:
 
     def claim(self, name: str = "", *, lower: float = -math.inf, upper: float = math.inf) -> Claim:
         """Return the claim that the value lies between bounds."""
-        parts = ((self.text_error, self.n_stretches - 1), (self.runs_error or 0.0, self.n_runs - 1))
-        parts += ((self.others[0], self.others[1] - 1),)
+        parts = (
+            (self.text_error, self.n_stretches - 1),
+            (self.runs_error or 0.0, self.n_runs - 1),
+            (self.others[0], self.others[1] - 1),
+        )
         return _CrossedClaim(name, self.value, self.error, math.nan, lower, upper, parts)
 
 

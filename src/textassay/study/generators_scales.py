@@ -147,14 +147,14 @@ def _recipes(
     lstm = {"width": width, "dropout": 0.2, "batch_size": 64, "max_epochs": epochs, "learning_rate": 5e-3}
     half = max(epochs * n_train // (2 * 64), 1)  # steps after which every second word is the model's own
     rate = 1e-2 * min(1.0, 32 / width)  # at 1e-2, 60 rounds moved one of width 128 from 0.69 to 0.92 of the oracle
-    before = {"rounds": rounds, "pretraining_rounds": max(2, rounds // 10)}
+    first = max(2, rounds // 10)
     return Recipes(
         lstm=Network("small", lstm),
         scheduled=Network("small", {**lstm, "mixing": f"linear(k=1,c={0.5 / half:.6f},least=0.5)"}),
         conditional=Network("small", {**lstm, "context_width": 32}),
         before_rounds=Network("small", lstm),
-        seqgan=replace(_SEQGAN, learning_rate=rate, **before),
-        rankgan=replace(_RANKGAN, learning_rate=rate / 3, **before),
+        seqgan=replace(_SEQGAN, learning_rate=rate, rounds=rounds, pretraining_rounds=first),
+        rankgan=replace(_RANKGAN, learning_rate=rate / 3, rounds=rounds, pretraining_rounds=first),
         leakgan=(
             Network("tiny", _LEAKGAN[0]),
             replace(_LEAKGAN[1], rounds=rounds, cycles=leakgan[0], mle_every=max(1, rounds // leakgan[1])),
