@@ -5,7 +5,16 @@ import math
 import pytest
 
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.report.number import counted, decimals, interval, level, number, p_value, value_and_half_width
+from textassay.report.number import (
+    counted,
+    decimals,
+    interval,
+    level,
+    number,
+    p_value,
+    sign_of_width,
+    value_and_half_width,
+)
 
 
 def _estimate(value: float, low: float, high: float) -> Estimate:
@@ -63,3 +72,10 @@ def test_p_values_intervals_and_levels() -> None:
 
 def test_nouns_agree_with_their_number() -> None:
     assert [counted(n, "page") for n in (0, 1, 1200)] == ["0 pages", "1 page", "1,200 pages"]
+
+
+def test_an_arm_that_is_the_only_one_has_its_own_sign() -> None:
+    assert sign_of_width(0.2, 0.25) == "±"
+    assert sign_of_width(1.1, 0.0) == "-"  # a correlation of 1
+    assert sign_of_width(0.01, 0.5) == "+"
+    assert sign_of_width(0.0, 0.0) == "±"

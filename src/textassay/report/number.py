@@ -20,6 +20,7 @@ __all__ = [
     "number",
     "p_value",
     "places_for",
+    "sign_of_width",
     "span",
     "value_and_half_width",
 ]
@@ -89,6 +90,13 @@ def span(low: float | None, high: float | None, places: int) -> str:
     return "" if low is None else f"[{number(low, places)}, {number(high, places)}]"
 
 
+def sign_of_width(below: float, above: float) -> str:
+    """Return "±", or "-" or "+" where an interval with these arms lies on that side only, as at the end of a range."""
+    if min(below, above) < _ONE_SIDED * max(below, above):
+        return "+" if above > below else "-"
+    return "±"
+
+
 def value_and_half_width(estimate: Estimate, places: int) -> tuple[str, str]:
     """Return the value and its uncertainty.
 
@@ -104,11 +112,7 @@ def value_and_half_width(estimate: Estimate, places: int) -> tuple[str, str]:
         return value, ""
     if width <= _ROUNDING:
         width = 0.0
-    shorter = min(estimate.value - estimate.interval.low, estimate.interval.high - estimate.value)
-    if width > 0 and shorter < _ONE_SIDED * width:
-        sign = "+" if estimate.interval.high - estimate.value == width else "-"
-    else:
-        sign = "±"
+    sign = sign_of_width(estimate.value - estimate.interval.low, estimate.interval.high - estimate.value)
     unseen = 0 < width < 0.5 * 10.0**-places
     return value, sign + (f"<{10.0**-places:.{places}f}" if unseen else number(width, places))
 

@@ -17,7 +17,7 @@ from textassay.meta_evaluation.reproduction import (
     TauDistribution,
 )
 from textassay.report.digest import join_words
-from textassay.report.number import MISSING, decimals, number, span
+from textassay.report.number import MISSING, decimals, number, sign_of_width, span
 
 __all__ = [
     "MARKS",
@@ -154,7 +154,8 @@ def _ours(cell: Cell, places: int) -> str:
         return MISSING
     arm, spread = _arm(cell), cell.spread
     text = number(cell.ours, places)
-    text += f" ±{number(arm, places)}" if arm else ""
+    if arm and cell.low is not None and cell.high is not None:
+        text += f" {sign_of_width(cell.ours - cell.low, cell.high - cell.ours)}{number(arm, places)}"
     return text + (f" (seeds {number(spread, places)})" if spread is not None else "")
 
 
