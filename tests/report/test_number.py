@@ -79,3 +79,4 @@ def test_an_arm_that_is_the_only_one_has_its_own_sign() -> None:
     assert sign_of_width(1.1, 0.0) == "-"  # a correlation of 1
     assert sign_of_width(0.01, 0.5) == "+"
     assert sign_of_width(0.0, 0.0) == "±"
+    assert sign_of_width(0.0, 1e-16) == "±"  # rounding, not an interval

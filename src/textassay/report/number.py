@@ -92,7 +92,7 @@ def span(low: float | None, high: float | None, places: int) -> str:
 
 def sign_of_width(below: float, above: float) -> str:
     """Return "±", or "-" or "+" where an interval with these arms lies on that side only, as at the end of a range."""
-    if min(below, above) < _ONE_SIDED * max(below, above):
+    if max(below, above) > _ROUNDING and min(below, above) < _ONE_SIDED * max(below, above):
         return "+" if above > below else "-"
     return "±"
 

@@ -1,14 +1,13 @@
 """How large the study of generators is: texts, networks, rounds, draws; the same code runs at every scale.
 
 ``tiny`` shows in minutes that everything works. ``paper`` draws as many sentences as the paper and has the networks of
-the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for 34 minutes of one core. Measured of
-its trainings (width 128, 3,427 words, 9 tokens a sentence; an LSTM learns 3,600 sentences a second, LeakGAN 700; a
-round of ScratchGAN takes 3.9, of CoT 2.9, of the three other GANs 0.8 to 1), in seconds of a processor:
+the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for 37 minutes of one core. Measured of
+its trainings (width 128, 3,427 words, 9 tokens a sentence), in seconds of a processor:
 
-- of people: LSTMs of all shares of the text 133, scheduled sampling 114, conditional 161, SeqGAN and RankGAN with what
-  goes before 130, LeakGAN 231, CoT 114, ScratchGAN 270: 1,153;
-- of the oracle, with half the text: the oracle 150, LSTMs 60, scheduled sampling 49, conditional 65, SeqGAN and RankGAN
-  90, LeakGAN 122, CoT 77, ScratchGAN 230: 843.
+- of people: LSTMs of all shares of the text 158, scheduled sampling 129, conditional 167, SeqGAN and RankGAN with what
+  goes before 154, LeakGAN 231, CoT 114, ScratchGAN 272: 1,226;
+- of the oracle, with half the text: the oracle 150, LSTMs 76, scheduled sampling 63, conditional 82, SeqGAN and RankGAN
+  114, LeakGAN 156, CoT 87, ScratchGAN 265: 993.
 """
 
 from collections.abc import Mapping
