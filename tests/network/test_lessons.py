@@ -7,7 +7,6 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS
-from textassay.network.lessons import share_of_tokens
 from textassay.network.lstm import LstmModel
 from textassay.network.scheduled_sampling import ScheduledSampling
 from textassay.training.recipe import Recipe
@@ -32,11 +31,3 @@ def test_short_sentences_weigh_no_more_than_their_tokens(train: Corpus, kind: st
     assert ended == pytest.approx(0.5, abs=0.12)  # every second sentence ends after its first word
     lengths = model.sample(4000, seed=1).lengths
     assert lengths.mean() == pytest.approx(train.lengths.mean(), abs=0.9)
-
-
-def test_shares_of_tokens_are_one_on_average(train: Corpus) -> None:
-    batches = np.array_split(np.argsort(train.lengths, kind="stable"), 75)
-    shares = [share_of_tokens(train, rows, 16) for rows in batches]
-    assert np.mean(shares) == pytest.approx(1)
-    assert shares[0] == pytest.approx(2 / 6)
-    assert shares[-1] == pytest.approx(10 / 6)

@@ -3,13 +3,16 @@
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from textassay.errors import InputError, OptionError
+from textassay.training import loop
 from textassay.training.loop import Epoch, History, Recipe, train
+from textassay.training.pace import Pace
 
 torch = pytest.importorskip("torch")
 
@@ -84,6 +87,42 @@ def test_steps_are_those_of_adam(schedule: Any, warmup_steps: int, max_norm: flo
     assert [reading.values for reading in history.readings] == [{"w": 5.0}, {"w": 10.0}, {"w": 15.0}]
     assert history.best.number == 3
     assert weights["b"].detach().numpy() == pytest.approx(means[-1][2], abs=2e-5)
+
+
+@pytest.mark.parametrize("sizes", [[1, 2, 3, 4, 8], [8, 8, 8, 8, 8]])
+def test_a_batch_weighs_what_its_share_of_the_tokens_is(sizes: list[int]) -> None:
+    parts = [batch[:size] for batch, size in zip(BATCHES, sizes, strict=True)]
+    shares = dict(zip(sizes, np.array(sizes) / np.mean(sizes), strict=True))
+    recipe = Recipe(3, learning_rate=0.05)
+    found, expected = start(), start()
+    means: list[float] = []
+    seen = run(found, recipe, batches=lambda epoch: parts, loss=squares(found), size=len,
+               progress=lambda step: means.append(step.loss))  # fmt: skip
+    losses: list[float] = []
+
+    def weighed(batch: Any, rng: Any) -> Any:
+        losses.append(float(squares(expected)(batch, rng).detach()))
+        return squares(expected)(batch, rng) * float(shares[len(batch)])
+
+    wanted = run(expected, recipe, batches=lambda epoch: parts, loss=weighed)
+    for name in found:
+        torch.testing.assert_close(found[name], expected[name], rtol=0, atol=1e-6)
+    assert [epoch.loss for epoch in seen.epochs] == pytest.approx([epoch.loss for epoch in wanted.epochs], rel=1e-6)
+    per_epoch = np.average(np.array(losses).reshape(3, 5), axis=1, weights=sizes)
+    assert [epoch.loss for epoch in seen.epochs] == pytest.approx(per_epoch, rel=1e-5)
+    assert means[-1] == pytest.approx(per_epoch[-1], rel=1e-5)
+
+
+def test_the_loss_shown_inside_an_epoch_is_that_of_its_tokens_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "Pace", partial(Pace, seconds=0.0))
+    parts = [batch[:size] for batch, size in zip(BATCHES, [8, 1, 4, 2, 6], strict=True)]
+    weights = start()
+    shown: list[float] = []
+    run(weights, Recipe(1, learning_rate=1e-9), batches=lambda epoch: parts, loss=squares(weights), size=len,
+        progress=lambda step: shown.append(step.loss))  # fmt: skip
+    targets = [((part @ TARGET) ** 2).mean() for part in parts]
+    so_far = [np.average(targets[:n], weights=[8, 1, 4, 2, 6][:n]) for n in range(1, 6)]
+    assert shown == pytest.approx(so_far, rel=1e-5)
 
 
 def test_it_finds_the_optimum() -> None:

@@ -1,6 +1,5 @@
 """What a network is trained on: batches, the loss of one, and what goes from one to the next."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Lessons", "sentence_lessons", "share_of_tokens"]
+__all__ = ["Lessons", "sentence_lessons"]
 
 
 @dataclass(frozen=True)
@@ -29,10 +28,9 @@ class Lessons:
     batches
         From the number of the epoch, from 0, to its batches.
     loss
-        From a batch to its loss, to differentiate; dropout is drawn from the generator. The mean over all batches of an
-        epoch is the mean over their tokens: a batch of short sentences weighs no more than its tokens do.
+        From a batch to the mean loss of its tokens, to differentiate; dropout is drawn from the generator.
     size
-        From a batch to its number of tokens, ends of sentences counted.
+        From a batch to its number of tokens, ends of sentences counted, which is what it weighs.
     heaviest
         The batch that takes most memory.
     carried
@@ -62,7 +60,7 @@ def sentence_lessons(
 
     def loss(rows: npt.NDArray[np.int64], rng: "torch.Generator") -> "Tensor":
         inputs, targets = padded(train.tokens, train.offsets, rows, first)
-        return mean_loss(network, weights, inputs, targets, rng) * share_of_tokens(train, rows, batch_size)
+        return mean_loss(network, weights, inputs, targets, rng)
 
     return Lessons(
         batches=lambda epoch: epoch_batches(train.lengths, batch_size, seed, epoch),
@@ -70,13 +68,3 @@ def sentence_lessons(
         size=lambda rows: int(train.lengths[rows].sum()) + len(rows),
         heaviest=np.argsort(-train.lengths, kind="stable")[:batch_size],
     )
-
-
-def share_of_tokens(train: Corpus, rows: npt.NDArray[np.int64], batch_size: int) -> float:
-    """Return the tokens of a batch, ends counted, over those of the mean batch of `train`.
-
-    Like lengths stand together in a batch. Were each batch to count the same, a token of a short sentence would weigh
-    more than one of a long sentence, and the network would end its own sentences too soon.
-    """
-    n_batches = math.ceil(len(train) / batch_size)
-    return float(train.lengths[rows].sum() + len(rows)) * n_batches / (len(train.tokens) + len(train))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, PAD
 from textassay.network.batching import padded
-from textassay.network.lessons import Lessons, share_of_tokens
+from textassay.network.lessons import Lessons
 from textassay.network.lstm import LstmModel
 from textassay.network.reader import Reader, Weights
 from textassay.network.sampling_schedule import SamplingSchedule
@@ -86,8 +86,7 @@ class ScheduledSampling(LstmModel):
             inputs, targets = padded(train.tokens, train.offsets, rows)
             told = torch.from_numpy(inputs).to(rng.device)
             told, _ = mixed(self, weights, told, prob_true=prob_true, greedy=self.greedy, rng=rng)
-            loss = mean_loss(self, weights, told.cpu().numpy(), targets, rng)
-            return loss * share_of_tokens(train, rows, batch_size)
+            return mean_loss(self, weights, told.cpu().numpy(), targets, rng)
 
         return replace(
             plain, batches=numbered, loss=loss, size=lambda batch: plain.size(batch[1]), heaviest=(0, plain.heaviest)

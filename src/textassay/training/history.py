@@ -56,7 +56,7 @@ class Step:
     step, n_steps
         Steps of this epoch that are done, and all of them.
     loss
-        Mean loss of the batches of this epoch so far, as last read from the device.
+        Mean loss of this epoch so far, over batches or their tokens, as last read from the device.
     tokens_per_second
         In the steps of this epoch, or since it was resumed; None without `size`.
     seconds_left

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from textassay.errors import InputError, OptionError, OutputError
 from textassay.estimate import json_ready
 from textassay.seeding import stream
@@ -71,7 +74,9 @@ def train(
     seed
         Decides the generators that `loss` gets.
     size
-        From a batch to its number of tokens, for the progress alone.
+        From a batch to its number of tokens. A batch weighs what its share of the tokens of its epoch is: where batches
+        hold sentences of like lengths and each counted the same, a token of a short sentence would weigh more than one
+        of a long sentence, and a network would end its own sentences too soon. None lets all batches weigh the same.
     checkpoint
         File to write after each epoch and inside epochs and, where it is there already, to go on from; none keeps
         nothing.
@@ -145,7 +150,7 @@ def train(
 
 @dataclass(kw_only=True)
 class _Loop(Generic[Batch]):
-    """What `train` was given, the state of the run, and losses that were not read from the device yet."""
+    """What `train` was given, the state of the run, weights of batches, and losses not read from the device yet."""
 
     state: RunState
     seed: int
@@ -159,6 +164,7 @@ class _Loop(Generic[Batch]):
     monitor_steps: int | None
     pace: Pace
     together: Processes
+    sizes: npt.NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     unread: "list[Tensor]" = field(default_factory=list)
     written: float = field(default_factory=lambda: time.monotonic())
 
@@ -169,6 +175,7 @@ class _Loop(Generic[Batch]):
         batches = self.batches(done)
         if len(batches) == 0:
             raise OptionError("an epoch needs at least one batch, got 0")
+        self.sizes = np.array([1 if self.size is None else self.size(batch) for batch in batches], dtype=np.float64)
         n_steps = math.ceil(len(batches) / together.count)
         if state.step >= n_steps:
             raise InputError(f"the checkpoint {self.checkpoint} is of other batches: delete it to begin anew")
@@ -178,8 +185,8 @@ class _Loop(Generic[Batch]):
         while state.step < n_steps:
             self._take_step(batches, n_steps)
             if state.step < n_steps:
-                self._between_steps(batches)
-        mean_loss = self._mean_loss(batches)
+                self._between_steps()
+        mean_loss = self._mean_loss()
         with state.judged():
             score = together.from_main(self.score)
             if not math.isfinite(score):
@@ -203,19 +210,22 @@ class _Loop(Generic[Batch]):
             if together.count > 1:  # what a batch draws does not depend on the process that has it
                 state.rng.manual_seed(self._seed(done, place))
             with torch.autocast(state.device.type, torch.bfloat16, enabled=state.precision == "bfloat16"):
-                batch_loss = self.loss(batches[place], state.rng)
+                weight = float(self.sizes[place]) * len(batches) / float(self.sizes.sum())
+                batch_loss = self.loss(batches[place], state.rng) * weight
             batch_loss.backward()  # type: ignore[no-untyped-call]
         self.unread.append(together.average(state.weights, batch_loss, len(shared)).detach())
         state.update()
-        self.pace.count(state.step, None if self.size is None else sum(map(self.size, shared)))
+        first = (state.step - 1) * together.count
+        n_tokens = int(self.sizes[first : first + len(shared)].sum())
+        self.pace.count(state.step, None if self.size is None else n_tokens)
 
-    def _between_steps(self, batches: Sequence[Batch]) -> None:
+    def _between_steps(self) -> None:
         """Call monitors, write a checkpoint and tell of progress where it is time to."""
         state = self.state
         monitored = self.monitor_steps is not None and state.n_steps % self.monitor_steps == 0
         due = self.checkpoint is not None and time.monotonic() - self.written >= self.checkpoint_seconds
         if state.device.type == "cpu" or len(self.unread) >= _STEPS_UNREAD or monitored or due:
-            mean_loss = self._mean_loss(batches)
+            mean_loss = self._mean_loss()
             if monitored:
                 with state.judged():
                     self._read_monitors()
@@ -223,8 +233,8 @@ class _Loop(Generic[Batch]):
                 self._write()
             self.pace.tell(mean_loss)
 
-    def _mean_loss(self, batches: Sequence[Batch]) -> float:
-        """Return the mean loss of the batches of this epoch so far; reads all from the device."""
+    def _mean_loss(self) -> float:
+        """Return the mean loss of this epoch so far, over batches or their tokens; reads all from the device."""
         import torch
 
         state = self.state
@@ -233,7 +243,8 @@ class _Loop(Generic[Batch]):
                 raise self._stopped(f"the loss of epoch {len(state.epochs) + 1} is {loss}")
             state.loss_sum += loss
         self.unread.clear()
-        return state.loss_sum / min(state.step * self.together.count, len(batches))
+        done = self.sizes[: state.step * self.together.count].sum() / self.sizes.sum()
+        return float(state.loss_sum / (done * len(self.sizes)))
 
     def _read_monitors(self) -> None:
         state = self.state
