@@ -57,6 +57,7 @@ IMPORTED_AS = {
 }
 
 MODULES = sorted(SOURCE.rglob("*.py"))
+STUDY_MODULES = sorted((SOURCE / "study").rglob("*.py"))
 NAMED_MODULES = [pytest.param(path, id=str(path.relative_to(SOURCE))) for path in MODULES]
 
 
@@ -134,6 +135,15 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         if path != SOURCE / "__init__.py"
     }
     list(TopologicalSorter(graph).static_order())
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=str(path.relative_to(SOURCE))) for path in STUDY_MODULES])
+def test_a_study_reads_of_others_only_what_all_share(path: Path) -> None:
+    study = path.parent.name
+    for module in _imports(ast.walk(_tree(path))):
+        if module.startswith("textassay.study.") and (SOURCE / "study" / module.split(".")[2]).is_dir():
+            allowed = {study, "judges"} if study == "generators" else {study}
+            assert module.split(".")[2] in allowed, f"{module}: move what both need into study/"
 
 
 @pytest.mark.parametrize("path", NAMED_MODULES)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay.study import exposure_scales
-from textassay.study.exposure_results import TEXTS
-from textassay.study.exposure_scales import EXPOSURE_SCALES, Contest, Network
+from textassay.study.exposure_bias import scales as exposure_scales
+from textassay.study.exposure_bias.results import TEXTS
+from textassay.study.exposure_bias.scales import EXPOSURE_SCALES
+from textassay.study.presets import Contest, Network
 
 NAME = ("study", "exposure-bias")
 

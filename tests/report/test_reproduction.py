@@ -22,7 +22,7 @@ from textassay.report.reproduction_files import (
     write_reproduction,
 )
 from textassay.report.reproduction_text import render_reproduction
-from textassay.study.published_dd import FAMILIES, FRACTIONS
+from textassay.study.dd.published import FAMILIES, FRACTIONS
 
 MADE = cache(make_reproduction)
 

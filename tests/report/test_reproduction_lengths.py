@@ -15,7 +15,7 @@ from textassay.report.reproduction_files import reproduction_markdown
 from textassay.report.reproduction_lengths import draw_by_length
 from textassay.report.reproduction_text import render_reproduction
 from textassay.report.reproduction_words import finding_numbers
-from textassay.study.exposure_figures import exposure_reproduction
+from textassay.study.exposure_bias.figures import exposure_reproduction
 
 
 @cache

@@ -12,7 +12,7 @@ from textassay.exposure.runs import PrefixRun, summarised
 from textassay.exposure.switching import SwitchedSample
 from textassay.exposure.translation import TranslationCurve
 from textassay.generator.text_likelihood import Quantity
-from textassay.study.exposure_results import (
+from textassay.study.exposure_bias.results import (
     DATA_MODEL,
     FRESH_SAMPLES,
     RANDOM_LSTM,

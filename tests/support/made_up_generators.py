@@ -5,9 +5,8 @@ from typing import Any
 
 from made_up import sentences, shuffled
 from textassay.corpus.text_form import TextForm
-from textassay.study.dd_generators import Part
 from textassay.study.draws import as_written, save_draws
-from textassay.study.generators_results import (
+from textassay.study.generators.results import (
     DRAWN,
     ORACLE,
     OTHER_DOMAIN,
@@ -16,6 +15,7 @@ from textassay.study.generators_results import (
     WorldTexts,
     stage_kind,
 )
+from textassay.study.network_stages import Part
 from textassay.study.stages import Stage, Work
 
 __all__ = ["WRITERS", "made_up_world"]

@@ -6,9 +6,9 @@ import numpy as np
 
 from textassay.meta_evaluation.metric_values import MetricValues
 from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside
-from textassay.study.agreement_dd import Measured, agreements, published_measured, tau_cells
-from textassay.study.findings_dd import check_findings
-from textassay.study.published_dd import DD, EXACT, FAMILIES, FRACTIONS, published_table
+from textassay.study.dd.agreement import Measured, agreements, published_measured, tau_cells
+from textassay.study.dd.findings import check_findings
+from textassay.study.dd.published import DD, EXACT, FAMILIES, FRACTIONS, published_table
 
 OUR_DD = "our DD"
 FIGURES: tuple[tuple[Literal["bleu", "lm", "fed"], str, str], ...] = (

@@ -32,10 +32,10 @@ from textassay.metric.base import check_range
 from textassay.report.reproduction_files import write_reproduction
 from textassay.report.reproduction_text import render_reproduction
 from textassay.seeding import stream
-from textassay.study.dd_study import STUDIES, DdStudy
-from textassay.study.scales import SCALES, scale_of
+from textassay.study.dd.scales import SCALES, scale_of
+from textassay.study.dd.study import STUDIES, DdStudy
+from textassay.study.dd.text import split_text
 from textassay.study.staged_study import StagedStudy
-from textassay.study.study_text import split_text
 from textassay.training.backend import require_neural
 
 __all__ = ["StudyOptions", "list_studies", "run_study"]

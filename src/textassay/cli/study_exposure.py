@@ -5,9 +5,9 @@ from pathlib import Path
 
 from textassay.cli.messages import print_line
 from textassay.errors import OptionError
-from textassay.study.exposure_scales import exposure_scale_of
-from textassay.study.exposure_study import ExposureStudy
-from textassay.study.exposure_texts import FILES, read_exposure_texts
+from textassay.study.exposure_bias.scales import exposure_scale_of
+from textassay.study.exposure_bias.study import ExposureStudy
+from textassay.study.exposure_bias.texts import FILES, read_exposure_texts
 from textassay.training.backend import require_neural
 
 __all__ = ["ABOUT", "EXPOSURE", "make_exposure_study"]
@@ -31,7 +31,7 @@ def make_exposure_study(
     Parameters
     ----------
     data
-        Holds the folders of `textassay.study.exposure_texts.FILES`; what one that is not there would give is not
+        Holds the folders of `textassay.study.exposure_bias.texts.FILES`; what one that is not there would give is not
         measured, which is said.
     out
         Where stages are kept.

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from textassay.errors import OptionError
-from textassay.study.gan_scales import gan_scale_of
-from textassay.study.gan_study import GanStudy
-from textassay.study.gan_text import FILES, read_gan_text
+from textassay.study.gan_as_lm.scales import gan_scale_of
+from textassay.study.gan_as_lm.study import GanStudy
+from textassay.study.gan_as_lm.text import FILES, read_gan_text
 from textassay.training.backend import require_neural
 
 __all__ = ["ABOUT", "GAN", "make_gan_study"]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from textassay.cli.messages import print_line
 from textassay.errors import OptionError
-from textassay.study.generators_scales import generators_scale_of
-from textassay.study.generators_study import GeneratorsStudy
-from textassay.study.generators_texts import read_generators_texts
+from textassay.study.generators.scales import generators_scale_of
+from textassay.study.generators.study import GeneratorsStudy
+from textassay.study.generators.texts import read_generators_texts
 from textassay.training.backend import require_neural
 
 __all__ = ["ABOUT", "GENERATORS", "make_generators_study"]

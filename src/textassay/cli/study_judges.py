@@ -7,7 +7,7 @@ from textassay.errors import OptionError
 from textassay.human.files import read_judgements
 from textassay.human.mechanical_turk import is_batch, read_mechanical_turk
 from textassay.human.table_file import read_columns
-from textassay.study.judges_study import JUDGES_SCALES, JudgesStudy
+from textassay.study.judges.study import JUDGES_SCALES, JudgesStudy
 from textassay.training.backend import require_neural
 
 __all__ = ["ABOUT", "JUDGES", "make_judges_study"]

@@ -1,0 +1,109 @@
+"""Findings that are lists of claims: what is said, what the paper prints, where the numbers should lie.
+
+A claim is a number that should lie between two bounds: a value, a mean over lengths, a growth over them, a difference.
+
+Source: none of the papers; how a verdict follows from intervals is that of `judge_claims`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from scipy import stats
+
+from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
+
+__all__ = ["Claim", "ClaimRule", "difference", "judge_claims"]
+
+_SHOWN = 6  # numbers of a finding
+_HOW = (
+    "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for how many "
+    "there are, lies wholly outside."
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number that should lie between `lower` and `upper`; its standard error, and the degrees of freedom of that."""
+
+    name: str
+    value: float
+    error: float
+    degrees: float
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return Student's interval, the normal one where the degrees are infinite; NaN without an error."""
+        half = _quantile(level, self.degrees) * self.error
+        return self.value - half, self.value + half
+
+    @property
+    def margin(self) -> float:
+        """By how many errors the value lies between its bounds; negative outside, lowest where it is undefined."""
+        room = min(self.value - self.lower, self.upper - self.value)
+        if math.isnan(room):
+            return -math.inf
+        return room / self.error if self.error > 0 else math.copysign(math.inf, room)
+
+
+def difference(
+    name: str, first: Claim, second: Claim, *, lower: float = -math.inf, upper: float = math.inf
+) -> Claim:  # fmt: skip
+    """Return a claim about the first less the second, which vary independently; degrees are Welch's."""
+    parts = [(one.error**2, one.degrees) for one in (first, second)]
+    spread = sum(variance**2 / degrees for variance, degrees in parts if degrees > 0)
+    variance = sum(variance for variance, _ in parts)
+    degrees = variance**2 / spread if spread > 0 else math.inf
+    return Claim(name, first.value - second.value, math.sqrt(variance), degrees, lower, upper)
+
+
+def judge_claims(claims: Iterable[Claim], level: float) -> tuple[Verdict, dict[str, Number]]:
+    """Return the verdict on claims that are to be true together, and the numbers it rests on.
+
+    They hold where every interval lies between its bounds; they do not where an interval of level
+    ``1 - (1 - level) / n`` lies wholly outside; else they are not separated. With an undefined value nothing is
+    measured. Where there are many, those nearest to their bounds come first.
+    """
+    parts = list(claims)
+    if not parts:
+        return "not measured", {}
+    shown = parts if len(parts) <= _SHOWN else sorted(parts, key=lambda one: one.margin)
+    numbers: dict[str, Number] = {"numbers compared": len(parts)} if len(parts) > _SHOWN else {}
+    for one in shown:
+        low, high = one.interval(level)
+        told = {one.name: one.value, f"{one.name}: low": low, f"{one.name}: high": high}
+        numbers |= {name: None if math.isnan(value) else value for name, value in told.items()}
+    if any(math.isnan(one.value) for one in parts):
+        return "not measured", numbers
+    wide = [one.interval(1 - (1 - level) / len(parts)) for one in parts]
+    if any(high <= one.lower or low >= one.upper for one, (low, high) in zip(parts, wide, strict=True)):
+        return "does not hold", numbers
+    inside = all(one.lower < low and high < one.upper for one in parts for low, high in [one.interval(level)])
+    return ("holds" if inside else "not separated at this size"), numbers
+
+
+@dataclass(frozen=True)
+class ClaimRule:
+    """A finding: its id, what it says, what the paper prints, where the numbers should lie."""
+
+    id: str
+    statement: str
+    published: str
+    where: str
+
+    def checked(self, about: str, claims: Iterable[Claim], level: float) -> CheckedFinding:
+        """Return the verdict on claims."""
+        verdict, numbers = judge_claims(claims, level)
+        rule = f"{self.where} {_HOW.format(level=100 * level)}"
+        return CheckedFinding(self.id, self.statement, about, verdict, rule, self.published, numbers)
+
+    def with_verdict(self, about: str, verdict: Verdict, numbers: Mapping[str, Number]) -> CheckedFinding:
+        """Return the finding with a verdict that needs no interval."""
+        return CheckedFinding(self.id, self.statement, about, verdict, self.where, self.published, numbers)
+
+
+@cache
+def _quantile(level: float, degrees: float) -> float:
+    return float(stats.t.ppf((1 + level) / 2, degrees)) if degrees > 0 else math.nan

@@ -1,0 +1,162 @@
+"""The experiment on distributional discrepancy as a graph of stages: ten generators, judged in many ways.
+
+The study on real text and that on synthetic text differ in where their sentences come from (`Texts`) and in what is
+known: on synthetic text, the exact discrepancy.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", sections 4 to 6.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from textassay.corpus.text_form import TextForm
+from textassay.study.dd.judging import REAL, Cells, Judging, Texts
+from textassay.study.dd.published import generator_name
+from textassay.study.dd.scales import FAMILIES, TEMPERATURES, Scale
+from textassay.study.network_stages import Part, first_share, sampling, seed_for, training
+from textassay.study.stages import Stage
+
+__all__ = ["Experiment", "build"]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All stages of a study.
+
+    Attributes
+    ----------
+    generators
+        Name to training sentences, families one after the other, rising.
+    families
+        Family to its generators, rising.
+    trained
+        Name to the stage that trained the first initialisation.
+    drawn
+        The same for its sentences.
+    cells
+        (generator or `REAL`, initialisation, temperature) to what was measured.
+    targets
+        The stages that a report needs.
+    positives
+        Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
+        own.
+    """
+
+    generators: Mapping[str, int]
+    families: Mapping[str, tuple[str, ...]]
+    trained: Mapping[str, Stage]
+    drawn: Mapping[str, Stage]
+    cells: Mapping[tuple[str, int, float], tuple[Cells, ...]]
+    targets: tuple[Stage, ...]
+    positives: Literal["everything", "fraction"] = "everything"
+
+
+def build(
+    texts: Texts,
+    scale: Scale,
+    form: TextForm,
+    *,
+    longest: int,
+    seed: int,
+    initialisations: int,
+    positives: Literal["everything", "fraction"] = "everything",
+) -> Experiment:
+    """Return the stages of a study; nothing is computed yet.
+
+    Parameters
+    ----------
+    texts
+        What generators learn from and what judges them.
+    scale
+        Sizes.
+    form, longest
+        How text is written, and after how many tokens sentences are cut.
+    seed
+        Of everything random.
+    initialisations
+        How often each generator is trained.
+    positives
+        Which of the training text classifiers are given: of all of it, as the paper has it, or of what the generator
+        saw.
+    """
+    plan = Judging(texts, scale, form, longest, seed, positives)
+    sizes = {fraction: first_share(texts.n_train, fraction) for fraction in scale.fractions}
+    families = {family: tuple(generator_name(family, fraction) for fraction in scale.fractions) for family in FAMILIES}
+    judges = {
+        family: training(
+            f"{family} judge",
+            kind,
+            preset=scale.preset,
+            precision=scale.precision,
+            text=texts.train,
+            valid=texts.valid,
+            form=form,
+            longest=longest,
+            seed=seed_for(seed, family, "judge"),
+            cost=float(texts.n_train),
+        )
+        for family, kind in FAMILIES.items()
+    }
+    trained: dict[str, Stage] = {}
+    drawn: dict[str, Stage] = {}
+    cells: dict[tuple[str, int, float], tuple[Cells, ...]] = {}
+    for family, kind in FAMILIES.items():
+        for fraction, n in sizes.items():
+            name = generator_name(family, fraction)
+            for number in range(initialisations):
+                label = name if number == 0 else f"{name} initialisation {number + 1}"
+                model = training(
+                    label,
+                    kind,
+                    preset=scale.preset,
+                    precision=scale.precision,
+                    text=replace(texts.train, first=n),
+                    valid=texts.valid,
+                    form=form,
+                    longest=longest,
+                    seed=seed_for(seed, name, number),
+                    cost=float(n),
+                )
+                if number > 0:
+                    counts = {"test": scale.n_test}
+                    sample = sampling(
+                        label, model, counts, seed=seed_for(seed, "sample", name, number), longest=longest
+                    )
+                    cells[name, number, 1.0] = (plan.overlap(label, Part(stage=sample, file="test")),)
+                    continue
+                counts = {"class": plan.n_class, "valid": scale.n_valid, "test": scale.n_test}
+                sample = sampling(name, model, counts, seed=seed_for(seed, "sample", name), longest=longest)
+                trained[name], drawn[name] = model, sample
+                test = Part(stage=sample, file="test")
+                cells[name, 0, 1.0] = (
+                    plan.overlap(name, test),
+                    plan.cost(name, test, judges[family], model),
+                    *plan.discrepancies(name, sample, n),
+                    *([plan.exact(name, test, model)] if texts.original is not None else []),
+                    *([plan.reverse(name, kind, sample)] if scale.reverse_network else []),
+                )
+                for temperature in TEMPERATURES:
+                    if temperature == 1:
+                        continue
+                    at = f"{name} T={temperature:g}"
+                    sample = sampling(
+                        at,
+                        model,
+                        {"test": scale.n_test},
+                        seed=seed_for(seed, "sample", name),
+                        temperature=temperature,
+                        longest=longest,
+                    )
+                    part = Part(stage=sample, file="test")
+                    cells[name, 0, temperature] = (plan.overlap(at, part), plan.cost(at, part, judges[family], model))
+    cells[REAL, 0, 1.0] = plan.real(judges)
+    return Experiment(
+        generators={names[i]: n for names in families.values() for i, n in enumerate(sizes.values())},
+        families=families,
+        trained=trained,
+        drawn=drawn,
+        cells=cells,
+        targets=tuple(kept.stage for group in cells.values() for kept in group),
+        positives=positives,
+    )

@@ -1,0 +1,360 @@
+"""The findings of the paper on distributional discrepancy, checked on any values: the published ones, or ours.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", sections 5 and 6.
+Departs from it: a finding holds only where it does beyond the error of the values. Findings about orders look at
+differences with simultaneous intervals, findings about Kendall's tau at its distribution over draws (`_ORDER` and
+`_TAUS` say how). What lacks values is not measured. Published values count as exact.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.meta_evaluation.correlation import correlation
+from textassay.meta_evaluation.gold_order import BY_VOLUME
+from textassay.meta_evaluation.metric_values import MetricValues
+from textassay.meta_evaluation.rank_agreement import differences, pooled
+from textassay.meta_evaluation.reproduction import CheckedFinding, Neighbours, Number, TauDistribution, Verdict
+from textassay.study.dd.agreement import Corpus, Measured
+from textassay.study.dd.published import DD, EXACT, VALID_DD
+
+__all__ = ["check_findings", "of_this_text"]
+
+FloatArray = npt.NDArray[np.float64]
+Found = tuple[Verdict, dict[str, Number]]
+
+_RIVALS = ("BLEU-5", "LM score", "FED")  # of tables 4 and 5
+_OF_TABLE_7 = tuple(f"{kind}BLEU-{order}" for kind in ("", "self-") for order in (2, 3, 4))
+_UNINFORMATIVE = 0.2  # of tau: six of ten pairs in one order, four in the other
+_UNSURE: Verdict = "not separated at this size"
+_NOT_MEASURED: Found = ("not measured", {})
+_ORDER = "Holds where all simultaneous intervals lie above 0, does not where one lies below 0."
+_TAUS = (
+    "Holds where the chances, over draws, that a part of it fails sum to at most 1 - level; does not where a part "
+    "fails with a chance of at least 1 - (1 - level) / parts."
+)
+
+
+@dataclass(frozen=True)
+class _Study:
+    """All that was measured, for one discrepancy `dd`."""
+
+    dd: str
+    corpora: Mapping[str, Measured]
+    taus: Sequence[TauDistribution]
+    level: float
+
+    def values(self, corpus: str, metric: str) -> MetricValues | None:
+        """Return the mean over training seeds; None where it was not measured."""
+        measured = self.corpora.get(corpus)
+        runs = () if measured is None else measured.values.get(metric, ())
+        return pooled(runs) if runs else None
+
+    def tau(self, corpus: str, metric: str, family: str) -> TauDistribution | None:
+        """Return tau in one family, or over "all"."""
+        gold = BY_VOLUME if corpus == "real" else EXACT
+        for tau in self.taus:
+            words = tau.group.split(" ", 1)
+            if (tau.metric, tau.gold) == (metric, gold) and family in (words[0] if family == "all" else words[1],):
+                return tau
+        return None
+
+    def columns(self, corpus: str) -> list[str]:
+        """Return the groups of generators that tau is about."""
+        return list(self.corpora[corpus].groups()) if corpus in self.corpora else []
+
+    def order(self, rows: FloatArray) -> Verdict:
+        """Return the verdict on differences, low and high, shape (m, 3), that should lie above 0."""
+        if any(_is_wrong(low, high) for _, low, high in rows.tolist()):
+            return "does not hold"
+        return "holds" if np.all(rows[:, 1] > 0) else _UNSURE
+
+    def taken(self, fails: Iterable[float]) -> Verdict:
+        """Return the verdict on a relation, from the chance of each part to fail."""
+        chances = list(fails)
+        if max(chances) >= 1 - (1 - self.level) / len(chances):
+            return "does not hold"
+        return "holds" if sum(chances) <= 1 - self.level else _UNSURE
+
+
+def check_findings(
+    measured: Sequence[Measured], taus: Sequence[TauDistribution], *, level: float = 0.95
+) -> tuple[CheckedFinding, ...]:
+    """Return every finding, checked for each discrepancy that was measured.
+
+    Parameters
+    ----------
+    measured
+        What was measured on real text, on synthetic text, or on both.
+    taus
+        What `agreements` returned for these.
+    level
+        Of simultaneous intervals, and of what counts as sure.
+    """
+    corpora: dict[str, Measured] = {one.corpus: one for one in measured}
+    dds = list(dict.fromkeys(dd for one in measured for dd in one.dds)) or [DD]
+    checked = []
+    for rule in _RULES:
+        for dd in dds if rule.of_dd else dds[:1]:
+            verdict, numbers = rule.check(_Study(dd, corpora, taus, level))
+            about = f"{dd}, {rule.about}" if rule.of_dd else rule.about
+            checked.append(CheckedFinding(rule.id, rule.statement, about, verdict, rule.rule, rule.published, numbers))
+    return tuple(checked)
+
+
+def of_this_text(findings: Sequence[CheckedFinding], corpus: Corpus) -> tuple[CheckedFinding, ...]:
+    """Return the findings without those of the other text, real or synthetic, that `corpus` cannot show."""
+    other = "synthetic text" if corpus == "real" else "real text"
+    return tuple(
+        finding for finding in findings if finding.verdict != "not measured" or finding.about.split(", ")[-1] != other
+    )
+
+
+def _monotone_in_exact(study: _Study) -> Found:
+    tau = study.tau("synthetic", study.dd, "all")
+    if tau is None:
+        return _NOT_MEASURED
+    gold, own = (_by(tau.neighbours, name) for name in (EXACT, study.dd))
+    pairs = {pair: (gold[pair], own[pair]) for pair in gold}
+    wrong = [
+        pair for pair, (g, o) in pairs.items() if g.separated and o.difference <= 0 and (o.separated or not o.high)
+    ]
+    right = [pair for pair, (g, o) in pairs.items() if g.separated and o.separated and o.difference > 0]
+    numbers: dict[str, Number] = {
+        "tau": tau.value,
+        "low": tau.low,
+        "high": tau.high,
+        "share of draws with tau 1": tau.share_at_least(1.0),
+        "neighbours": len(pairs),
+        "told apart by exact DD": sum(pair.separated for pair in gold.values()),
+        f"told apart by {study.dd}": sum(pair.separated for pair in own.values()),
+    }
+    verdict: Verdict = "does not hold" if wrong else "holds" if len(right) == len(pairs) else _UNSURE
+    return verdict, numbers
+
+
+def _by_volume(metric: Callable[[_Study], str], *, steps: bool) -> Callable[[_Study], Found]:
+    def check(study: _Study) -> Found:
+        label = metric(study)
+        taus = {family: study.tau("real", label, family) for family in study.columns("real")}
+        if not taus or any(tau is None for tau in taus.values()):
+            return _NOT_MEASURED
+        known = {family: tau for family, tau in taus.items() if tau is not None}
+        pairs = [pair for tau in known.values() for pair in tau.neighbours if pair.by == label]
+        numbers: dict[str, Number] = {}
+        if steps:
+            for pair in pairs:
+                name = f"{pair.worse} - {pair.better}"
+                numbers |= {name: pair.difference, f"{name}: low": pair.low, f"{name}: high": pair.high}
+        else:
+            for family, tau in known.items():
+                numbers |= {f"tau, {family}": tau.value, f"share of draws with 1, {family}": tau.share_at_least(1.0)}
+        return study.order(np.array([[pair.difference, pair.low, pair.high] for pair in pairs])), numbers
+
+    return check
+
+
+def _highest_tau(study: _Study) -> Found:
+    numbers: dict[str, Number] = {}
+    fails = []
+    for corpus in study.corpora:
+        for family in study.columns(corpus):
+            own = study.tau(corpus, study.dd, family)
+            rivals = {name: tau for name in _RIVALS if (tau := study.tau(corpus, name, family)) is not None}
+            if own is None or not rivals:
+                continue
+            numbers[f"{study.dd}, {corpus}, {family}"] = own.value
+            for name, tau in rivals.items():
+                numbers[f"{name}, {corpus}, {family}"] = tau.value
+                fails.append(_chance_above(tau, own))
+    return (study.taken(fails), numbers) if fails else _NOT_MEASURED
+
+
+def _language_model_ties(study: _Study) -> Found:
+    numbers: dict[str, Number] = {}
+    fails = []
+    for corpus in study.corpora:
+        for family in study.columns(corpus):
+            own, other = study.tau(corpus, study.dd, family), study.tau(corpus, "LM score", family)
+            if own is None or other is None:
+                continue
+            numbers |= {f"{corpus}, {family}": other.value}
+            below = _chance_above(own, other)
+            fails.append(below if family == "GPT-2" else 1 - below)
+    return (study.taken(fails), numbers) if fails else _NOT_MEASURED
+
+
+def _uninformative_bleu(study: _Study) -> Found:
+    tau = study.tau("real", "BLEU-5", "LSTM")
+    if tau is None:
+        return _NOT_MEASURED
+    share = sum(s for value, s in zip(tau.values, tau.shares, strict=True) if abs(value) > _UNINFORMATIVE + 1e-9)
+    return study.taken([share]), {"tau": tau.value, "low": tau.low, "high": tau.high, "share beyond 0.2": share}
+
+
+def _narrow_fed(study: _Study) -> Found:
+    fed = study.values("synthetic", "FED")
+    if fed is None:
+        return _NOT_MEASURED
+    ordered = fed.select(fed.order)
+    rows = _steps(ordered, level=study.level)
+    _, counts = np.unique(np.round(fed.values, 3), return_counts=True)
+    n_ties = int(counts[counts > 1].sum())
+    n_apart = int(np.sum(rows[:, 1] > 0))
+    numbers: dict[str, Number] = {
+        "least": float(fed.values.min()),
+        "range": float(np.ptp(fed.values)),
+        "generators that tie in three decimals": n_ties,
+        "neighbours": len(rows),
+        "neighbours told apart": n_apart,
+    }
+    return ("holds" if n_ties else "does not hold" if n_apart == len(rows) else _UNSURE), numbers
+
+
+def _families(corpus: str) -> Callable[[_Study], Found]:
+    def check(study: _Study) -> Found:
+        values, measured = study.values(corpus, study.dd), study.corpora.get(corpus)
+        if values is None or measured is None or not {"LSTM", "GPT-2"} <= set(measured.families):
+            return _NOT_MEASURED
+        pairs = list(zip(measured.families["LSTM"], measured.families["GPT-2"], strict=True))
+        if not {name for pair in pairs for name in pair} <= set(values.generators):
+            return _NOT_MEASURED
+        contrasts = np.zeros((len(pairs), len(values.generators)))
+        for row, (lstm, gpt) in enumerate(pairs):
+            contrasts[row, values.generators.index(lstm)], contrasts[row, values.generators.index(gpt)] = 1, -1
+        rows = differences(values.values, values.covariance, contrasts, level=study.level)
+        return study.order(rows), _told([f"{lstm} - {gpt}" for lstm, gpt in pairs], rows)
+
+    return check
+
+
+def _far_below(study: _Study) -> Found:
+    exact, own = study.values("synthetic", EXACT), study.values("synthetic", study.dd)
+    if exact is None or own is None:
+        return _NOT_MEASURED
+    rows = _excess(exact, own, factor=0.5, level=study.level)
+    order, numbers = _monotone_in_exact(study)
+    shares = own.values / exact.select(own.generators).values
+    pearson = correlation(own.values, exact.select(own.generators).values, "pearson").value
+    verdicts = (study.order(rows), order)
+    verdict: Verdict = _UNSURE if "does not hold" not in verdicts else "does not hold"
+    verdict = "holds" if set(verdicts) == {"holds"} else verdict
+    return verdict, {
+        "least share of exact DD": float(shares.min()),
+        "greatest share of exact DD": float(shares.max()),
+        "Pearson": pearson,
+        "tau": numbers.get("tau"),
+    }
+
+
+def _never_above(study: _Study) -> Found:
+    exact, own = study.values("synthetic", EXACT), study.values("synthetic", study.dd)
+    if exact is None or own is None:
+        return _NOT_MEASURED
+    rows = _excess(exact, own, factor=1.0, level=study.level)
+    above = bool(np.any(rows[:, 2] < 0))
+    return ("does not hold" if above else "holds"), _told([f"exact DD - {study.dd}: {n}" for n in own.generators], rows)
+
+
+def _no_perfect_bleu(study: _Study) -> Found:
+    numbers: dict[str, Number] = {}
+    fails = []
+    for metric in _OF_TABLE_7:
+        taus = [study.tau("real", metric, family) for family in study.columns("real")]
+        known = [tau for tau in taus if tau is not None]
+        if len(known) < 2 or len(known) < len(taus):
+            continue
+        perfect = [t.share_at_least(1.0) + sum(_shares_where(t, lambda x: x <= -1 + 1e-9)) for t in known]
+        fails.append(float(np.prod(perfect)))
+        numbers |= {f"{metric}, {tau.group}": tau.value for tau in known}
+    return (study.taken(fails), numbers) if fails else _NOT_MEASURED
+
+
+def _is_wrong(low: float, high: float) -> bool:
+    """Return whether a difference that should lie above 0 lies below, or is 0 for sure."""
+    return high < 0 or low == high == 0
+
+
+def _by(neighbours: Iterable[Neighbours], name: str) -> dict[tuple[str, str], Neighbours]:
+    return {(pair.better, pair.worse): pair for pair in neighbours if pair.by == name}
+
+
+def _steps(values: MetricValues, *, level: float) -> FloatArray:
+    """Return by how much each generator is better than the next."""
+    n, slopes = len(values.generators), values.slopes()
+    covariance = np.outer(slopes, slopes) * values.covariance
+    return differences(values.goodness, covariance, np.eye(n)[:-1] - np.eye(n)[1:], level=level)
+
+
+def _excess(exact: MetricValues, own: MetricValues, *, factor: float, level: float) -> FloatArray:
+    """Return `factor` times exact less own of every generator; the two are measured on different sentences."""
+    same = exact.select(own.generators)
+    covariance = factor**2 * same.covariance + own.covariance
+    return differences(factor * same.values - own.values, covariance, np.eye(len(own.generators)), level=level)
+
+
+def _told(names: Iterable[str], rows: FloatArray) -> dict[str, Number]:
+    numbers: dict[str, Number] = {}
+    for name, (difference, low, high) in zip(names, rows.tolist(), strict=True):
+        numbers |= {name: difference, f"{name}: low": low, f"{name}: high": high}
+    return numbers
+
+
+def _chance_above(first: TauDistribution, second: TauDistribution) -> float:
+    """Return the chance that a draw of `first` lies above one of `second`, as if they were independent."""
+    above = np.subtract.outer(first.values, second.values) > 1e-9
+    return float(np.array(first.shares) @ above @ np.array(second.shares))
+
+
+def _shares_where(tau: TauDistribution, condition: Callable[[float], bool]) -> list[float]:
+    return [share for value, share in zip(tau.values, tau.shares, strict=True) if condition(value)]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A finding: its id, what it says and of what, whether of each discrepancy, how it is checked."""
+
+    id: str
+    statement: str
+    about: str
+    published: str
+    rule: str
+    check: Callable[[_Study], Found]
+    of_dd: bool = True
+
+
+_BOTH = "real and synthetic text"
+_RULES = (
+    _Rule("F1", "DD puts all generators in the order of the exact discrepancy.", "synthetic text", "tau 1.0",
+          "Holds where every two neighbours by exact DD are told apart by both, in one order; does not where both tell "
+          "two apart in opposite orders. Intervals are simultaneous.", _monotone_in_exact),
+    _Rule("F2", "Test DD puts each family in the order of its training text.", "real text", "tau 1.0 and 1.0", _ORDER,
+          _by_volume(lambda study: study.dd, steps=False)),
+    _Rule("F3", "Validation DD does, too.", "valid DD, real text", "tau 1.0 and 1.0", _ORDER,
+          _by_volume(lambda study: VALID_DD, steps=False), of_dd=False),
+    _Rule("F4", "No other metric has a higher tau than DD, in any group of generators.", _BOTH, "true", _TAUS,
+          _highest_tau),
+    _Rule("F5", "The LM score is as good as DD for GPT-2, and only there.", _BOTH, "tau 1.0 for GPT-2", _TAUS,
+          _language_model_ties),
+    _Rule("F6", "BLEU-5 says nothing of the order of the LSTMs.", "BLEU-5, real text", "tau 0.0",
+          f"|tau| at most {_UNINFORMATIVE}. {_TAUS}", _uninformative_bleu, of_dd=False),
+    _Rule("F7", "FED hardly varies between the generators, and ties.", "FED, synthetic text",
+          "range 0.006; 8 of 10 tie with another in three decimals",
+          "Holds where values tie in three decimals, does not where every two neighbours by FED are told apart.",
+          _narrow_fed, of_dd=False),
+    _Rule("F8", "With equal training text GPT-2 has the lower DD.", "real text", "true at all five sizes", _ORDER,
+          _families("real")),
+    _Rule("F8", "With equal training text GPT-2 has the lower DD.", "synthetic text", "true at all five sizes", _ORDER,
+          _families("synthetic")),
+    _Rule("F9", "DD is below half of the exact discrepancy for every generator, and yet rises with it.",
+          "synthetic text", "0.192 to 0.442 against 0.935 to 0.994; Pearson 0.924",
+          f"Both parts. {_ORDER}", _far_below),
+    _Rule("F10", "Less training text means a higher test DD, at every step.", "real text", "true, both families",
+          _ORDER, _by_volume(lambda study: study.dd, steps=True)),
+    _Rule("F11", "No BLEU or self-BLEU of order 2 to 4 has |tau| = 1 in both families.", "real text",
+          "true; at most 0.949", _TAUS, _no_perfect_bleu, of_dd=False),
+    _Rule("I3", "DD is never above the exact discrepancy, which no classifier can exceed.", "synthetic text",
+          "true", "Does not hold where a simultaneous interval of the difference lies below 0.", _never_above),
+)  # fmt: skip

@@ -1,0 +1,266 @@
+"""What the experiment on distributional discrepancy found, beside what the paper printed."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from textassay.estimate import Estimate, Interval
+from textassay.meta_evaluation.metric_values import MetricValues
+from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, beside
+from textassay.resampling.jackknife import terms_interval
+from textassay.study.dd.agreement import Corpus, Measured
+from textassay.study.dd.experiment import Experiment
+from textassay.study.dd.judging import CNN, ESTIMATES, OURS, REAL
+from textassay.study.dd.published import DD, DIRECTIONS, VALID_DD, published_table
+from textassay.study.dd.scales import FAMILIES, TEMPERATURES
+from textassay.study.measures import EXACT, LEVEL, LM, LM_SELF, REVERSE_NGRAM, load_estimates
+from textassay.study.stages import Stages
+
+__all__ = ["OUR_DD", "Found", "curves", "gather", "measured_values", "memorisation", "tables", "temperatures_told"]
+
+OUR_DD, OUR_DD_SEEN, DD_UNSEEN = "our DD, unseen text", "our DD, training text", "DD, unseen text"
+_LABELS = {
+    f"{CNN}, training text": DD,
+    f"{CNN}, unseen text": DD_UNSEEN,
+    f"{OURS}, training text": OUR_DD_SEEN,
+    f"{OURS}, unseen text": OUR_DD,
+}
+DDS = (DD, DD_UNSEEN, OUR_DD_SEEN, OUR_DD)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Everything measured: (generator or `REAL`, initialisation, temperature) to label to estimate.
+
+    `n_parameters` is family to trainable parameters of its generators.
+    """
+
+    experiment: Experiment
+    estimates: Mapping[tuple[str, int, float], Mapping[str, Estimate]]
+    n_parameters: Mapping[str, int]
+
+    def of(self, label: str, number: int = 0, temperature: float = 1.0) -> dict[str, Estimate]:
+        """Return generator to its estimate, for those that have one."""
+        found = {}
+        for name in self.experiment.generators:
+            estimate = self.estimates.get((name, number, temperature), {}).get(label)
+            if estimate is not None:
+                found[name] = estimate
+        return found
+
+    @property
+    def labels(self) -> list[str]:
+        """What was measured at temperature 1, in the order of measuring."""
+        keys = [key for key in self.estimates if key[0] != REAL and key[2] == 1.0]
+        return list(dict.fromkeys(label for key in keys for label in self.estimates[key]))
+
+    @property
+    def n_initialisations(self) -> int:
+        """How often each generator was trained."""
+        return 1 + max(number for _, number, _ in self.estimates)
+
+
+def gather(experiment: Experiment, stages: Stages) -> Found:
+    """Return what all stages of an experiment found; they are done."""
+    found: dict[tuple[str, int, float], dict[str, Estimate]] = {}
+    for key, group in experiment.cells.items():
+        for cells in group:
+            done = stages.done(cells.stage)
+            assert done is not None
+            kept = load_estimates(done.folder / ESTIMATES, cells.names)
+            if key[0] == REAL and cells.stage.kind == "likelihood":  # one a family
+                kept = {
+                    f"{label} {cells.stage.name.removeprefix(REAL).strip()}": value for label, value in kept.items()
+                }
+            found.setdefault(key, {}).update({_LABELS.get(label, label): value for label, value in kept.items()})
+    sizes = {}
+    for family, names in experiment.families.items():
+        done = stages.done(experiment.trained[names[-1]])
+        if done is not None:
+            sizes[family] = int(done.result["n_parameters"])
+    return Found(experiment, found, sizes)
+
+
+def measured_values(found: Found, corpus: Corpus) -> Measured:
+    """Return the values of all metrics, with the directions by which the paper ranks."""
+    values: dict[str, Sequence[MetricValues]] = {}
+    for label in found.labels:
+        better = DIRECTIONS.get(label, "lower")
+        runs = [found.of(label, number) for number in range(found.n_initialisations)]
+        runs = [estimates for estimates in runs if len(estimates) == len(found.experiment.generators)]
+        if label == OUR_DD_SEEN and found.experiment.positives == "fraction":  # real text that nobody shares
+            apart = [{name: (each.value, each.interval) for name, each in estimates.items()} for estimates in runs]
+            values[label] = [MetricValues.independent(label, better, each) for each in apart]
+        else:
+            values[label] = [MetricValues.of_estimates(each, name=label, better=better) for each in runs]
+        if label == DD:
+            on_valid = {
+                name: (
+                    float(estimate.details["validation"]["value"]),
+                    _interval(estimate.details["validation"]),
+                )
+                for name, estimate in found.of(label).items()
+            }
+            values[VALID_DD] = [MetricValues.independent(VALID_DD, "lower", on_valid)]
+    dds = tuple(label for label in DDS if label in values)
+    return Measured(corpus, found.experiment.families, values, dds)
+
+
+def tables(found: Found, corpus: Corpus, *, differs: str) -> tuple[ReproducedTable, ...]:
+    """Return the published tables with ours in their cells, and one of everything measured; `differs` is for all."""
+    wanted = {"real": ("table 1", "table 3", "table 7"), "synthetic": ("table 1", "table 2", "table 6")}[corpus]
+    cells = list(_cells(found))
+    made = []
+    for name in wanted:
+        table = published_table(name)
+        ours = [
+            cell
+            for cell in cells
+            if cell.column in table.columns and (cell.row in (*FAMILIES, "CNN")) == (name == "table 1")
+        ]
+        made.append(beside(table, [cell for cell in ours if cell.row != REAL], differs=differs))
+    everything = tuple(cell for cell in cells if cell.row not in (*FAMILIES, "CNN"))
+    made.append(ReproducedTable("measured", "Everything measured, at temperature 1", everything))
+    return tuple(made)
+
+
+def _cells(found: Found) -> Iterator[Cell]:
+    """Yield our cells under the names of the published columns, generator by generator."""
+    for family, count in found.n_parameters.items():
+        yield Cell(family, "parameters", 3 * count / 1e6, differs="with both moments of Adam, as printed")
+    network = next(iter(found.of(DD).values()), None)
+    if network is not None:
+        count = network.details["chosen"]["n_parameters"]
+        yield Cell("CNN", "parameters", 3 * count / 1e6, differs="with both moments of Adam, as printed")
+    for name in found.experiment.generators:
+        for label in found.labels:
+            runs = [
+                found.of(label, number)[name]
+                for number in range(found.n_initialisations)
+                if name in found.of(label, number)
+            ]
+            if runs:
+                yield _cell(name, label, runs)
+            if label == DD and runs:
+                details = runs[0].details
+                yield Cell(name, "accuracy", details["accuracy"])
+                yield _plain_cell(name, VALID_DD, details["validation"])
+                yield Cell(name, "valid accuracy", details["validation"]["accuracy"])
+    for label, estimate in found.estimates.get((REAL, 0, 1.0), {}).items():
+        yield _cell(REAL, label, [estimate])
+
+
+def _cell(row: str, label: str, runs: Sequence[Estimate]) -> Cell:
+    values = [run.value for run in runs]
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    interval = runs[0].interval if len(runs) == 1 else None
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Cell(row, label, float(np.mean(values)), low, high, differs=_DIFFERS.get(label, ""), spread=spread)
+
+
+_DIFFERS = {
+    "FED": "another encoder (latent semantic, not the paper's)",
+    REVERSE_NGRAM: "an n-gram model, not a network",
+    LM: "a model of the same architecture, trained on all real text from another seed",
+    LM_SELF: "the generator itself, as the published code has it",
+}
+
+
+def _plain_cell(row: str, label: str, told: Mapping[str, Any]) -> Cell:
+    return Cell(row, label, told["value"], told["low"], told["high"])
+
+
+def memorisation(found: Found) -> ReproducedTable | None:
+    """Return how the discrepancy differs between classifiers with the training text and with unseen text."""
+    cells = []
+    for seen, unseen, column in ((OUR_DD_SEEN, OUR_DD, "our DD"), (DD, DD_UNSEEN, "DD")):
+        firsts, seconds = found.of(seen), found.of(unseen)
+        for name in firsts.keys() & seconds.keys():
+            cells += [
+                _cell(name, f"{column}, unseen text", [seconds[name]]),
+                _cell(name, f"{column}, training text", [firsts[name]]),
+            ]
+            cells.append(_difference(name, f"{column}, difference", seconds[name], firsts[name]))
+    if not cells:
+        return None
+    order = list(found.experiment.generators)
+    cells.sort(key=lambda cell: order.index(cell.row))
+    note = (
+        "Where a generator repeats sentences it was trained on, these cannot be told from real ones among the same "
+        "sentences: the difference is what that hides."
+    )
+    return ReproducedTable(
+        "memorisation", "Discrepancy from unseen text and from the training text", tuple(cells), note=note
+    )
+
+
+def _difference(row: str, column: str, first: Estimate, second: Estimate) -> Cell:
+    """Return first less second, which have the generated sentences in common but not the real ones."""
+    value = first.value - second.value
+    if first.evidence is None or second.evidence is None:
+        return Cell(row, column, value)
+    ours, theirs = first.evidence.generated_terms, second.evidence.generated_terms
+    if ours is None or theirs is None:
+        return Cell(row, column, value)
+    shared = [ours - theirs] if len(ours) == len(theirs) else [ours, theirs]
+    samples = [*shared, first.evidence.real_terms, second.evidence.real_terms]
+    interval = terms_interval(value, samples, level=LEVEL, method="t: differences of generated sentences")
+    return Cell(row, column, value, *((None, None) if interval is None else (interval.low, interval.high)))
+
+
+def curves(found: Found) -> tuple[Curve, ...]:
+    """Return the lines of figures 2 and 3, of DD against the exact discrepancy, and of DD against training text."""
+    made: list[Curve] = []
+    for family, names in found.experiment.families.items():
+        for name in names:
+            at = [(t, found.estimates.get((name, 0, t), {})) for t in TEMPERATURES]
+            for figure, x, y in (("bleu", "BLEU-5", "self-BLEU-5"), ("lm", LM, REVERSE_NGRAM)):
+                points = tuple(_point(t, e[x], e[y]) for t, e in at if x in e and y in e)
+                made.append(Curve(figure, name, family, x, y, points))  # type: ignore[arg-type]
+            points = tuple(_point(t, t, e["FED"]) for t, e in at if "FED" in e)
+            made.append(Curve("fed", name, family, "temperature", "FED", points))
+        for label in (*DDS, VALID_DD):
+            values, exact = found.of(label), found.of(EXACT)
+            if not values:
+                continue
+            sizes = found.experiment.generators
+            points = tuple(_point(sizes[name], float(sizes[name]), values[name], name) for name in names)
+            made.append(Curve("size", f"{family}, {label}", family, "training sentences", label, points))
+            if exact:
+                points = tuple(_point(None, exact[name], values[name], name) for name in names)
+                made.append(Curve("estimate", f"{family}, {label}", family, EXACT, label, points))
+    return tuple(curve for curve in made if curve.points)
+
+
+def _point(at: float | None, x: Estimate | float, y: Estimate, label: str = "") -> CurvePoint:
+    (x_low, x_high), (y_low, y_high) = (
+        (None, None)
+        if not isinstance(side, Estimate) or side.interval is None
+        else (side.interval.low, side.interval.high)
+        for side in (x, y)
+    )
+    return CurvePoint(at, float(x), float(y), x_low, x_high, y_low, y_high, label)
+
+
+def temperatures_told(found: Found) -> ReproducedTable:
+    """Return the values of the temperature sweep; temperatures are those logits are divided by."""
+    labels = ("BLEU-5", "self-BLEU-5", LM, REVERSE_NGRAM, "FED")
+    cells = [
+        _cell(f"{name} at {temperature:g}", label, [found.estimates[name, 0, temperature][label]])
+        for name in found.experiment.generators
+        for temperature in TEMPERATURES
+        for label in labels
+        if label in found.estimates.get((name, 0, temperature), {})
+    ]
+    note = (
+        "Logits are divided by the temperature; the published code multiplies by what it calls temperature (1/T here)."
+    )
+    return ReproducedTable("temperatures", "Temperature sweep (figures 2 and 3)", tuple(cells), note=note)
+
+
+def _interval(told: Mapping[str, Any]) -> Interval | None:
+    low, high = told["low"], told["high"]
+    return None if low is None or not math.isfinite(low) else Interval(low, high, LEVEL, "newcombe")

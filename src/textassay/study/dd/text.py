@@ -1,0 +1,139 @@
+"""The real text of a study and its parts: what generators learn from, what judges them, what no generator saw.
+
+Parts are taken in the order of the file, as the paper takes them: a corpus in the order of its documents has to be
+shuffled before. What a part has that the training text does not know reads ``<unk>`` in all of them, in tokens and in
+texts, so that real and generated sentences are written alike.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 5, and its code
+(vocabulary of the training text alone; validation text from the end of the file; longer sentences cut to the longest of
+the training text).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.errors import EmptyCorpusError, TooFewSentencesError
+from textassay.study.dd.scales import Scale
+from textassay.study.draws import as_written
+
+__all__ = ["StudyText", "split_text"]
+
+_AT_LEAST = 20  # sentences in the smallest part
+
+
+@dataclass(frozen=True)
+class StudyText:
+    """Real text, split.
+
+    Attributes
+    ----------
+    form
+        How all text of the study is written.
+    longest
+        Tokens of the longest training sentence; no sentence has more.
+    train, valid, test
+        For generators, and for classifiers.
+    unseen, more
+        Real text that no generator saw, for classifiers, and as much again, which stands for a perfect generator; none
+        where the scale asks for none.
+    unk_rates
+        Share of unknown tokens in the training and in the test text.
+    n_cut
+        Sentences of other parts that were longer than the longest of the training text.
+    """
+
+    form: TextForm
+    longest: int
+    train: Corpus
+    valid: Corpus
+    test: Corpus
+    unseen: Corpus | None
+    more: Corpus | None
+    unk_rates: tuple[float, float]
+    n_cut: int
+
+
+def split_text(
+    real: Sequence[str],
+    valid: Sequence[str] | None,
+    test: Sequence[str] | None,
+    scale: Scale,
+    *,
+    tokenizer: str = "whitespace",
+    lowercase: bool = False,
+    needs_unseen: bool = True,
+) -> StudyText:
+    """Return the parts of a corpus.
+
+    Parameters
+    ----------
+    real
+        Sentences to train on; those that other parts need come from its end: test text before validation text, as far
+        as `valid` and `test` are not given, and before these what no generator sees.
+    valid, test
+        Sentences of their own, of which the first are taken; none where they come from `real`.
+    scale
+        How many of each.
+    tokenizer, lowercase
+        See `TextForm.learn`.
+    needs_unseen
+        Whether there have to be `unseen` and `more`, where the scale has them.
+
+    Raises
+    ------
+    EmptyCorpusError
+        If the training text has no token.
+    TooFewSentencesError
+        If a file has too few sentences for the scale.
+    """
+    n_judged = scale.n_judged(scale.n_train or 0) if scale.unseen and needs_unseen else 0
+    taken = {
+        "unseen": n_judged,
+        "more": n_judged,
+        "test": scale.n_test if test is None else 0,
+        "valid": scale.n_valid if valid is None else 0,
+    }
+    n_train = len(real) - sum(taken.values()) if scale.n_train is None else scale.n_train
+    needed = max(n_train, _AT_LEAST) + sum(taken.values())
+    for what, given, least in (
+        ("the real text", real, needed),
+        ("the validation text", valid, scale.n_valid),
+        ("the test text", test, scale.n_test),
+    ):
+        if given is not None and len(given) < least:
+            smaller = "" if scale.name == "tiny" else "; give more text, or --scale tiny"
+            raise TooFewSentencesError(
+                f"the scale {scale.name} needs {least} sentences, {what} has {len(given)}{smaller}"
+            )
+    texts = {"train": real[:n_train]}
+    begin = len(real) - sum(taken.values())
+    for name, count in taken.items():
+        if count:
+            texts[name] = real[begin : begin + count]
+            begin += count
+    if valid is not None:
+        texts["valid"] = valid[: scale.n_valid]
+    if test is not None:
+        texts["test"] = test[: scale.n_test]
+    min_count = 1 if tokenizer.startswith("bpe-") else scale.min_count  # byte pairs are a fixed number of tokens
+    form = TextForm.learn(texts["train"], tokenizer=tokenizer, lowercase=lowercase, min_count=min_count)
+    corpora = {name: form.corpus(sentences) for name, sentences in texts.items()}
+    longest = int(corpora["train"].lengths.max())
+    if longest == 0:
+        raise EmptyCorpusError(f"the training text has no token in its {n_train} sentences")
+    written = {name: as_written(corpus, form, longest) for name, corpus in corpora.items()}
+    return StudyText(
+        form=form,
+        longest=longest,
+        train=written["train"],
+        valid=written["valid"],
+        test=written["test"],
+        unseen=written.get("unseen"),
+        more=written.get("more"),
+        unk_rates=(written["train"].unk_rate, written["test"].unk_rate),
+        n_cut=sum(int(np.count_nonzero(corpus.lengths > longest)) for corpus in corpora.values()),
+    )

@@ -1,0 +1,211 @@
+"""Stages that measure exposure bias of language models: each looks at fitted models and keeps what it found as JSON.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1 to 4.4.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from textassay.continuation.prefixes import model_prefixes
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.estimate import Interval
+from textassay.exposure.bleu import measure_bleu_run
+from textassay.exposure.discrepancy import eb_dd
+from textassay.exposure.runs import measure_run
+from textassay.exposure.switching import switch_prefixes
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import as_corpus, model_vocabulary
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.text_likelihood import Quantity, text_likelihood
+from textassay.model_store.saved import save_model
+from textassay.network.random_lstm import RandomLstm
+from textassay.study.network_stages import MODEL, Part, opened, seed_for
+from textassay.study.stages import Stage, Work
+
+__all__ = [
+    "BLEU_KINDS",
+    "Subject",
+    "bleu_stage",
+    "eb_c_stage",
+    "eb_dd_stage",
+    "perplexity_stage",
+    "quantity_from_dict",
+    "quantity_to_dict",
+    "random_oracle",
+    "switching_stage",
+]
+
+BLEU_KINDS = ("model", "shuffled", "random")  # beside those of data
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted model that stages look at.
+
+    Attributes
+    ----------
+    title
+        What the study calls it.
+    stage
+        Where it was trained; none for a position unigram.
+    counted
+        What a position unigram is fitted to.
+    precision
+        In which it computes.
+    """
+
+    title: str
+    stage: Stage | None = None
+    counted: Corpus | None = field(default=None, repr=False)
+    precision: str = "float32"
+
+    @property
+    def inputs(self) -> tuple[Stage, ...]:
+        """What has to be done before."""
+        return () if self.stage is None else (self.stage,)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides it, beside `inputs`."""
+        counted = {} if self.counted is None else {"counted": self.counted.fingerprint}
+        return {"model": self.title, "precision": self.precision, **counted}
+
+    def open(self, work: Work) -> LanguageModel:
+        """Return it, fitted."""
+        if self.stage is not None:
+            return opened(work, self.stage, precision=self.precision)
+        assert self.counted is not None
+        return PositionUnigram().fit(self.counted)
+
+
+def random_oracle(title: str, *, seed: int) -> tuple[Stage, TextForm]:
+    """Return the stage that keeps a random LSTM, and the form of what it writes."""
+    model = RandomLstm(seed=seed)
+
+    def run(work: Work) -> dict[str, Any]:
+        save_model(model, work.folder / MODEL, form=model.form)
+        return {"model": model.name}
+
+    return Stage("train", title, {"model": model.settings}, run), model.form
+
+
+def bleu_stage(
+    text: str, subject: Subject, unseen: Corpus, *, sentence_length: int, lengths: Sequence[int], n: int, run: int,
+    seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return a run of EB-bleu, from 0; see `measure_bleu_run`."""
+    settings = {"lengths": list(lengths), "sentence_length": sentence_length, "n": n, "kinds": list(BLEU_KINDS)}
+    own = seed_for(seed, "EB-bleu", text, run)
+
+    def measure(work: Work) -> dict[str, Any]:
+        found = measure_bleu_run(
+            subject.open(work),
+            unseen,
+            kinds=BLEU_KINDS,
+            lengths=lengths,
+            sentence_length=sentence_length,
+            n=n,
+            seed=own,
+        )
+        return found.to_dict()
+
+    return Stage(
+        "eb-bleu",
+        f"{subject.title} run {run + 1}",
+        {**settings, **subject.settings, "text": unseen.fingerprint, "seed": own},
+        measure,
+        subject.inputs,
+        cost,
+    )
+
+
+def eb_c_stage(
+    subject: Subject, oracle: Subject, kind: str, *, lengths: Sequence[int], n: int, run: int, seed: int, cost: float
+) -> Stage:  # fmt: skip
+    """Return a run of CGD after prefixes of one kind, from 0; see `measure_run`."""
+    own = seed_for(seed, "EB-C", subject.title, run)
+
+    def measure(work: Work) -> dict[str, Any]:
+        return measure_run(subject.open(work), oracle.open(work), kind, lengths, n, seed=own).to_dict()
+
+    settings = {"kind": kind, "lengths": list(lengths), "n": n, "seed": own}
+    settings |= {"model": subject.settings, "oracle": oracle.settings}
+    inputs = (*subject.inputs, *oracle.inputs)
+    return Stage("eb-c", f"{subject.title} after {kind} run {run + 1}", settings, measure, inputs, cost)
+
+
+def perplexity_stage(subject: Subject, text: str, part: Part, form: TextForm, *, cost: float) -> Stage:
+    """Return the perplexity of a text."""
+
+    def measure(work: Work) -> dict[str, Any]:
+        found = text_likelihood(subject.open(work), part.load(work, form))
+        told = {"perplexity": found.perplexity, "nll_per_token": found.nll_per_token}
+        return {name: quantity_to_dict(quantity) for name, quantity in told.items()} | {"sentences": found.n_sentences}
+
+    inputs = (*subject.inputs, *part.inputs)
+    settings = {**subject.settings, **part.settings, "form": form.hash}
+    return Stage("perplexity", f"{subject.title} of {text}", settings, measure, inputs, cost)
+
+
+def eb_dd_stage(
+    title: str, subject: Subject, *, text: Corpus | None, oracle: Subject | None, length: int, sentence_length: int,
+    n: int, seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return EB-DD at one length, against real `text` or against an oracle, which then draws the data's prefixes, too.
+
+    See `eb_dd`.
+    """
+    own = seed_for(seed, "EB-DD", title)
+
+    def measure(work: Work) -> dict[str, Any]:
+        model = subject.open(work)
+        known, real = None, text
+        if oracle is not None:
+            known = oracle.open(work)
+            rows = model_prefixes(known, sentence_length, 2 * n, seed=seed_for(own, "prefixes of data"))
+            real = as_corpus(rows, model_vocabulary(known))
+        assert real is not None
+        found = eb_dd(model, real, length=length, sentence_length=sentence_length, n=n, oracle=known, seed=own)
+        return found.to_dict()
+
+    settings = {**subject.settings, "length": length, "sentence_length": sentence_length, "n": n, "seed": own}
+    settings |= {"text": None if text is None else text.fingerprint}
+    settings |= {"oracle": None if oracle is None else oracle.settings}
+    inputs = (*subject.inputs, *(() if oracle is None else oracle.inputs))
+    return Stage("eb-dd", title, settings, measure, tuple(dict.fromkeys(inputs)), cost)
+
+
+def switching_stage(
+    title: str, subject: Subject, unseen: Corpus, *, kinds: Sequence[str], length: int, n_tokens: int, n: int, seed: int
+) -> Stage:  # fmt: skip
+    """Return samples after prefixes of several kinds; nothing is chosen among them. See `switch_prefixes`."""
+    own = seed_for(seed, "switching", title)
+
+    def draw(work: Work) -> list[dict[str, str]]:
+        found = switch_prefixes(
+            subject.open(work), unseen, kinds=kinds, length=length, n_tokens=n_tokens, n=n, seed=own
+        )  # fmt: skip
+        return [dict(sample.__dict__) for sample in found]
+
+    settings: Mapping[str, Any] = {
+        **subject.settings, "kinds": list(kinds), "length": length, "n_tokens": n_tokens, "n": n, "seed": own,
+        "text": unseen.fingerprint,
+    }  # fmt: skip
+    return Stage("switching", title, settings, draw, subject.inputs)
+
+
+def quantity_from_dict(data: Mapping[str, Any]) -> Quantity:
+    """Return the quantity that a stage kept as `data`."""
+    interval = None if data["interval"] is None else Interval(**data["interval"])
+    return Quantity(math.inf if data["value"] is None else data["value"], interval)
+
+
+def quantity_to_dict(quantity: Quantity) -> dict[str, Any]:
+    """Return what a stage keeps of a quantity."""
+    return {
+        "value": quantity.value if math.isfinite(quantity.value) else None,
+        "interval": None if quantity.interval is None else dict(quantity.interval.__dict__),
+    }

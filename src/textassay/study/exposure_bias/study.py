@@ -1,0 +1,197 @@
+"""The study ``exposure-bias``: computed as far as it is not there yet, and set beside the paper.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019.
+Departs from it: other texts, and networks as a scale says; what stands for P_D of translation is a model, not people.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from textassay.estimate import Estimate
+from textassay.exposure.bleu import BleuRun
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.runs import PrefixRun
+from textassay.exposure.switching import SwitchedSample
+from textassay.exposure.translation import TranslationCurve
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.study.exposure_bias.experiment import build_exposure
+from textassay.study.exposure_bias.figures import exposure_reproduction
+from textassay.study.exposure_bias.results import RANKGAN, ExposureResults, ForcedTranslation, TranslationFound
+from textassay.study.exposure_bias.scales import ExposureScale
+from textassay.study.exposure_bias.stages import quantity_from_dict
+from textassay.study.exposure_bias.texts import ExposureTexts
+from textassay.study.presets import Contest, Network
+from textassay.study.staged_study import StagedStudy
+from textassay.study.stages import Stage
+
+__all__ = ["ExposureStudy"]
+
+
+class ExposureStudy(StagedStudy):
+    """The study.
+
+    Parameters
+    ----------
+    texts
+        What is there of the texts; without one, what needs it is not measured.
+    scale
+        How much is computed.
+    folder
+        Where stages are kept.
+    seed
+        Of everything random.
+    runs
+        Of EB-bleu and of EB-C, instead of the scale's.
+    progress
+        Called with the stage that runs, how many are done, and how many there are.
+
+    Raises
+    ------
+    OptionError
+        If the device that networks should run on is not there.
+    """
+
+    def __init__(
+        self,
+        texts: ExposureTexts,
+        scale: ExposureScale,
+        folder: Path,
+        *,
+        seed: int = 0,
+        runs: int | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        from textassay.training.backend import chosen_precision, training_device
+
+        self.texts, self.seed = texts, seed
+        self.scale = scale if runs is None else replace(scale, runs=runs, bleu_runs=runs)
+        self.precision = chosen_precision(scale.precision, training_device())
+        super().__init__(folder, progress)
+        self.experiment = build_exposure(texts, self.scale, precision=self.precision, seed=seed)
+
+    @property
+    def targets(self) -> Sequence[Stage]:
+        """The stages that the result is read from."""
+        return self.experiment.targets
+
+    def result(self) -> Reproduction:
+        """Return what was found beside what was published; all stages are done."""
+        return exposure_reproduction(self.measured(), retrained=self.scale.retrained)
+
+    def measured(self) -> ExposureResults:
+        """Return what the stages found; all are done."""
+        experiment = self.experiment
+        sizes = {name: dict(text.sizes) for name, text in self.texts.free.items()}
+        if self.texts.pairs is not None:
+            sizes["multi30k"] = self.texts.pairs.sizes
+        return ExposureResults(
+            bleu={
+                text: {
+                    model: tuple(BleuRun.from_dict(self.outcome(stage)) for stage in runs) for model, runs in of.items()
+                }
+                for text, of in experiment.bleu.items()
+            },
+            synthetic=self._runs(experiment.synthetic),
+            perplexity=self._perplexities(experiment.perplexity),
+            held_out_perplexity=self._perplexities(experiment.held_out_perplexity),
+            eb_dd={title: EbDd.from_dict(self.outcome(stage)) for title, stage in experiment.eb_dd.items()},
+            translation=self._translation(),
+            switching={
+                title: tuple(SwitchedSample(**sample) for sample in self.outcome(stage))
+                for title, stage in experiment.switching.items()
+            },
+            sizes=sizes,
+            seconds=self.seconds(),
+            settings=self._settings(),
+            missing=self.texts.missing,
+            notes=tuple(self._notes()),
+            others=self._runs(experiment.others),
+            oracle_costs={
+                title: quantity_from_dict(found)
+                for title, found in self.outcome(experiment.two_sided[RANKGAN])["oracle"].items()
+            },
+            stopped={
+                title: why
+                for title, stage in experiment.two_sided.items()
+                if (why := self.outcome(stage)["stopped"]) is not None
+            },
+        )
+
+    def _runs(
+        self, models: Mapping[str, Mapping[str, Sequence[Stage]]]
+    ) -> dict[str, dict[str, tuple[PrefixRun, ...]]]:  # fmt: skip
+        return {
+            model: {
+                kind: tuple(PrefixRun.from_dict(self.outcome(stage)) for stage in runs) for kind, runs in of.items()
+            }
+            for model, of in models.items()
+        }
+
+    def _perplexities(self, table: Mapping[str, Mapping[str, Stage]]) -> dict[str, dict[str, Any]]:
+        return {
+            row: {column: quantity_from_dict(self.outcome(stage)["perplexity"]) for column, stage in stages.items()}
+            for row, stages in table.items()
+        }
+
+    def _translation(self) -> TranslationFound | None:
+        stages, pairs = self.experiment.translation, self.texts.pairs
+        if stages is None or pairs is None:
+            return None
+        quality = self.outcome(stages.quality)
+        samples = sorted(quality["samples"], key=lambda sample: sample["number"])  # all modes of one, then of the next
+        return TranslationFound(
+            Estimate.from_dict(quality["bleu"]),
+            {name: TranslationCurve.from_dict(curve) for name, curve in self.outcome(stages.bias).items()},
+            tuple(
+                ForcedTranslation(
+                    pairs.test.source.texts[sample["number"]],
+                    pairs.references[sample["number"]],
+                    sample["mode"],
+                    sample["prefix"],
+                    sample["continuation"],
+                )
+                for sample in samples
+            ),
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        texts = {
+            name: {"train": text.train.fingerprint, "valid": text.valid.fingerprint, "unseen": text.unseen.fingerprint}
+            for name, text in self.texts.free.items()
+        }
+        if self.texts.pairs is not None:
+            pairs = self.texts.pairs
+            texts["multi30k"] = {"train": pairs.train.fingerprint, "test": pairs.test.fingerprint}
+        return {
+            "study": "exposure-bias",
+            "scale": self.scale.name,
+            **{name: _told(value) for name, value in self.scale.__dict__.items() if name not in ("name", "precision")},
+            "precision": self.precision,
+            "seed": self.seed,
+            "version": version("textassay"),
+            **{f"text, {name}": _told(parts) for name, parts in texts.items()},
+        }
+
+    def _notes(self) -> list[str]:
+        notes = []
+        for name, text in self.texts.free.items():
+            rate = text.unseen.unk_rate
+            notes.append(f"{name}: {100 * rate:.1f} % of the unseen words are <unk>, in references and prefixes alike.")
+        return [*notes, *self.warnings_told()]
+
+
+def _told(value: Any) -> Any:
+    """Return a setting in words, or as it is where it is a plain number or word."""
+    if isinstance(value, Network):
+        return ", ".join([value.preset, *(f"{name} {_told(one)}" for name, one in value.changes.items())])
+    if isinstance(value, Contest):
+        parts = ("generator", value.network), ("rounds", value.recipe)
+        return "; ".join([value.preset, *(_told(Network(name, part)) for name, part in parts if part)])
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_told(one)}" for name, one in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "all" if value is None else value

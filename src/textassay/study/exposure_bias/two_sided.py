@@ -1,0 +1,184 @@
+"""Stages that train what figure 4 sets beside maximum likelihood: ScratchGAN and CoT from scratch, RankGAN after it.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.3 and appendix D.
+Departs from it: CoT, which the paper names and gives no result of. RankGAN begins with the weights of the model that
+learnt by maximum likelihood, as one that writes sentences of the oracle's length: what never comes there, the end, is
+left out, as it is wherever EB-C is measured.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from typing import Any
+
+from textassay.adversarial.cot import COT_PRESETS, CoT, CotRecipe
+from textassay.adversarial.from_scratch import FromScratch
+from textassay.adversarial.history import RoundsHistory
+from textassay.adversarial.rankgan import RankGan
+from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
+from textassay.adversarial.rounds import COLLAPSE, Collapse, Phase, TwoSided, train_in_rounds
+from textassay.adversarial.scratchgan import ScratchGan
+from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.execution import workers
+from textassay.generator.base import LanguageModel
+from textassay.generator.text_likelihood import Quantity
+from textassay.model_store.saved import load_generator, save_model
+from textassay.network.lstm import LstmModel
+from textassay.network.random_lstm import RandomLstm
+from textassay.network.tied_lstm import TiedLstm
+from textassay.resampling.jackknife import terms_interval
+from textassay.study.exposure_bias.results import COT, RANDOM_LSTM, RANDOM_ORACLE, RANKGAN, SCRATCHGAN
+from textassay.study.exposure_bias.stages import quantity_to_dict
+from textassay.study.network_stages import MODEL, Part, seed_for
+from textassay.study.presets import Contest
+from textassay.study.stages import Stage, Work
+from textassay.training.backend import single_threaded
+
+__all__ = ["from_scratch_stage", "rankgan_stage"]
+
+_KIND = "two-sided"
+_ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
+_FROM_SCRATCH = Collapse("variety", least=0.05)  # as `train` has it: dips to a few words are how they begin
+_PRESETS: Mapping[str, Any] = {SCRATCHGAN: SCRATCHGAN_PRESETS, COT: COT_PRESETS, RANKGAN: RANKGAN_PRESETS}
+
+
+def from_scratch_stage(
+    name: str, kind: str, asked: Contest, text: Part, form: TextForm, *, longest: int, seed: int,
+    cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage that trains `SCRATCHGAN` or `COT`, and keeps it.
+
+    Parameters
+    ----------
+    name, kind
+        What to call it, and which of the two it is.
+    asked
+        How to train.
+    text, form
+        Real sentences, and how they are written.
+    longest
+        Tokens of the longest sentence.
+    seed, cost
+        Of what is random; see `Stage`.
+
+    Returns
+    -------
+    Stage
+        Its result says how many rounds count (``kept``), what was told after the last of them (``last``), and why
+        training ended early (``stopped``, none where it did not).
+    """
+    preset, recipe = _PRESETS[kind][asked.preset]
+    network, recipe = {**preset, **asked.network}, replace(recipe, **asked.recipe)
+    settings = _json({"network": network, "recipe": asdict(recipe), "seed": seed, "longest": longest})
+    settings |= {"train": text.settings, "form": form.hash}
+
+    def run(work: Work) -> dict[str, Any]:
+        train = text.load(work, form)
+        training: FromScratch
+        if isinstance(recipe, CotRecipe):
+            training = CoT(LstmModel(**network, max_length=longest, seed=seed), train, recipe=recipe, seed=seed)
+        else:
+            training = ScratchGan(TiedLstm(**network, max_length=longest, seed=seed), train, recipe=recipe, seed=seed)
+        with _one_thread(), training.lasting:
+            history = _trained(training, training.phases, kind, settings, work)
+            training.finish(history, {"seed": seed})
+        return _kept(training.model, form, history, work)
+
+    return Stage(_KIND, name, settings, run, text.inputs, cost)
+
+
+def rankgan_stage(
+    name: str, before: Stage, oracle: Stage, asked: Contest, text: Part, form: TextForm, *, n: int,
+    seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage of RankGAN's rounds against text that a random LSTM wrote; see `from_scratch_stage`.
+
+    Parameters
+    ----------
+    before, oracle
+        Where the generator learnt by maximum likelihood, and where the random LSTM is kept.
+    n
+        Sentences that the oracle is asked about, before the rounds and after them, and of its own.
+
+    Returns
+    -------
+    Stage
+        Its result has besides, as ``oracle``, what `ExposureResults.oracle_costs` holds.
+    """
+    recipe = replace(_PRESETS[RANKGAN][asked.preset][1], **asked.recipe)
+    settings = _json({"recipe": asdict(recipe), "seed": seed, "n": n, "train": text.settings, "form": form.hash})
+
+    def run(work: Work) -> dict[str, Any]:
+        learnt, truth = (load_generator(work.inputs[stage].folder / MODEL).model for stage in (before, oracle))
+        assert isinstance(learnt, LstmModel)
+        assert isinstance(truth, RandomLstm)
+        model = _of_length(learnt, truth.length)
+        training = RankGan(model, text.load(work, form), recipe=recipe, seed=seed)
+        phases = (
+            Phase("discriminator", recipe.pretraining_rounds, judged=False),
+            Phase("adversarial", recipe.rounds),
+        )
+        with _one_thread():
+            own = truth.sample(n, seed=seed_for(seed, "own"))
+            costs = {RANDOM_LSTM: _cost(truth, own)}
+            costs[RANDOM_ORACLE] = _cost(truth, training.sample(n, seed=seed_for(seed, "before")))
+            history = _trained(training, phases, RANKGAN, settings, work)
+            costs[RANKGAN] = _cost(truth, training.sample(n, seed=seed_for(seed, "after")))
+        training.finish({"kind": "rankgan", "kept": history.kept, "seed": seed})
+        told = {"oracle": {title: quantity_to_dict(found) for title, found in costs.items()}}
+        return told | _kept(model, form, history, work)
+
+    return Stage(_KIND, name, settings, run, tuple(dict.fromkeys((before, oracle, *text.inputs))), cost)
+
+
+def _trained(training: TwoSided, phases: Any, kind: str, settings: Mapping[str, Any], work: Work) -> RoundsHistory:
+    """Train through all phases, or go on where a killed run was."""
+    return train_in_rounds(
+        training,
+        phases,
+        collapse=COLLAPSE if kind == RANKGAN else _FROM_SCRATCH,
+        checkpoint=work.folder / _ROUNDS,
+        config=settings,
+        progress=lambda label, done, total: work.tell(f"{label.partition(':')[0]} ({done} of {total})"),
+    )
+
+
+def _kept(model: LstmModel, form: TextForm, history: RoundsHistory, work: Work) -> dict[str, Any]:
+    """Keep the generator, and return how its training went."""
+    save_model(model, work.folder / MODEL, form=form)
+    (work.folder / _ROUNDS).unlink(missing_ok=True)
+    last = dict(history.rounds[-1].values) if history.rounds else {}
+    return {"model": model.name, "kept": history.kept, "last": last, "stopped": history.stopped}
+
+
+def _of_length(model: LstmModel, length: int | None) -> LstmModel:
+    """Return a model of the same weights that writes sentences of `length` tokens."""
+    found = LstmModel(**{**model.settings, "recipe": model.recipe, "length": length, "max_length": length})
+    arrays = {name: weight.cpu().numpy() for name, weight in model.weights.items()}
+    found.restore(arrays, vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=model.record)
+    return found
+
+
+def _cost(oracle: LanguageModel, drawn: Corpus) -> Quantity:
+    """Return the mean nats per token of sentences of one length under the oracle, with an interval over them."""
+    costs = -oracle.log_prob(drawn) / drawn.lengths
+    value = float(costs.mean())
+    return Quantity(value, terms_interval(value, [costs], level=0.95, method="t: sentences; model fixed", low=0.0))
+
+
+def _json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as they come back from JSON."""
+    found: dict[str, Any] = json.loads(json.dumps(settings))
+    return found
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute with one thread: another number sums in another order, and gives other weights."""
+    with ExitStack() as stack:
+        stack.enter_context(workers(1))
+        stack.enter_context(single_threaded())
+        yield

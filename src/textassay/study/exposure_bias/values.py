@@ -1,0 +1,196 @@
+"""What the study of exposure bias measured at several prefix lengths, how it varies together, and claims about it.
+
+The error of a claim follows from the covariance of all values.
+
+Where runs share one model, what varies is what was drawn: the covariance is that over sequences (delta method), pooled
+over the runs, and intervals are normal. Where each run trained its own model, and for BLEU, whose sentences are not
+kept, it is that over runs, and intervals are Student's. Printed values vary independently, with their printed spreads.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import InputError
+from textassay.exposure.bleu import BleuRun
+from textassay.exposure.runs import PrefixRun
+from textassay.study.claims import Claim
+from textassay.study.exposure_bias.published import LENGTHS, bleu_row, published_table, ratio_row
+
+__all__ = [
+    "EB_C",
+    "LengthValues",
+    "after_words",
+    "bleu_values",
+    "deviation_values",
+    "mean_over",
+    "published_bleu",
+    "trend_over",
+]
+
+FloatArray = npt.NDArray[np.float64]
+
+EB_C = "EB-C"
+_RUNS = 10  # of table 2
+_NONE = 1e-12  # a mean distance of no more than this is none
+
+
+@dataclass(frozen=True, eq=False)
+class LengthValues:
+    """Several numbers at each of K prefix lengths.
+
+    Attributes
+    ----------
+    lengths
+        K numbers.
+    values
+        Name to values, shapes (K,); m names.
+    covariance
+        Of all values, in the order of their names, shape (m K, m K).
+    degrees
+        Of freedom of the covariance; infinite where it is known well.
+    """
+
+    lengths: tuple[int, ...]
+    values: Mapping[str, FloatArray]
+    covariance: FloatArray
+    degrees: float
+
+    def claim(
+        self,
+        name: str,
+        weights: Mapping[str, FloatArray],
+        *,
+        less: float = 0.0,
+        lower: float = -math.inf,
+        upper: float = math.inf,
+    ) -> Claim:
+        """Return a claim about the sum of weighted values less a constant; weights are of shapes (K,)."""
+        zeros = np.zeros(len(self.lengths))
+        row = np.concatenate([weights.get(one, zeros) for one in self.values])
+        value = math.fsum(row * np.concatenate(list(self.values.values()))) - less
+        return Claim(name, value, math.sqrt(max(0.0, float(row @ self.covariance @ row))), self.degrees, lower, upper)
+
+    def at_each(
+        self, told: str, weights: Mapping[str, float], *, lower: float = -math.inf, upper: float = math.inf
+    ) -> list[Claim]:
+        """Return a claim for each length about a sum of weighted values."""
+        return [
+            self.claim(
+                f"l = {length}: {told}",
+                {one: weight * np.eye(len(self.lengths))[k] for one, weight in weights.items()},
+                lower=lower,
+                upper=upper,
+            )
+            for k, length in enumerate(self.lengths)
+        ]
+
+
+def mean_over(lengths: Sequence[int]) -> FloatArray:
+    """Return the weights of a mean over lengths."""
+    return np.full(len(lengths), 1 / len(lengths))
+
+
+def trend_over(lengths: Sequence[int]) -> FloatArray:
+    """Return the weights that give the growth from the first to the last length along the line of least squares."""
+    places = np.array(lengths, dtype=np.float64)
+    centred = places - places.mean()
+    squares = float(centred @ centred)
+    return centred / squares * np.ptp(places) if squares > 0 else np.full(len(places), np.nan)
+
+
+def after_words(runs: Sequence[PrefixRun]) -> tuple[PrefixRun, ...]:
+    """Return the runs without the empty prefix, after which all prefixes are the same."""
+    return tuple(run.at([length for length in run.lengths if length > 0]) for run in runs)
+
+
+def bleu_values(models: Mapping[str, Sequence[BleuRun]]) -> LengthValues:
+    """Return C-bleu and EB-bleu of all models and kinds of prefixes, named as in table 2, BLEU in percent.
+
+    Raises
+    ------
+    InputError
+        If the models have not as many runs each, with the same lengths.
+    """
+    shapes = {(len(runs), *(run.lengths for run in runs)) for runs in models.values()}
+    if len(shapes) != 1:
+        raise InputError("models on one text must have as many runs each, with the same prefix lengths")
+    tables: dict[str, FloatArray] = {}  # shapes (R, K)
+    for model, runs in models.items():
+        scores = {kind: 100 * np.stack([run.scores[kind] for run in runs]) for kind in runs[0].scores}
+        tables |= {bleu_row(model, kind): values for kind, values in scores.items()}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tables |= {
+                ratio_row(model, kind): np.where(values > 0, scores["data"] / values, np.nan)
+                for kind, values in scores.items()
+                if kind != "data"
+            }
+    return _over_runs(next(iter(models.values()))[0].lengths, tables)
+
+
+def published_bleu() -> LengthValues:
+    """Return table 2; BLEU in percent."""
+    table = published_table("table 2")
+    assert table.spreads is not None
+    spreads = np.array(table.spreads, dtype=np.float64)
+    values = {row: np.array(found, dtype=np.float64) for row, found in zip(table.rows, table.values, strict=True)}
+    return LengthValues(LENGTHS, values, np.diag(spreads.reshape(-1) ** 2 / _RUNS), _RUNS - 1)
+
+
+def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *, retrained: bool) -> LengthValues:
+    """Return the CGD after each kind of prefixes, named by the kind, and `EB_C`; without the empty prefix.
+
+    Parameters
+    ----------
+    kinds
+        Runs of each, as many; ``data`` and ``model`` among them.
+    distance
+        Which.
+    retrained
+        Whether each run has a model of its own.
+
+    Raises
+    ------
+    InputError
+        If the kinds have not as many runs each, with the same lengths.
+    """
+    cut = {kind: after_words(runs) for kind, runs in kinds.items()}
+    if len({(len(runs), *(run.lengths for run in runs)) for runs in cut.values()}) != 1:
+        raise InputError("all kinds of prefixes must have as many runs, with the same lengths")
+    lengths = cut["data"][0].lengths
+    tables = {kind: np.stack([run.means[distance] for run in runs]) for kind, runs in cut.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tables[EB_C] = np.where(tables["data"] > _NONE, tables["model"] / tables["data"], np.nan)
+    found = _over_runs(lengths, tables)
+    n_runs, size = len(cut["data"]), len(lengths)
+    if retrained and n_runs > 1:
+        return found
+    total = np.zeros_like(found.covariance)
+    for run in range(n_runs):
+        known = np.zeros((size * len(cut), size * len(cut)))
+        slopes = np.zeros((size * len(tables), size * len(cut)))
+        for place, runs in enumerate(cut.values()):
+            own = slice(place * size, (place + 1) * size)
+            known[own, own] = runs[run].covariances[distance]
+            slopes[own, own] = np.eye(size)
+        bottom, ratio, names = tables["data"][run], tables[EB_C][run], list(cut)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for kind, slope in (("data", -ratio / bottom), ("model", 1 / bottom)):
+                begin = names.index(kind) * size
+                slopes[-size:, begin : begin + size] = np.diag(np.where(bottom > _NONE, slope, np.nan))
+            total += slopes @ known @ slopes.T
+    return replace(found, covariance=total / n_runs**2, degrees=math.inf)
+
+
+def _over_runs(lengths: tuple[int, ...], tables: Mapping[str, FloatArray]) -> LengthValues:
+    """Return the means of tables, shapes (R, K), with their covariance over runs; NaN of one run."""
+    rows = np.concatenate(list(tables.values()), axis=1)  # (R, m K)
+    n_runs, size = rows.shape
+    covariance = np.full((size, size), np.nan)
+    if n_runs > 1:
+        centred = rows - rows.mean(axis=0)
+        covariance = centred.T @ centred / ((n_runs - 1) * n_runs)
+    return LengthValues(lengths, {name: table.mean(axis=0) for name, table in tables.items()}, covariance, n_runs - 1)

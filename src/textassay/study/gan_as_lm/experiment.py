@@ -1,0 +1,246 @@
+"""The study of GANs as language models as a graph of stages: what is trained, and what is measured of it.
+
+Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, sections 4 and 5.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from textassay.approximation.gold_text import N_STRETCHES
+from textassay.approximation.tallies import Mode, sizes_below
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.windows import cut_windows
+from textassay.study.gan_as_lm.measures import cost_stage, rule_stage
+from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT
+from textassay.study.gan_as_lm.scales import WGAN_WINDOW, GanScale
+from textassay.study.gan_as_lm.stages import LAST, Made, checkpoints_of, leakgan_stage, seqgan_stage, wgan_stage
+from textassay.study.gan_as_lm.text import GanText, evenly_spread
+from textassay.study.network_stages import Part, seed_for, training
+from textassay.study.presets import Network
+from textassay.study.stages import Stage
+
+__all__ = ["GanExperiment", "build_gan"]
+
+_LEAST = 20  # draws of the smallest mean
+_MODES: Mapping[str, Mode] = {WGAN: "onehot", WGAN_SOFT: "soft", UNIFORM: "onehot"}
+
+
+@dataclass
+class GanExperiment:
+    """All stages of the study; names as in `GanResults`. A stage of costs gives them by N.
+
+    Attributes
+    ----------
+    costs, convergence, rules
+        Model to stages; convergence of the first run.
+    lengths
+        Model to window to runs.
+    along
+        Model to, of each run, round to stage.
+    trained
+        Title of each training against a discriminator to its stage.
+    """
+
+    costs: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
+    lengths: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
+    along: dict[str, tuple[dict[int, Stage], ...]] = field(default_factory=dict)
+    convergence: dict[str, Stage] = field(default_factory=dict)
+    rules: dict[str, Stage] = field(default_factory=dict)
+    trained: dict[str, Stage] = field(default_factory=dict)
+
+    @property
+    def targets(self) -> list[Stage]:
+        """The stages that a report needs."""
+        found = [stage for runs in self.costs.values() for stage in runs]
+        found += [stage for windows in self.lengths.values() for runs in windows.values() for stage in runs]
+        found += [stage for runs in self.along.values() for rounds in runs for stage in rounds.values()]
+        return [*found, *self.convergence.values(), *self.rules.values(), *self.trained.values()]
+
+
+def build_gan(text: GanText, scale: GanScale, *, seed: int) -> GanExperiment:
+    """Return the stages of the study; nothing is computed yet.
+
+    Parameters
+    ----------
+    text
+        Characters.
+    scale
+        Sizes.
+    seed
+        Of everything random.
+    """
+    found = GanExperiment()
+    plan = _Plan(text, scale, seed, found)
+    runs = plan.generators()
+    plan.table_1(runs)
+    plan.study_of_lengths(runs)
+    for model in (LSTM, MLE, SEQGAN, LEAKGAN):
+        sizes = [size for size in sizes_below(scale.most_samples, _LEAST) if size >= _LEAST]
+        found.convergence[model] = plan.cost("convergence", model, runs[model][0], text.test, scale.window, sizes)
+    for model in (LSTM, SEQGAN, LEAKGAN, WGAN, WGAN_SOFT):
+        found.rules[model] = plan.rule(model, runs[model][0])
+    return found
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What all parts of the study share, and where they add their stages."""
+
+    text: GanText
+    scale: GanScale
+    seed: int
+    found: GanExperiment
+
+    def generators(self) -> dict[str, tuple[Made, ...]]:
+        """Return model to what was trained from each seed."""
+        text, scale = self.text, self.scale
+        windows = cut_windows(text.train, scale.length)
+        before = [
+            self._trained(_numbered(MLE, run), scale.generator, scale.length, seed_for(self.seed, MLE, run))
+            for run in range(scale.runs)
+        ]
+        rounds = []
+        for run, stage in enumerate(before):
+            after = seqgan_stage(
+                _numbered("SeqGAN", run),
+                stage,
+                windows,
+                text.form,
+                recipe=scale.seqgan,
+                n_checkpoints=scale.n_checkpoints,
+                seed=seed_for(self.seed, SEQGAN, run),
+                cost=float(scale.seqgan.rounds * scale.seqgan.n_negatives),
+            )
+            rounds.append(after)
+            self.found.trained[after.name] = after
+        leaks = []
+        for run in range(scale.leakgan_runs):
+            stage = leakgan_stage(
+                _numbered(LEAKGAN, run),
+                windows,
+                text.form,
+                network=scale.leakgan_network,
+                recipe=scale.leakgan,
+                n_checkpoints=scale.n_checkpoints,
+                seed=seed_for(self.seed, LEAKGAN, run),
+                cost=float(len(windows.tokens)) * scale.leakgan_network["width"] * scale.leakgan.cycles,
+            )
+            leaks.append(stage)
+            self.found.trained[stage.name] = stage
+        gans = []
+        for run in range(scale.wgan_runs):
+            stage = wgan_stage(
+                _numbered("recurrent GAN", run),
+                text.train,
+                text.form,
+                width=scale.wgan_width,
+                recipe=scale.wgan,
+                seed=seed_for(self.seed, WGAN, run),
+                cost=float(scale.wgan.curriculum.n_rounds * scale.wgan.iterations * scale.wgan_width * 64),
+            )
+            gans.append(stage)
+            self.found.trained[stage.name] = stage
+        for model, stages, n in ((SEQGAN, rounds, scale.seqgan.rounds), (LEAKGAN, leaks, scale.leakgan.rounds)):
+            self.found.along[model] = tuple(
+                {
+                    number: self.cost(
+                        "along", f"{stage.name} after {number}", Made(stage, str(number)), text.test, scale.window
+                    )
+                    for number in checkpoints_of(n, scale.n_checkpoints)
+                }
+                for stage in stages
+            )
+        lstm = self._trained(LSTM, scale.lstm, scale.lstm_length, seed_for(self.seed, LSTM))
+        return {
+            LSTM: (Made(lstm),),
+            MLE: tuple(map(Made, before)),
+            SEQGAN: tuple(Made(stage, LAST) for stage in rounds),
+            LEAKGAN: tuple(Made(stage, LAST) for stage in leaks),
+            WGAN: tuple(map(Made, gans)),
+            WGAN_SOFT: tuple(map(Made, gans)),
+            UNIFORM: (Made(None, "uniform", text.form.vocabulary),),
+        }
+
+    def table_1(self, runs: Mapping[str, tuple[Made, ...]]) -> None:
+        """Add what all generators cost, each in its window."""
+        part = evenly_spread(self.text.test, self.scale.n_noise, max(self.scale.windows))
+        for model, made in runs.items():
+            corpus, window = (part, WGAN_WINDOW) if model in _MODES else (self.text.test, self.scale.window)
+            self.found.costs[model] = tuple(
+                self.cost("cost", model, one, corpus, window, run=run) for run, one in enumerate(made)
+            )
+
+    def study_of_lengths(self, runs: Mapping[str, tuple[Made, ...]]) -> None:
+        """Add what the same text costs in windows of several lengths."""
+        scale = self.scale
+        part = evenly_spread(self.text.test, scale.n_windows, max(scale.windows))
+        for model, made in runs.items():
+            if model == UNIFORM:
+                continue
+            n = scale.n_window_samples if model in _MODES else scale.n_samples
+            self.found.lengths[model] = {
+                window: tuple(
+                    self.cost("length", f"{model} window {window}", one, part, window, [n], run=run)
+                    for run, one in enumerate(made)
+                )
+                for window in scale.windows
+            }
+
+    def cost(
+        self, kind: str, name: str, made: Made, corpus: Corpus, window: int, sizes: list[int] | None = None,
+        *, run: int = 0,
+    ) -> Stage:  # fmt: skip
+        """Return what a text costs under one generator."""
+        model = name.partition(" window ")[0]
+        mode = _MODES.get(model, "multinomial")
+        asked = [self.scale.n_samples] if sizes is None else sizes
+        return cost_stage(
+            kind,
+            _numbered(name, run),
+            made,
+            corpus,
+            window=window,
+            mode=mode,
+            sizes=asked,
+            floor=self.scale.floor,
+            n_stretches=min(N_STRETCHES, len(corpus.tokens) // max(window, *self.scale.windows)),
+            seed=seed_for(self.seed, kind, name, run),
+            cost=float(len(corpus.tokens)) * (asked[-1] / 5 if model in (WGAN, WGAN_SOFT) else 1 + len(asked)),
+        )
+
+    def rule(self, model: str, made: Made) -> Stage:
+        """Return how many draws the stopping rule asks for."""
+        scale, mode = self.scale, _MODES.get(model, "multinomial")
+        return rule_stage(
+            model,
+            made,
+            self.text.test,
+            window=WGAN_WINDOW if model in _MODES else scale.window,
+            mode=mode,
+            n_samples=scale.rule_samples,
+            n_rows=scale.rule_rows,
+            n_parts=scale.rule_parts,
+            seed=seed_for(self.seed, "rule", model),
+            cost=float(scale.rule_samples * scale.rule_rows * scale.rule_parts * 10),
+        )
+
+    def _trained(self, name: str, network: Network, length: int, seed: int) -> Stage:
+        """Return a language model that learns from windows of one length."""
+        train, valid = (cut_windows(part, length) for part in (self.text.train, self.text.valid))
+        width = float(network.changes.get("width", 256))
+        return training(
+            name,
+            "lstm",
+            preset=network.preset,
+            changes={**network.changes, "length": length},
+            text=Part(train),
+            valid=Part(valid),
+            form=self.text.form,
+            longest=length,
+            seed=seed,
+            cost=float(len(train.tokens)) * width,
+        )
+
+
+def _numbered(name: str, run: int) -> str:
+    return name if run == 0 else f"{name} again {run}"

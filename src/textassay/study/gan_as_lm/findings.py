@@ -1,0 +1,207 @@
+"""The findings of the paper on GANs as language models, checked on the published numbers and on ours.
+
+Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, sections 3 to 5.
+Departs from it: a finding holds only where it does beyond the error of the numbers. Each is a list of claims, a number
+and where it should lie, fixed before anything was measured. Where a generator has no softmax, what is to be high is
+measured by the value that is too low on average, and what is to be low by the one that is too high.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
+from textassay.meta_evaluation.reproduction import CheckedFinding
+from textassay.study.claims import Claim
+from textassay.study.claims import ClaimRule as _Rule
+from textassay.study.gan_as_lm.published import (
+    APPROXIMATE,
+    EXACT,
+    LITERATURE,
+    N_TYPES,
+    PUBLISHED_STOPS,
+    published_bpc,
+)
+from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, MLE, SEQGAN, WGAN, WGAN_SOFT, GanResults, TextCost
+from textassay.study.gan_as_lm.scales import WGAN_WINDOW
+from textassay.study.gan_as_lm.values import difference_of, first_below, mean_of, over_parts, unpaired_of
+
+__all__ = ["check_findings", "check_published"]
+
+_LEVEL = 0.95
+_GAPS = (0.06, 0.38)  # half of the smaller published one, twice the larger
+_NEAR = 0.01  # bits: the approximate value has come to the exact one
+_STOPS = (1200.0, 2000.0)  # a quarter around 1,600
+_ORDERS = (3.0, 4.0)  # of magnitude, between a practical N and the bound
+_ROUNDED = 0.01  # published numbers that differ by as much differ beyond rounding
+_ANCHOR = 4_297_078  # of the specification, at 1e-3, 1e-2 and 27 types
+
+Claims = Iterable[Claim]
+_RULES = {
+    rule.id: rule
+    for rule in (
+        _Rule("G1", "The approximate BPC is above the exact one at N = 2000.", "by 0.12 before, 0.19 after the rounds",
+              "Approximate less exact BPC, above 0."),
+        _Rule("G1, size", "It is above by 0.1 to 0.2 bits.", "0.12 and 0.19",
+              "Approximate less exact BPC, between 0.06 (half of the smaller one) and 0.38 (twice the larger)."),
+        _Rule("G2", "Adversarial training makes BPC worse.", "by 0.13, exact, and 0.20, approximate",
+              "BPC after the rounds less that before, exact and approximate, each above 0; paired by training."),
+        _Rule("G3", "GANs are worse than language models.", "at least 1.93 against at most 1.40; 3.31",
+              "SeqGAN or LeakGAN less LSTM, exact, above 0; corrected BPC of the recurrent GAN less exact BPC "
+              "of the LSTM, in the same windows, above 0."),
+        _Rule("G3, uniform", "The recurrent GAN is better than the uniform distribution.", "3.31 against 4.75",
+              "Its approximate BPC less that of the uniform distribution, below 0."),
+        _Rule("G3, LeakGAN", "LeakGAN is worse than SeqGAN.", "without numbers",
+              "LeakGAN less SeqGAN, exact, above 0: in the windows of table 1, and in windows that are shorter than "
+              "those that both learn from."),
+        _Rule("G4", "The bound asks for 4,297,078 draws, a practical N is three orders of magnitude smaller.",
+              "4.3e6 and 1,600", "The bound at 27 types is 4,297,078, and the decimal logarithm of the bound, at the "
+              "number of types here, over N where the rule is met lies between 3 and 4."),
+        _Rule("G5", "The stopping rule is met at N of about 1,600.", "1,580 (SeqGAN) and 1,600 (recurrent GAN)",
+              "N where the rule's curve, a line in logarithms, meets 1e-3, between 1,200 and 2,000, for each."),
+        _Rule("G5, slopes", "The rule's criterion falls as 1/N, the true error as 1/sqrt(N).", "slope -1.007 (SeqGAN)",
+              "Log-log slopes of the criterion between -1.05 and -0.95, of the true error between -0.55 and -0.45."),
+        _Rule("G6", "With more draws the approximate BPC of a softmax comes to the exact one.", "by argument",
+              "Approximate BPC at the smallest N less that at the largest, above 0; less the exact one at the largest, "
+              "between -0.01 and 0.01 bits. On average over all draws: at half as many less at all, for each doubling, "
+              "above 0."),
+        _Rule("G7", "Windows that are longer than 7 hurt the recurrent GAN.", "without numbers",
+              "Corrected BPC in each longer window less that in windows of 7, over the same text, above 0."),
+        _Rule("D1", "Scaled down, any language model of characters shows G1, G6 and the slopes.",
+              "by the specification, not the paper", "As G1, G6 and the slopes, together."),
+        _Rule("D2", "Scaled down, SeqGAN shows G2 in sign over at least 3 trainings.",
+              "by the specification, not the paper", "As G2, by exact BPC; 3 trainings at least."),
+    )
+}  # fmt: skip
+
+
+def check_findings(results: GanResults, *, level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
+    """Return every finding, checked on what was measured, once for each generator that can show it.
+
+    Parameters
+    ----------
+    results
+        Ours.
+    level
+        Of the intervals.
+    """
+    found: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
+
+    def add(rule: str, about: str, claims: Claims) -> None:
+        found[rule].append(_RULES[rule].checked(f"ours, {about}", claims, level))
+
+    costs = results.costs
+    for model in (LSTM, MLE, SEQGAN, LEAKGAN):
+        if model in costs:
+            gap = mean_of(costs[model], "plain", "-exact")
+            add("G1", model, [gap.claim("gap", lower=0.0)])
+            if model in (MLE, SEQGAN):
+                add("G1, size", model, [gap.claim("gap", lower=_GAPS[0], upper=_GAPS[1])])
+        if model in results.convergence:
+            add("G6", model, _convergence(results, model))
+    if all(LSTM in measured for measured in (costs, results.convergence, results.rules)):
+        above = mean_of(costs[LSTM], "plain", "-exact").claim("gap", lower=0.0)
+        add("D1", LSTM, [above, *_convergence(results, LSTM), *_slopes(results, LSTM)])
+    if {MLE, SEQGAN} <= costs.keys():
+        rounds = {what: difference_of(costs[SEQGAN], costs[MLE], what) for what in ("exact", "plain")}
+        told = {"exact": rounds["exact"], "approximate": rounds["plain"]}
+        add("G2", "SeqGAN", [one.claim(f"{name}, after - before", lower=0.0) for name, one in told.items()])
+        if len(costs[SEQGAN]) >= 3:
+            add("D2", "SeqGAN", [rounds["exact"].claim("exact, after - before", lower=0.0)])
+    for name, model in (("SeqGAN", SEQGAN), ("LeakGAN", LEAKGAN)):
+        if {LSTM, model} <= costs.keys():
+            worse = difference_of(costs[model], costs[LSTM], "exact")
+            add("G3", name, [worse.claim(f"{name} - LSTM", lower=0.0)])
+    for window, runs in _leakgan_and_seqgan(results).items():
+        worse = unpaired_of(*runs, "exact")
+        add("G3, LeakGAN", f"windows of {window}", [worse.claim("LeakGAN - SeqGAN", lower=0.0)])
+    for model in (WGAN, WGAN_SOFT):
+        windows, language = (results.lengths.get(one, {}) for one in (model, LSTM))
+        if WGAN_WINDOW in windows and WGAN_WINDOW in language:
+            worse = difference_of(windows[WGAN_WINDOW], language[WGAN_WINDOW], "corrected", "exact")
+            add("G3", model, [worse.claim(f"recurrent GAN - LSTM in windows of {WGAN_WINDOW}", lower=0.0)])
+        if model in costs:
+            better = mean_of(costs[model], "plain").less(math.log2(results.n_types))
+            add("G3, uniform", model, [better.claim("recurrent GAN - uniform", upper=0.0)])
+        longer = {window: runs for window, runs in windows.items() if window > WGAN_WINDOW}
+        if WGAN_WINDOW in windows and longer:
+            hurt = {window: difference_of(runs, windows[WGAN_WINDOW], "corrected") for window, runs in longer.items()}
+            claims = [one.claim(f"window {window} - {WGAN_WINDOW}", lower=0.0) for window, one in hurt.items()]
+            add("G7", model, claims)
+    for model, curves in results.rules.items():
+        stop = over_parts([first_below(curve) for curve in curves])
+        add("G4", model, _bounds(results.n_types, [math.log10(first_below(curve)) for curve in curves]))
+        if model in PUBLISHED_STOPS or model == WGAN_SOFT:
+            add("G5", model, [stop.claim("N", lower=_STOPS[0], upper=_STOPS[1])])
+        add("G5, slopes", model, _slopes(results, model))
+    for rule, checks in found.items():
+        if not checks:
+            checks.append(_RULES[rule].with_verdict("ours", "not measured", {}))
+    return tuple(one for checks in found.values() for one in checks)
+
+
+def check_published(level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
+    """Return the findings that the printed numbers can show, checked on them: each differs beyond rounding."""
+
+    def bits(row: str, column: str) -> float:
+        return published_bpc(row, column) or math.nan
+
+    def number(name: str, value: float, lower: float = -math.inf, upper: float = math.inf) -> Claim:
+        return Claim(name, value, _ROUNDED / 2, math.inf, lower, upper)
+
+    gaps = {row: bits(row, APPROXIMATE) - bits(row, EXACT) for row in (MLE, SEQGAN)}
+    worse = {column: bits(SEQGAN, column) - bits(MLE, column) for column in (EXACT, APPROXIMATE)}
+    best = {MLE: bits(MLE, EXACT), SEQGAN: bits(SEQGAN, EXACT), WGAN: bits(WGAN, APPROXIMATE)}
+    last = max(LITERATURE.values())
+    claims: Mapping[str, Claims] = {
+        "G1": [number(row, gap, 0.0) for row, gap in gaps.items()],
+        "G1, size": [number(row, gap, *_GAPS) for row, gap in gaps.items()],
+        "G2": [number(f"{column}, after - before", value, 0.0) for column, value in worse.items()],
+        "G3": [number(f"{row} - worst language model", value - last, 0.0) for row, value in best.items()],
+        "G3, uniform": [number("recurrent GAN - uniform", best[WGAN] - math.log2(N_TYPES), upper=0.0)],
+        "G4": _bounds(N_TYPES, [math.log10(stop) for stop in PUBLISHED_STOPS.values()]),
+        "G5": [Claim(row, float(stop), 0.0, math.inf, *_STOPS) for row, stop in PUBLISHED_STOPS.items()],
+    }
+    return tuple(_RULES[rule].checked("the published numbers", parts, level) for rule, parts in claims.items())
+
+
+def _bounds(n_types: int, log_stops: list[float]) -> list[Claim]:
+    """Return the claims on the bound and on how far below it the rule stops."""
+    anchor = float(samples_needed(GAMMA, EPSILON, N_TYPES))
+    orders = math.log10(samples_needed(GAMMA, EPSILON, n_types))
+    below = over_parts([orders - stop for stop in log_stops])
+    exact = Claim(f"bound at {N_TYPES} types", anchor, 0.0, math.inf, _ANCHOR - 0.5, _ANCHOR + 0.5)
+    return [exact, below.claim("orders of magnitude", lower=_ORDERS[0], upper=_ORDERS[1])]
+
+
+def _leakgan_and_seqgan(results: GanResults) -> dict[int, tuple[Sequence[TextCost], Sequence[TextCost]]]:
+    """Return window to the trainings of both, as far as both were measured there."""
+    both = (LEAKGAN, SEQGAN)
+    found: dict[int, tuple[Sequence[TextCost], Sequence[TextCost]]] = {}
+    if {*both} <= results.costs.keys():
+        leakgan, seqgan = (results.costs[model] for model in both)
+        found[leakgan[0].window] = (leakgan, seqgan)
+    windows = [results.lengths.get(model, {}) for model in both]
+    if all(WGAN_WINDOW in runs for runs in windows):
+        found[WGAN_WINDOW] = (windows[0][WGAN_WINDOW], windows[1][WGAN_WINDOW])
+    return found
+
+
+def _convergence(results: GanResults, model: str) -> list[Claim]:
+    """Return claims on what was drawn, at the ends, and on each doubling on average over all draws."""
+    by_size = results.convergence[model]
+    few, last = min(by_size), max(by_size)
+    gap = mean_of([by_size[last]], "plain", "-exact")
+    drawn = difference_of([by_size[few]], [by_size[last]]).claim(f"N = {few} - {last}", lower=0.0)
+    doublings = [
+        difference_of([by_size[half]], [by_size[n]], "expected").claim(f"expected, N = {half} - {n}", lower=0.0)
+        for half, n in pairwise(sorted(by_size))
+    ]
+    return [drawn, gap.claim(f"gap at N = {last}", lower=-_NEAR, upper=_NEAR), *doublings]
+
+
+def _slopes(results: GanResults, model: str) -> list[Claim]:
+    curves = results.rules[model]
+    claims = [over_parts([curve.slope for curve in curves]).claim("criterion", lower=-1.05, upper=-0.95)]
+    errors = [curve.error_slope for curve in curves if curve.error_slope is not None]
+    return [*claims, *([over_parts(errors).claim("true error", lower=-0.55, upper=-0.45)] if errors else [])]

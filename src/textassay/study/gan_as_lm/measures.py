@@ -1,0 +1,163 @@
+"""Stages that measure what a text costs under a generator by Algorithm 1, and how many draws the stopping rule takes.
+
+Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, algorithm 1, section 5.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.approximation.count_cost import expected_bias_bits
+from textassay.approximation.gold_history import gold_log_probs
+from textassay.approximation.gold_text import N_STRETCHES, GoldText, gold_text
+from textassay.approximation.steppable import as_window_stepper, emits_distributions, has_softmax
+from textassay.approximation.stopping_rule import RuleCurve, rule_curve
+from textassay.approximation.tallies import Mode, Tallies, multinomial_tallies, one_hot_tallies, soft_tallies
+from textassay.corpus.corpus import Corpus
+from textassay.study.gan_as_lm.results import TextCost
+from textassay.study.gan_as_lm.stages import Made
+from textassay.study.stages import Stage, Work
+
+__all__ = ["cost_stage", "rule_curves", "rule_stage", "text_costs"]
+
+FloatArray = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+
+
+def text_costs(
+    generator: Any,
+    corpus: Corpus,
+    *,
+    window: int,
+    mode: Mode,
+    sizes: Sequence[int],
+    floor: float,
+    n_stretches: int = N_STRETCHES,
+    seed: int,
+    progress: Progress | None = None,
+) -> dict[int, TextCost]:
+    """Return N to what a text costs from N draws, nested: the first of the largest N.
+
+    Parameters
+    ----------
+    generator
+        With a softmax for ``multinomial``; driven by noise for ``soft``; that steps for ``onehot``.
+    corpus
+        Of its form.
+    window
+        Characters of a window.
+    mode, floor
+        As `textassay.approximation.approximation.approximate` takes them, which gives the same values.
+    sizes
+        Numbers of draws, rising.
+    n_stretches
+        In how many stretches of the text sums are kept, at most as many as there are windows.
+    seed
+        Of the draws.
+    progress
+        Called with what is done, the steps done and their number.
+    """
+    text = gold_text(corpus, window=window)
+    sums: dict[str, FloatArray] = {}
+    log_probs = np.zeros(0)
+    found: Tallies
+    if mode == "multinomial":
+        assert has_softmax(generator)
+        log_probs = gold_log_probs(generator, text.rows, ends=text.ends).reshape(-1)
+        sums["exact"] = _by_row(-log_probs / math.log(2), text)
+        found = multinomial_tallies(text, log_probs, sizes, floor=floor, seed=seed)
+    elif mode == "soft":
+        assert emits_distributions(generator)
+        found = soft_tallies(generator, text, sizes, floor=floor, seed=seed, progress=progress)
+    else:
+        stepper = as_window_stepper(generator)
+        found = one_hot_tallies(stepper, text, sizes, floor=floor, seed=seed, progress=progress)
+    n_stretches = min(n_stretches, len(text.rows))
+    members = ((np.arange(len(text.rows)) + 0.5) * n_stretches / len(text.rows)).astype(np.int64)
+    told = {}
+    for place, size in enumerate(sizes):
+        own = sums | {name: found[name][place] for name in ("plain", "corrected", "zeros")}
+        if len(log_probs):
+            own["expected"] = _by_row(expected_bias_bits(log_probs, size, floor=floor), text)
+        told[size] = TextCost(
+            window=window,
+            mode=mode,
+            n_samples=size,
+            floor=floor,
+            n_windows=len(text.rows),
+            n_dropped=text.n_dropped,
+            unknown_share=text.unknown_share,
+            sizes=tuple(np.bincount(members, weights=text.sizes).astype(int).tolist()),
+            sums={name: tuple(np.bincount(members, weights=rows).tolist()) for name, rows in own.items()},
+        )
+    return told
+
+
+def rule_curves(
+    generator: Any, corpus: Corpus, *, window: int, mode: Mode, n_samples: int, n_rows: int, n_parts: int, seed: int
+) -> list[RuleCurve]:
+    """Return the curve of the stopping rule in each of `n_parts` parts of a text; see `rule_curve`.
+
+    Each part is as many windows that follow one another, of which `n_rows` are taken.
+    """
+    text = gold_text(corpus, window=window)
+    stepper = generator if mode == "multinomial" else as_window_stepper(generator)
+    found = []
+    for part, rows in enumerate(np.array_split(np.arange(len(text.rows)), n_parts)):
+        own = GoldText(text.rows[rows], text.sizes[rows], 0, window, 0, text.characters_per_token, text.corpus)
+        found.append(rule_curve(stepper, own, n_samples, mode=mode, n_rows=n_rows, seed=seed + part))
+    return found
+
+
+def cost_stage(
+    kind: str, name: str, made: Made, corpus: Corpus, *, window: int, mode: Mode, sizes: Sequence[int], floor: float,
+    n_stretches: int, seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage that measures what `text_costs` does; its result is by N, null where there is no generator."""
+
+    def run(work: Work) -> dict[str, Any] | None:
+        if not made.exists(work):
+            return None
+
+        def tell(label: str, done: int, total: int) -> None:
+            work.tell(f"{label}, part {done} of {total}")
+
+        found = text_costs(
+            made.open(work),
+            corpus,
+            window=window,
+            mode=mode,
+            sizes=sizes,
+            floor=floor,
+            n_stretches=n_stretches,
+            seed=seed,
+            progress=tell,
+        )
+        return {str(size): one.to_dict() for size, one in found.items()}
+
+    settings = {"folder": made.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
+    settings |= {"sizes": list(sizes), "floor": floor, "n_stretches": n_stretches, "seed": seed}
+    return Stage(kind, name, settings, run, made.inputs, cost)
+
+
+def rule_stage(
+    name: str, made: Made, corpus: Corpus, *, window: int, mode: Mode, n_samples: int, n_rows: int, n_parts: int,
+    seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage that follows the stopping rule in parts of a text; see `rule_curves`."""
+    settings = {"folder": made.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
+    asked: dict[str, int] = {"n_samples": n_samples, "n_rows": n_rows, "n_parts": n_parts, "seed": seed}
+
+    def run(work: Work) -> list[dict[str, Any]]:
+        curves = rule_curves(made.open(work), corpus, window=window, mode=mode, **asked)
+        return [curve.to_dict() for curve in curves]
+
+    return Stage("rule", name, {**settings, **asked}, run, made.inputs, cost)
+
+
+def _by_row(values: FloatArray, text: GoldText) -> FloatArray:
+    """Return sums over each row, shape (B,), of values of all scored tokens, shape (n_tokens,)."""
+    return np.asarray(values.reshape(len(text.rows), -1).sum(axis=1))

@@ -1,0 +1,217 @@
+"""Stages that train SeqGAN, LeakGAN and the recurrent GAN, and keep them: checkpoints along the rounds, the last one.
+
+Sources: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017; Guo et al., "Long
+Text Generation via Adversarial Training with Leaked Information", AAAI 2018; Press et al., "Language Generation with
+Recurrent Generative Adversarial Networks without Pre-training", 2017; as Tevet et al., "Evaluating Text GANs as
+Language Models", NAACL 2019, use them.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from textassay.adversarial.history import RoundsHistory
+from textassay.adversarial.leakgan import LeakGan
+from textassay.adversarial.leakgan_recipe import LeakGanRecipe
+from textassay.adversarial.rounds import COLLAPSE, Phase, train_in_rounds
+from textassay.adversarial.seqgan import SeqGan
+from textassay.adversarial.seqgan_recipe import SeqGanRecipe
+from textassay.adversarial.wgan import train_wgan
+from textassay.adversarial.wgan_recipe import WganRecipe
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.vocabulary import Vocabulary
+from textassay.execution import workers
+from textassay.generator.uniform import UniformGenerator
+from textassay.model_store.saved import load_generator, save_model
+from textassay.network.leakgan import LeakGanModel
+from textassay.network.lstm import LstmModel
+from textassay.network.noise_gru import NoiseGru
+from textassay.study.network_stages import MODEL
+from textassay.study.stages import Stage, Work
+
+__all__ = ["LAST", "Made", "checkpoints_of", "leakgan_stage", "seqgan_stage", "wgan_stage"]
+
+LAST = "last"  # the folder, in that of a stage, of what training ended with
+_ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
+
+
+@dataclass(frozen=True)
+class Made:
+    """A generator that stages look at: kept by a stage, in one of its folders, or the uniform one.
+
+    Attributes
+    ----------
+    stage
+        Where it was trained; none for the uniform one.
+    folder
+        In that of the stage.
+    vocabulary
+        Of the uniform one.
+    """
+
+    stage: Stage | None
+    folder: str = MODEL
+    vocabulary: Vocabulary | None = None
+
+    @property
+    def inputs(self) -> tuple[Stage, ...]:
+        """What has to be done before."""
+        return () if self.stage is None else (self.stage,)
+
+    def exists(self, work: Work) -> bool:
+        """Return whether it counts: what a training that ended early kept of later rounds does not."""
+        return self.stage is None or not self.folder.isdigit() or int(self.folder) <= self._result(work)["kept"]
+
+    def open(self, work: Work) -> object:
+        """Return it."""
+        if self.stage is None:
+            assert self.vocabulary is not None
+            return UniformGenerator(self.vocabulary)
+        return load_generator(work.inputs[self.stage].folder / self.folder).model
+
+    def _result(self, work: Work) -> dict[str, Any]:
+        assert self.stage is not None
+        found: dict[str, Any] = work.inputs[self.stage].result
+        return found
+
+
+def checkpoints_of(rounds: int, n: int) -> tuple[int, ...]:
+    """Return after which rounds, 0 and the last among them, a model is kept: about `n` besides 0, evenly."""
+    every = max(1, rounds // max(n, 1))
+    return tuple(sorted({*range(0, rounds + 1, every), rounds}))
+
+
+def seqgan_stage(
+    name: str, before: Stage, text: Corpus, form: TextForm, *, recipe: SeqGanRecipe, n_checkpoints: int, seed: int,
+    cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage of the adversarial rounds; its result tells of each round, and why it ended early if it did.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    before
+        Where the generator learnt by maximum likelihood.
+    text, form
+        Real windows, and how they are written.
+    recipe, n_checkpoints
+        See `checkpoints_of`: each checkpoint is kept in the folder of its round, the last one also in `LAST`.
+    seed, cost
+        Of what is random; see `Stage`.
+    """
+    phases = (Phase("discriminator", recipe.pretraining_rounds, judged=False), Phase("adversarial", recipe.rounds))
+    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
+
+    def run(work: Work) -> dict[str, Any]:
+        model = load_generator(work.inputs[before].folder / MODEL).model
+        assert isinstance(model, LstmModel)
+        training = SeqGan(model, text, recipe=recipe, seed=seed)
+        return _in_rounds(work, training, model, form, kind="seqgan", phases=phases, settings=settings)
+
+    return Stage("rounds", name, settings, run, (before,), cost)
+
+
+def leakgan_stage(
+    name: str, text: Corpus, form: TextForm, *, network: Mapping[str, Any], recipe: LeakGanRecipe, n_checkpoints: int,
+    seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage that trains LeakGAN from nothing, with all its checkpoints; see `seqgan_stage`.
+
+    Parameters
+    ----------
+    name, text, form, recipe, n_checkpoints, seed, cost
+        As there; all windows have one length, and before the first adversarial round are the cycles of pre-training.
+    network
+        Settings of the generator.
+    """
+    length = int(text.lengths[0])
+    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
+    settings["model"] = _new_leakgan(network, length, seed).settings
+    phases = (Phase("pretraining", recipe.cycles, judged=False), Phase("adversarial", recipe.rounds))
+
+    def run(work: Work) -> dict[str, Any]:
+        model = _new_leakgan(network, length, seed)
+        training = LeakGan(model, text, recipe=recipe, seed=seed)
+        return _in_rounds(work, training, model, form, kind="leakgan", phases=phases, settings=settings)
+
+    return Stage("leakgan", name, settings, run, (), cost)
+
+
+def wgan_stage(
+    name: str, text: Corpus, form: TextForm, *, width: int, recipe: WganRecipe, seed: int, cost: float
+) -> Stage:
+    """Return the stage that trains a recurrent GAN, and keeps it; see `seqgan_stage`, as for its result."""
+    model = NoiseGru(width, length=recipe.length, ends=False)
+    settings = {"model": model.settings, "recipe": asdict(recipe), "seed": seed}
+    settings |= {"text": text.fingerprint, "form": form.hash}
+
+    def run(work: Work) -> dict[str, Any]:
+        fresh = NoiseGru(**model.settings)
+        with workers(1):
+            history = train_wgan(
+                fresh, text, recipe=recipe, seed=seed, checkpoint=work.folder / _ROUNDS, progress=_teller(work)
+            )
+        fresh.record = {**fresh.record, "history": asdict(replace(history, rounds=history.rounds[-1:]))}
+        save_model(fresh, work.folder / MODEL, form=form)
+        (work.folder / _ROUNDS).unlink(missing_ok=True)
+        return _told(history, 0)
+
+    return Stage("wgan", name, settings, run, (), cost)
+
+
+def _new_leakgan(network: Mapping[str, Any], length: int, seed: int) -> LeakGanModel:
+    return LeakGanModel(**network, length=length, max_length=length, seed=seed)
+
+
+def _settings(
+    recipe: SeqGanRecipe | LeakGanRecipe, n_checkpoints: int, *, seed: int, text: Corpus, form: TextForm
+) -> dict[str, Any]:
+    """Return what decides the rounds, JSON-ready."""
+    kept = checkpoints_of(recipe.rounds, n_checkpoints)
+    settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
+    return {**settings, "text": text.fingerprint, "form": form.hash}
+
+
+def _in_rounds(
+    work: Work, training: SeqGan | LeakGan, model: LstmModel | LeakGanModel, form: TextForm, *, kind: str,
+    phases: tuple[Phase, Phase], settings: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """Train through both phases, keep the model along the second, and return what the stage tells."""
+    before, kept = phases[0].n_rounds, settings["kept"]
+
+    def keep(number: int) -> None:
+        record = {"kind": kind, "rounds": number - before, "recipe": settings["recipe"], "seed": settings["seed"]}
+        training.finish(record)
+        save_model(model, work.folder / str(number - before), form=form)
+
+    with workers(1):  # another number of threads sums in another order, and gives other weights
+        history = train_in_rounds(
+            training,
+            phases,
+            collapse=COLLAPSE,
+            checkpoint=work.folder / _ROUNDS,
+            config=settings,
+            monitors={"kept": keep},
+            monitor_every=kept[1] if len(kept) > 1 else 1,
+            progress=_teller(work),
+        )
+    keep(history.kept)
+    save_model(model, work.folder / LAST, form=form)
+    (work.folder / _ROUNDS).unlink(missing_ok=True)
+    return _told(history, before)
+
+
+def _teller(work: Work) -> Callable[[str, int, int], None]:
+    def tell(label: str, done: int, total: int) -> None:
+        work.tell(f"{label.partition(':')[0]} ({done} of {total})")
+
+    return tell
+
+
+def _told(history: RoundsHistory, before: int) -> dict[str, Any]:
+    """Return values of the rounds of the last phase by their number there, and how it ended."""
+    rounds = {str(each.number - before): dict(each.values) for each in history.rounds if each.number > before}
+    return {"rounds": rounds, "kept": history.kept - before, "stopped": history.stopped}

@@ -1,0 +1,259 @@
+"""What is asked of generators that were trained: findings of "Judge the Judges" that need no people, and our own.
+
+K are findings of `textassay.study.judges.findings`, G what that paper says or shows without people, all asked of its
+twelve generators; O is beyond it: of the floor and the known orders.
+
+Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
+Online Review Generation", EMNLP 2019, sections 4 and 5.
+Departs from it: a finding holds, or does not, only beyond the luck of which texts were drawn
+(`textassay.study.drawn_values`); another training of the same generators is not drawn.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.meta_evaluation.correlations import row_correlations
+from textassay.meta_evaluation.reproduction import CheckedFinding, Number
+from textassay.study.drawn_values import DrawnValues, Found, Rule, check_rules
+from textassay.study.generators.judging import DD
+from textassay.study.generators.orders import TOTAL_VARIATION, VOLUME
+from textassay.study.generators.results import FLOOR
+from textassay.study.judges.findings import RULES as JUDGES_RULES
+from textassay.study.judges.published import CLASSIFIERS, DIVERSITY, INDIVIDUAL, OVERLAPS, SELF_BLEU
+
+__all__ = ["check_orders", "check_paper"]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_ALIKE = 0.5  # tau from which two evaluators order alike; the smallest of the printed ones is .76
+_WORDS = ("Word LSTM 1.0", "Word LSTM 0.7", "Word LSTM 0.5")
+_GANS = ("SeqGAN", "RankGAN", "LeakGAN")
+
+
+def check_paper(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
+    """Return what can be asked of the paper's generators without people, checked.
+
+    Parameters
+    ----------
+    values
+        Of the paper's generators alone; what is missing is not measured.
+    level
+        Of what counts as sure.
+    """
+    kept = [rule for rule in JUDGES_RULES if rule.id in ("K6", "K8", "K11")]
+    return check_rules((*kept, *_RULES), values, level=level)
+
+
+def check_orders(values: Mapping[str, DrawnValues], about: str, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
+    """Return what is asked of the floor and of known orders, checked.
+
+    Parameters
+    ----------
+    values
+        `FLOOR` to values of all writers, `VOLUME` and `TOTAL_VARIATION` to values of the generators whose order is
+        known, with that order among the evaluators; what is missing is not measured.
+    about
+        Whose values these are.
+    level
+        Of what counts as sure.
+    """
+    nothing = DrawnValues(about, (), {}, {})
+    return tuple(
+        found
+        for order, rules in _ORDER_RULES.items()
+        for found in check_rules(rules, values.get(order, nothing), level=level)
+    )
+
+
+def _classifiers(values: DrawnValues) -> list[str]:
+    """Return the classifiers that were asked; KeyError where there are none."""
+    asked = [name for name in CLASSIFIERS if name in values.values]
+    if not asked:
+        raise KeyError("no classifier")
+    return asked
+
+
+def _tau(values: DrawnValues, first: str, second: str) -> FloatArray:
+    return row_correlations(values.goodness(first), values.goodness(second), "kendall")
+
+
+def _told(taus: dict[str, FloatArray]) -> dict[str, Number]:
+    found = {name: float(rows[0]) for name, rows in taus.items()}
+    lowest, highest = (choose(found, key=lambda name: found[name]) for choose in (min, max))
+    return {f"lowest tau, {lowest}": found[lowest], f"highest tau, {highest}": found[highest]}
+
+
+def _classifiers_agree(values: DrawnValues) -> Found:
+    taus = {f"{a} and {b}": _tau(values, a, b) for a, b in combinations(_classifiers(values), 2)}
+    if not taus:
+        raise KeyError("one classifier")
+    return {f"{pair} at least {_ALIKE:g}": rows >= _ALIKE for pair, rows in taus.items()}, _told(taus)
+
+
+def _individual_like_meta(values: DrawnValues) -> Found:
+    tau = _tau(values, INDIVIDUAL, "SVM")
+    return {f"tau at least {_ALIKE:g}": tau >= _ALIKE}, {"tau": float(tau[0])}
+
+
+def _foreign_is_never_first(values: DrawnValues) -> Found:
+    names = (*_classifiers(values), *OVERLAPS, SELF_BLEU)
+    ranks = {name: values.rank(name, values.foreign) for name in names}
+    parts = {f"not first by {name}": rank > 0 for name, rank in ranks.items()}
+    return parts, {f"better than it by {name}": int(rank[0]) for name, rank in ranks.items()}
+
+
+def _foreign_is_last(values: DrawnValues) -> Found:
+    last = len(values.generators) - 1
+    ranks = {name: values.rank(name, values.foreign) for name in (*_classifiers(values), *OVERLAPS)}
+    parts = {f"last by {name}": rank == last for name, rank in ranks.items()}
+    return parts, {"evaluators that put it last": sum(int(rank[0]) == last for rank in ranks.values())}
+
+
+def _rising(values: DrawnValues, evaluator: str) -> BoolArray:
+    hot, mild, cold = (values.of(evaluator, generator) for generator in _WORDS)
+    return np.asarray((mild > hot) & (cold > mild))
+
+
+def _cold_is_called_fake(values: DrawnValues) -> Found:
+    names = _classifiers(values)
+    shares: dict[str, Number] = {
+        f"{name}, {generator}": float(values.of(name, generator)[0]) for name in names[:1] for generator in _WORDS
+    }
+    return {f"{name} rises as text gets colder": _rising(values, name) for name in names}, shares
+
+
+def _cold_is_less_diverse(values: DrawnValues) -> Found:
+    hot, mild, cold = (values.of(DIVERSITY, generator) for generator in _WORDS)
+    parts = {f"{SELF_BLEU} rises": _rising(values, SELF_BLEU), f"{DIVERSITY} falls": (mild < hot) & (cold < mild)}
+    return parts, {f"{SELF_BLEU}, {name}": float(values.of(SELF_BLEU, name)[0]) for name in _WORDS}
+
+
+def _overlap_likes_cold(values: DrawnValues) -> Found:
+    numbers: dict[str, Number] = {f"BLEU, {name}": float(values.of("BLEU", name)[0]) for name in _WORDS}
+    return {f"{name} rises as text gets colder": _rising(values, name) for name in OVERLAPS}, numbers
+
+
+def _sides_disagree(values: DrawnValues) -> Found:
+    taus = {f"{a} and {b}": _tau(values, a, b) for a in _classifiers(values) for b in OVERLAPS}
+    return {f"{pair} below 0": rows < 0 for pair, rows in taus.items()}, _told(taus)
+
+
+def _overlap_likes_repetition(values: DrawnValues) -> Found:
+    taus = {name: _tau(values, name, SELF_BLEU) for name in (*_classifiers(values), *OVERLAPS)}
+    parts = {
+        f"{name} with {SELF_BLEU} {'below' if name in OVERLAPS else 'above'} 0": (
+            rows < 0 if name in OVERLAPS else rows > 0
+        )
+        for name, rows in taus.items()
+    }
+    return parts, _told(taus)
+
+
+def _rounds_make_worse(values: DrawnValues) -> Found:
+    gaps = {name: values.of(name, "SeqGAN") - values.of(name, "MLE SeqGAN") for name in _classifiers(values)}
+    numbers: dict[str, Number] = {f"{name}, SeqGAN less MLE SeqGAN": float(gap[0]) for name, gap in gaps.items()}
+    return {f"SeqGAN is found out more often by {name}": gap > 0 for name, gap in gaps.items()}, numbers
+
+
+def _lstm_rivals_gans(values: DrawnValues) -> Found:
+    parts, numbers = {}, {}
+    for name in _classifiers(values):
+        gans = np.mean([values.of(name, generator) for generator in _GANS], axis=0)
+        gap = values.of(name, _WORDS[0]) - gans
+        parts[f"{name}: below the mean of the GANs"] = gap < 0
+        numbers[f"{name}, LSTM less GANs"] = float(gap[0])
+    return parts, numbers
+
+
+def _none_reaches_the_floor(values: DrawnValues) -> Found:
+    floor = values.of(DD, FLOOR)
+    others = {name: values.of(DD, name) for name in values.generators if name != FLOOR}
+    closest = min(others, key=lambda name: float(others[name][0]))
+    parts = {f"{name} is farther than real text": rows > floor for name, rows in others.items()}
+    return parts, {FLOOR: float(floor[0]), f"closest, {closest}": float(others[closest][0])}
+
+
+def _pairs_by(values: DrawnValues, order: str) -> Iterator[tuple[str, str]]:
+    """Yield neighbours by a known order, the better first; KeyError where it is not known of two."""
+    goodness = values.goodness(order)[0]
+    known = [values.generators[place] for place in np.argsort(-goodness, kind="stable")]
+    yield from pairwise(known)
+
+
+def _volume_by_dd(values: DrawnValues) -> Found:
+    parts = {
+        f"{better} is closer than {worse}": values.of(DD, better) < values.of(DD, worse)
+        for better, worse in _pairs_by(values, VOLUME)
+    }
+    return parts, {name: float(values.of(DD, name)[0]) for name in values.generators}
+
+
+def _dd_is_a_lower_bound(values: DrawnValues) -> Found:
+    found, exact = values.values[DD], values.values[TOTAL_VARIATION]
+    parts = {f"{name}": found[:, place] <= exact[:, place] for place, name in enumerate(values.generators)}
+    shares = found[0] / exact[0]
+    return parts, {"smallest share that is found": float(shares.min()), "largest": float(shares.max())}
+
+
+def _classifiers_follow_exact(values: DrawnValues) -> Found:
+    names = (DD, *_classifiers(values))
+    taus = {name: _tau(values, name, TOTAL_VARIATION) for name in names}
+    return {f"{name} above 0": rows > 0 for name, rows in taus.items()}, {n: float(t[0]) for n, t in taus.items()}
+
+
+def _overlap_follows_less(values: DrawnValues) -> Found:
+    dd = _tau(values, DD, TOTAL_VARIATION)
+    taus = {name: _tau(values, name, TOTAL_VARIATION) for name in OVERLAPS}
+    numbers: dict[str, Number] = {DD: float(dd[0]), **{name: float(rows[0]) for name, rows in taus.items()}}
+    return {f"{name} below {DD}": rows < dd for name, rows in taus.items()}, numbers
+
+
+_RULES: Sequence[Rule] = (
+    Rule("G1", "The meta-evaluators order generators alike.", "tau of two of the seven .76 to .97",
+         f"tau of each two at least {_ALIKE:g}.", _classifiers_agree),
+    Rule("G2", "Individual evaluators order generators as meta-evaluators do.", "said, without numbers",
+         f"tau of both SVMs at least {_ALIKE:g}.", _individual_like_meta),
+    Rule("G3", "The model of another domain is first for no evaluator but lexical diversity.", "true",
+         "Each classifier, each word overlap, Self-BLEU.", _foreign_is_never_first),
+    Rule("G4", "No evaluator prefers the model of another domain to one that learnt from reviews.",
+         "expected; 6th to 9th of twelve by classifiers", "It is last by each classifier and each word overlap.",
+         _foreign_is_last),
+    Rule("G5", "The colder a language model draws, the more often it is found out.", "48, 93, 99 % (LSTM)",
+         "Each classifier's accuracy rises from 1.0 to .7 to .5.", _cold_is_called_fake),
+    Rule("G6", "The colder a language model draws, the less diverse it is.", "Self-BLEU .19, .48, .70",
+         "Self-BLEU rises and lexical diversity falls from 1.0 to .7 to .5.", _cold_is_less_diverse),
+    Rule("G7", "The colder a language model draws, the better it is by word overlap.", "BLEU .21, .37, .46",
+         "Each word overlap rises from 1.0 to .7 to .5.", _overlap_likes_cold),
+    Rule("G8", "Word overlap and classifiers order generators the other way round.", "tau -.73 to -.21",
+         "tau of each overlap with each classifier below 0.", _sides_disagree),
+    Rule("G9", "Word overlap favours generators that repeat themselves, classifiers find them out.",
+         "tau with Self-BLEU -.88 to -.55 and .58 to .76", "The sign of each tau with Self-BLEU.",
+         _overlap_likes_repetition),
+    Rule("G10", "SeqGAN's rounds make its generator worse.", "41 against 50 % (LSTM); true of all seven",
+         "Each classifier finds out SeqGAN more often than MLE SeqGAN.", _rounds_make_worse),
+    Rule("G11", "At temperature 1.0 the word LSTM rivals GANs.", "true of all seven",
+         "Each classifier finds it out less often than the mean of SeqGAN, RankGAN and LeakGAN.", _lstm_rivals_gans),
+)  # fmt: skip
+
+_ORDER_RULES: Mapping[str, Sequence[Rule]] = {
+    FLOOR: (
+        Rule("O1", "No generator is as close to real text as real text is.", "not asked",
+             "DD of each generator above the floor's.", _none_reaches_the_floor),
+    ),
+    VOLUME: (
+        Rule("O2", "More training text brings a generator closer, by DD.", "not asked",
+             "Each two neighbours by the share of the training text.", _volume_by_dd),
+    ),
+    TOTAL_VARIATION: (
+        Rule("O3", "DD finds no more than there is.", "not asked",
+             "DD of each generator at most its exact total variation.", _dd_is_a_lower_bound),
+        Rule("O4", "DD and the meta-evaluators follow the exact order.", "not asked",
+             "tau of each with exact total variation above 0.", _classifiers_follow_exact),
+        Rule("O5", "Word overlap follows the exact order less than DD does.", "not asked",
+             "tau of each with exact total variation below DD's.", _overlap_follows_less),
+    ),
+}  # fmt: skip

@@ -1,0 +1,315 @@
+"""What evaluators say of the generators of a world: stages that measure it, and evaluations made of what they found.
+
+Every evaluator is asked of the same writers: `FLOOR`, which is real text that nobody saw, and all generators. Metrics
+read all that a writer wrote; classifiers learn from 70 % of it, choose by 10 and judge 20. The references of word
+overlap are the real texts that classifiers judge; discrepancies are from as many other real texts as a generator wrote.
+
+Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
+Online Review Generation", EMNLP 2019, sections 3.2 to 3.5 and 5.
+Departs from it: nearest texts are by TF-IDF; discrepancies, Fréchet distance, MAUVE and the scores by language models
+are ours.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import random_split
+from textassay.corpus.two_stage_split import DISCRIMINATOR_SHARES
+from textassay.discriminator.meta_accuracy import Accuracy, clustered_interval
+from textassay.discriminator.meta_evaluator import Parts, meta_evaluate_parts
+from textassay.estimate import Better, Estimate, Evidence
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.reproduction import Number
+from textassay.metric.catalog import parse_metric
+from textassay.seeding import stream
+from textassay.study.generators.results import FLOOR, World, stage_kind
+from textassay.study.judges.evaluators import DIRECTIONS, LEVEL, METRICS, SECONDS, JudgesScale, make_classifier
+from textassay.study.judges.published import ALL, BLEU_TRAIN, GENERATED, INDIVIDUAL, OVERLAPS, REAL
+from textassay.study.measures import load_estimates, measured, save_estimates
+from textassay.study.network_stages import Part
+from textassay.study.stages import Done, Stage, Work
+
+__all__ = [
+    "DD",
+    "DISTANCES",
+    "ESTIMATES",
+    "EVALUATORS",
+    "Bounded",
+    "JudgedWorld",
+    "Judges",
+    "judged_world",
+    "judging_stages",
+]
+
+DD = "DD"
+DISTANCES: Mapping[str, str] = {  # from as many real texts as there are generated ones
+    DD: "dd",
+    "FED": "fed",
+    "MAUVE": "mauve",
+    "LM score": "lm-score",
+    "reverse LM score": "reverse-lm-score",
+}
+EVALUATORS: Mapping[str, str] = {**DISTANCES, **METRICS, BLEU_TRAIN: "bleu-train(order=4)"}
+ESTIMATES = "estimates"
+_AGAINST_TESTED = (*OVERLAPS, "BLEU, all references")
+_REAL_TEXT = "(real)"
+# Closer to real text is better, by the catalogue; the paper calls any diversity better, and any overlap.
+_TURNED: Mapping[str, Better] = {**DIRECTIONS, BLEU_TRAIN: "higher"}
+Bounded = tuple[Number, Number, Number]  # a value with its interval
+
+
+@dataclass(frozen=True)
+class Judges:
+    """The stages that judge a world.
+
+    Attributes
+    ----------
+    world
+        Its texts and generators.
+    metrics, discrepancies
+        Writer to what metrics say of it; discrepancies stand alone, since they take longest.
+    classifiers
+        Classifier to what it says of all, a stage each time that texts are dealt.
+    """
+
+    world: World
+    metrics: Mapping[str, Stage]
+    discrepancies: Mapping[str, Stage]
+    classifiers: Mapping[str, tuple[Stage, ...]]
+
+    @property
+    def targets(self) -> list[Stage]:
+        """All of them."""
+        of_classifiers = [stage for stages in self.classifiers.values() for stage in stages]
+        return [*self.metrics.values(), *self.discrepancies.values(), *of_classifiers]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedWorld:
+    """What was said of all writers of a world, the floor first.
+
+    Attributes
+    ----------
+    evaluations
+        By evaluator, each of the floor and of all generators for which everything is defined.
+    values
+        Evaluator to writer to its value with an interval.
+    accuracies
+        Classifier to writer, to all, to real and to generated text, to how often it is right; of the individual one
+        writers alone.
+    of_text
+        Writer to ``marked``, the share of its words that are ``<unk>``, ``length``, its mean number of words, and
+        ``cut``, the share of its sentences that are as long as the longest can be.
+    copied
+        Writer to the share of tested texts that also stand, equal, in what classifiers learnt from.
+    signatures
+        Evaluator to the settings of its value.
+    undefined
+        Generator to the metrics that are undefined for it: it is in no evaluation.
+    """
+
+    evaluations: Mapping[str, Evaluation]
+    values: Mapping[str, Mapping[str, Bounded]]
+    accuracies: Mapping[str, Mapping[str, Bounded]]
+    of_text: Mapping[str, Mapping[str, float]]
+    copied: Mapping[str, float]
+    signatures: Mapping[str, str]
+    undefined: Mapping[str, tuple[str, ...]]
+
+    @property
+    def writers(self) -> tuple[str, ...]:
+        """The floor and the generators, those that are in no evaluation among them."""
+        return tuple(self.of_text)
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The floor and the generators that evaluations are of."""
+        return tuple(writer for writer in self.of_text if writer not in self.undefined)
+
+
+def judging_stages(world: World, scale: JudgesScale, *, seed: int = 0) -> Judges:
+    """Return the stages that judge a world.
+
+    Parameters
+    ----------
+    world
+        Its texts and generators.
+    scale
+        Which classifiers there are, and how often texts are dealt to them; trials of a random search of settings.
+    seed
+        Of all evaluators, and of how texts are dealt.
+    """
+    names = {name: metric for name, metric in EVALUATORS.items() if name != DD}
+    return Judges(
+        world,
+        {writer: _metric_stage(world, "metric", writer, names, seed) for writer in world.parts},
+        {writer: _metric_stage(world, "discrepancy", writer, {DD: DISTANCES[DD]}, seed) for writer in world.parts},
+        {
+            name: tuple(_classifier_stage(world, name, scale.trials, place, seed) for place in range(scale.partitions))
+            for name in scale.classifiers
+        },
+    )
+
+
+def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
+    """Return what the stages found; `done` gives one that is done."""
+    world = judges.world
+    estimates: dict[str, dict[str, Estimate]] = {name: {} for name in EVALUATORS}
+    of_text: dict[str, Mapping[str, float]] = {}
+    for writer in world.parts:
+        for stage in (judges.discrepancies[writer], judges.metrics[writer]):
+            found = done(stage)
+            for name, estimate in load_estimates(found.folder / ESTIMATES, found.result["estimates"]).items():
+                estimates[name][writer] = estimate
+        of_text[writer] = done(judges.metrics[writer]).result
+    answers = {name: [done(stage).result for stage in stages] for name, stages in judges.classifiers.items()}
+    undefined = {
+        writer: names
+        for writer in world.generated
+        if (names := tuple(name for name, of in estimates.items() if not np.isfinite(of[writer].value)))
+    }
+    evaluations = {
+        name: _of_estimates(name, {writer: one for writer, one in of.items() if writer not in undefined})
+        for name, of in estimates.items()
+        if np.isfinite(of[FLOOR].value)
+    }
+    for name, answer in answers.items():
+        called = {w: np.concatenate([one["called_real"][w] for one in answer]) for w in world.parts}
+        terms = {w: 1.0 - real for w, real in called.items() if w not in undefined}
+        shares = np.array([fake.mean() for fake in terms.values()])
+        evaluations[name] = Evaluation(name, "lower", tuple(terms), shares, terms=terms)
+    accuracies: dict[str, dict[str, Bounded]] = {
+        name: {row: _mean_of([one["accuracies"][row] for one in answer]) for row in answer[0]["accuracies"]}
+        for name, answer in answers.items()
+    }
+    return JudgedWorld(
+        evaluations=evaluations,
+        values={
+            **{name: {writer: _bounded(one) for writer, one in of.items()} for name, of in estimates.items()},
+            **{name: {writer: rows[writer] for writer in world.parts} for name, rows in accuracies.items()},
+        },
+        accuracies=accuracies,
+        undefined=undefined,
+        of_text=of_text,
+        copied=next((answer[0]["copied"] for name, answer in answers.items() if name != INDIVIDUAL), {}),
+        signatures={
+            **{name: str(next(iter(of.values())).signature) for name, of in estimates.items()},
+            **{name: answer[0]["signature"] for name, answer in answers.items()},
+        },
+    )
+
+
+def _metric_stage(world: World, kind: str, writer: str, names: Mapping[str, str], seed: int) -> Stage:
+    """Return the stage of some metrics of one writer."""
+    texts, part = world.texts, world.parts[writer]
+    others = (texts.real, texts.train) if BLEU_TRAIN in names else (texts.real,)
+
+    def run(work: Work) -> dict[str, Any]:
+        generated, real = part.load(work, texts.form), texts.real.load(work, texts.form)
+        train = texts.train.load(work, texts.form) if BLEU_TRAIN in names else None
+        metrics = {name: parse_metric(metric, level=LEVEL, train=train) for name, metric in names.items()}
+        found: dict[str, Estimate] = {}
+        for overlaps in (True, False):
+            own = {name: metric for name, metric in metrics.items() if (name in _AGAINST_TESTED) == overlaps}
+            if own:
+                side = _dealt(real, _REAL_TEXT, seed).test if overlaps else real.take(np.arange(len(generated)))
+                found |= measured(own, generated, side, seed=seed)
+        save_estimates(work.folder / ESTIMATES, found)
+        return {
+            "estimates": list(found),
+            "marked": generated.unk_rate if len(generated.tokens) else 0.0,
+            "length": float(generated.lengths.mean()),
+            "cut": float(np.mean(generated.lengths >= texts.longest)),
+        }
+
+    settings = {
+        "metrics": dict(names), "level": LEVEL, "texts": [one.settings for one in (part, *others)],
+        "form": texts.form.hash, "seed": seed,
+    }  # fmt: skip
+    return Stage(stage_kind(kind, world.name), writer, settings, run, _inputs(part, *others))
+
+
+def _classifier_stage(world: World, name: str, trials: int, place: int, seed: int) -> Stage:
+    """Return the stage of one classifier: it learns from all generators, or each in turn, and judges the floor too.
+
+    The first one judges, of real text, what is the reference of word overlap; others, by `place`, deal texts anew.
+    """
+    texts, seed = world.texts, seed + place
+
+    def run(work: Work) -> dict[str, Any]:
+        dealt = {writer: _dealt(part.load(work, texts.form), writer, seed) for writer, part in world.parts.items()}
+        real = _dealt(texts.real.load(work, texts.form), _REAL_TEXT, seed)
+        judge = make_classifier(name, trials=trials, seed=seed)
+        if name == INDIVIDUAL:  # the floor's own classifier learns to tell real text from real text
+            made = meta_evaluate_parts(judge, real, dealt, individual=True, level=LEVEL, seed=seed)
+            rows, scores = dict(made.by_generator), dict(made.generated_scores)
+        else:  # nobody learns to call the floor fake: it is judged as other real text is
+            floor = dealt.pop(FLOOR).test
+            beside = replace(real, test=Corpus.concatenate([real.test, floor]))
+            both = meta_evaluate_parts(judge, beside, dealt, level=LEVEL, seed=seed)
+            n = len(real.test)
+            made = replace(both, real_scores=both.real_scores[:, :n], real_clusters=both.real_clusters[:n])
+            scores = {FLOOR: both.real_scores[0, n:], **made.generated_scores}
+            fake = (scores[FLOOR] <= 0.5).astype(np.float64)
+            clusters = both.real_clusters[n:]
+            interval = clustered_interval(fake, clusters, level=LEVEL)
+            of_floor = Accuracy(float(fake.mean()), interval, len(fake), len(np.unique(clusters)))
+            rows = {FLOOR: of_floor, **made.by_generator, ALL: made.all, REAL: made.real, GENERATED: made.generated}
+        return {
+            "called_real": {writer: (own > 0.5).astype(int).tolist() for writer, own in scores.items()},
+            "accuracies": {row: [one.value, one.interval.low, one.interval.high] for row, one in rows.items()},
+            "copied": {writer: n / len(scores[writer]) for writer, n in made.n_seen.items()},
+            "signature": str(made.signature),
+        }
+
+    parts = [*world.parts.values(), texts.real]
+    settings = {
+        "classifier": name, "trials": trials, "level": LEVEL, "texts": [part.settings for part in parts],
+        "form": texts.form.hash, "seed": seed,
+    }  # fmt: skip
+    cost = 100 * SECONDS.get(name, 1.0) * max(1, trials)
+    label = f"{name} again {place}" if place else name
+    return Stage(stage_kind("classifier", world.name), label, settings, run, _inputs(*parts), cost)
+
+
+def _dealt(corpus: Corpus, writer: str, seed: int) -> Parts:
+    """Return what classifiers learn from, choose by and judge, of one writer."""
+    rng = stream(seed, "study", "dealt", writer)
+    train, valid, test = (corpus.take(rows) for rows in random_split(len(corpus), rng, DISCRIMINATOR_SHARES))
+    return Parts(train, valid, test)
+
+
+def _inputs(*parts: Part) -> tuple[Stage, ...]:
+    """Return the stages that draw any of the parts, each once."""
+    return tuple(dict.fromkeys(stage for part in parts for stage in part.inputs))
+
+
+def _of_estimates(name: str, found: Mapping[str, Estimate]) -> Evaluation:
+    """Return the evaluation by a metric; without terms where they are undefined for a writer."""
+    evaluation = Evaluation.of_estimates(
+        {writer: _without_undefined(one) for writer, one in found.items()}, name=name, floor=found[FLOOR]
+    )
+    better = _TURNED.get(name, evaluation.better)
+    return replace(evaluation, better=better, texts=None, terms=evaluation.terms)
+
+
+def _without_undefined(estimate: Estimate) -> Estimate:
+    evidence = estimate.evidence
+    terms = None if evidence is None else evidence.generated_terms
+    known = terms is not None and np.isfinite(terms).all()
+    return replace(estimate, evidence=Evidence(None, terms if known else None))
+
+
+def _mean_of(bounded: Sequence[Sequence[float]]) -> Bounded:
+    """Return the mean of values, and of the ends of their intervals."""
+    value, low, high = np.mean(bounded, axis=0).tolist()
+    return value, low, high
+
+
+def _bounded(estimate: Estimate) -> Bounded:
+    value, low, high = (estimate.to_dict()[key] for key in ("value", "low", "high"))
+    return value, low, high

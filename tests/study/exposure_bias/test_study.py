@@ -1,0 +1,285 @@
+"""The study of exposure bias: what is unseen, the whole of it on made-up text, and on real text (slow)."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made_up import WORDS, sentences
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.execution import workers
+from textassay.exposure.bias import cgd_curve, eb_c
+from textassay.exposure.bleu import eb_bleu_of_runs
+from textassay.exposure.distance import DISTANCES
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.study.exposure_bias.results import BLEU_MODELS, DATA_MODEL, OTHERS, RANDOM_ORACLE, TEST_SET, TEXTS
+from textassay.study.exposure_bias.scales import CORRUPTION, EXPOSURE_SCALES, ExposureScale
+from textassay.study.exposure_bias.study import ExposureStudy
+from textassay.study.exposure_bias.texts import FILES, read_exposure_texts
+from textassay.study.presets import Contest, Network
+
+SMALL = {"max_epochs": 1, "width": 8}
+SHORT = {"rounds": 1, "iterations": 2, "batch_size": 8}
+MICRO = replace(
+    EXPOSURE_SCALES["tiny"], name="micro", most=dict.fromkeys(FILES), min_count=dict.fromkeys(TEXTS, 1),
+    lstm=dict.fromkeys(TEXTS, Network("tiny", SMALL)), transformer_xl=Network("tiny", SMALL),
+    data_model=Network("exposure-512", SMALL), lstm_512=Network("exposure-512", SMALL),
+    lstm_32=Network("exposure-32", SMALL), n_bleu=dict.fromkeys(TEXTS, 20), bleu_runs=2, n_drawn=60, n_random=60,
+    n_sequences=30, n_damaged=20, runs=2, n_dd=60, n_compared=20,
+    scratchgan=Contest("tiny", {"width": 8}, SHORT), cot=Contest("tiny", {"width": 8}, SHORT),
+    rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 1, "n_negatives": 20, "n_roll_outs": 1}),
+    n_fresh=60, translation=Network("tiny", {"max_epochs": 1}),
+    byte_pairs=300, n_held_back=40, precision="float32",
+)  # fmt: skip
+
+
+def _lines(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _long(n: int, seed: int) -> list[str]:
+    """Return sentences of 22 words."""
+    words = " ".join(sentences(8 * n, seed)).split()
+    return [" ".join(words[22 * k : 22 * (k + 1)]) for k in range(n)]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    for seed, name in enumerate(("valid.txt", "test.txt")):
+        documents = [
+            [
+                f" = Title {k} = ",
+                " ",
+                " = = Part = = ",
+                *(f" {name[0]}{k} {line} " for line in _long(12, 10 * seed + k)),
+            ]
+            for k in range(4)
+        ]
+        _lines(folder / "wikitext2" / name, [line for document in documents for line in document])
+        _lines(folder / "emnlp_news" / name, _long(120, 50 + seed))
+    _lines(folder / "yelp" / "train.txt", [*_long(80, 60), *_long(10, 60), *sentences(20, 61)])
+    for part, n in (("train", 160), ("val", 10), ("test_2016_flickr", 10)):
+        lines = sentences(n, len(part))
+        _lines(folder / "multi30k" / f"{part}.en", lines)
+        _lines(folder / "multi30k" / f"{part}.de", [line.upper() for line in lines])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(data: Path, tmp_path_factory: pytest.TempPathFactory) -> ExposureStudy:
+    made = _made(data, tmp_path_factory.mktemp("exposure"))
+    with workers(2):
+        assert made.compute(["train", "eb-c"]) > 0
+        made.compute()
+    return made
+
+
+def _made(data: Path, out: Path, *, seed: int = 0, scale: ExposureScale = MICRO) -> ExposureStudy:
+    return ExposureStudy(read_exposure_texts(data, scale, seed=seed), scale, out, seed=seed)
+
+
+def test_no_document_and_no_sentence_is_on_both_sides(data: Path) -> None:
+    texts = read_exposure_texts(data, MICRO, seed=3)
+    assert texts.missing == ()
+    wiki = texts.free["wikitext2"]
+    assert wiki.train.groups is not None
+    assert wiki.valid.groups is not None
+    assert wiki.unseen.groups is not None
+    assert len(set(wiki.unseen.groups.tolist())) == 4
+    assert set(wiki.unseen.lengths.tolist()) == set(wiki.train.lengths.tolist()) == {50}
+    parts = (wiki.train, wiki.valid, wiki.unseen)
+    documents = [set(part.groups.tolist()) for part in parts if part.groups is not None]
+    assert sorted(document for part in documents for document in part) == list(range(1, 9))
+    marks = {word for word in " ".join(wiki.train.texts).split() if word[1:].isdigit()}
+    assert len(marks) == 3, "each document has a mark of its own"
+    assert not any(marks & set(" ".join(part.texts).split()) for part in parts[1:])
+    assert (wiki.sizes["documents"], wiki.sizes["lines left out"]) == (8, 24)
+    assert "Title" not in wiki.form.vocabulary.tokens
+    news = texts.free["emnlp_news"]
+    assert not set(news.train.texts) & set(news.unseen.texts)
+    yelp = texts.free["yelp"]
+    assert not {*yelp.train.texts, *yelp.valid.texts} & set(yelp.unseen.texts)
+    assert yelp.sizes["sentences left out: too short"] > 0
+    assert set(yelp.train.lengths.tolist()) == {11}
+    assert texts.pairs is not None
+    assert len(texts.pairs.held) == 40
+    assert len(texts.pairs.train) == 120
+
+
+def test_what_is_not_there_is_said_or_refused_in_one_line(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has none of the folders wikitext2, emnlp_news, yelp, multi30k"):
+        read_exposure_texts(tmp_path, MICRO, seed=0)
+    with pytest.raises(InputError, match="no folder"):
+        read_exposure_texts(tmp_path / "nowhere", MICRO, seed=0)
+    (tmp_path / "emnlp_news").mkdir()
+    with pytest.raises(InputError, match=r"lacks valid.txt, test.txt: add it"):
+        read_exposure_texts(tmp_path, MICRO, seed=0)
+    (tmp_path / "emnlp_news").rmdir()
+    _lines(tmp_path / "yelp" / "train.txt", ["too short"] * 9)
+    with pytest.raises(TooFewSentencesError, match="0 sentences have 11 tokens"):
+        read_exposure_texts(tmp_path, MICRO, seed=0)
+    _lines(tmp_path / "yelp" / "train.txt", _long(40, 1))
+    _lines(tmp_path / "emnlp_news" / "valid.txt", _long(40, 2))
+    _lines(tmp_path / "emnlp_news" / "test.txt", [*_long(1, 3), *_long(9, 2), *["too short"] * 9])
+    with pytest.raises(TooFewSentencesError, match="emnlp_news: 1 test sentences have 20 tokens, 2 are needed"):
+        read_exposure_texts(tmp_path, MICRO, seed=0)
+    shutil.rmtree(tmp_path / "emnlp_news")
+    part = _made(tmp_path, tmp_path / "out")
+    assert part.texts.missing == ("wikitext2", "emnlp_news", "multi30k")
+    assert set(part.experiment.bleu) == {"yelp"}
+    assert set(part.experiment.synthetic) == {RANDOM_ORACLE}
+    assert part.experiment.translation is None
+
+
+def test_the_whole_study(study: ExposureStudy) -> None:
+    found = study.measured()
+    assert set(found.bleu) == set(TEXTS)
+    for text, models in found.bleu.items():
+        assert set(models) == (set(BLEU_MODELS) if text == "wikitext2" else {"LSTM", "position unigram"})
+        for runs in models.values():
+            assert len(runs) == 2
+            assert all(set(run.scores) == {"data", "model", "shuffled", "random"} for run in runs)
+            assert not np.array_equal(runs[0].scores["data"], runs[1].scores["data"]), "runs draw anew"
+    news = [found.bleu["emnlp_news"][model][0] for model in ("LSTM", "position unigram")]
+    assert news[0].n_references == news[1].n_references == 20
+    for model, kinds in found.synthetic.items():
+        assert {"data", "model", "shuffled", "random"} <= set(kinds)
+        assert all(run.lengths == tuple(range(20)) for runs in kinds.values() for run in runs)
+        assert ("corrupted:0.5" in kinds) == (model == "LSTM-512")
+        means = [run.means["tv"] for kind in ("data", "model") for run in kinds[kind]]
+        assert np.ptp([mean[0] for mean in means]) == 0, "nothing was read yet"
+        assert len({mean[5] for mean in means}) == 4, "fresh draws in each run, of each side"
+        assert eb_c(kinds["data"], kinds["model"], "tv").values[0] == 1
+    assert set(found.others) == set(OTHERS)
+    for kinds in found.others.values():
+        assert [(kind, run.n_sequences) for kind, runs in kinds.items() for run in runs] == [
+            *(("data", 20), ("data", 20)),
+            *(("model", 20), ("model", 20)),
+        ]
+    assert set(found.oracle_costs) == {"random LSTM", RANDOM_ORACLE, "RankGAN"}
+    assert len({cost.value for cost in found.oracle_costs.values()}) == 3
+    assert all(np.isfinite(cost.value) for cost in found.oracle_costs.values())
+    fresh, test = ("samples of the data model", "EMNLP test set")
+    for model, row in found.perplexity.items():
+        assert set(row) == ({fresh} if model in (RANDOM_ORACLE, "RankGAN") else {fresh, test})
+    assert set(found.perplexity) == {DATA_MODEL, "LSTM-512", "LSTM-32", "ScratchGAN", "CoT", RANDOM_ORACLE, "RankGAN"}
+    assert found.translation is not None
+    assert [sample.mode for sample in found.translation.samples[:4]] == ["normal", "data3", "unrel3", "rand3"]
+    assert len({sample.source for sample in found.translation.samples[:4]}) == 1
+    forced = found.translation.samples[1]
+    assert forced.reference.startswith(forced.prefix)
+    assert forced.prefix
+    assert len(found.switching["Transformer-XL on wikitext2"]) == 16
+    assert found.eb_dd["LSTM-512 against the data model"].whole
+    assert not found.eb_dd["data model against real text"].whole
+    json.dumps(found.settings, allow_nan=False)
+
+
+def test_the_report_round_trips_and_the_same_again_computes_nothing(study: ExposureStudy, data: Path) -> None:
+    result = study.result()
+    assert Reproduction.from_dict(json.loads(json.dumps(result.to_dict()))) == Reproduction.from_dict(result.to_dict())
+    folder = study.stages.folder_of(study.all_stages()[0]).parents[1]
+    again = _made(data, folder)
+    assert again.compute() == 0
+    assert again.measured() is not study.measured()
+    keys = {stage.key for stage in again.all_stages()}
+    same = {stage.label for stage in _made(data, folder, seed=5).all_stages() if stage.key in keys}
+    assert same == {"perplexity emnlp_news position unigram of unseen text"}, "nothing there is drawn"
+    more = ExposureStudy(study.texts, MICRO, folder, runs=3)
+    new = {stage.label for stage in more.all_stages() if stage.key not in keys}
+    assert new
+    assert all(label.endswith("run 3") for label in new), "runs that are there stay"
+    with pytest.raises(OptionError, match="unknown stage 'ebc'"):
+        again.compute(["ebc"])
+
+
+@pytest.mark.feature("EB-23")
+def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(study: ExposureStudy) -> None:
+    found, result = study.measured(), study.result()
+    curves = {curve.name: curve for curve in result.curves if curve.title == "Figure 4: EB-C of models"}
+    assert {curve.y for curve in curves.values()} == {"EB-C, Jensen-Shannon"}
+    panels = {name: curve.family for name, curve in curves.items()}
+    news, random = "against the data model", "against the random LSTM"
+    assert panels == {
+        **dict.fromkeys(("LSTM-512", "LSTM-32", "ScratchGAN", "CoT"), news),
+        **dict.fromkeys((RANDOM_ORACLE, "RankGAN"), random),
+    }
+    for model, kinds in {**found.synthetic, **found.others}.items():
+        wanted = eb_c(kinds["data"], kinds["model"], "js").values[1:]
+        assert [point.y for point in curves[model].points] == pytest.approx(wanted.tolist()), model
+        assert [point.x for point in curves[model].points] == list(range(1, 20))
+    trained = {stage.name: stage for stage in study.all_stages() if stage.kind == "two-sided"}
+    before = study.experiment.synthetic[RANDOM_ORACLE]["model"][0].inputs[0]
+    assert before in trained["RankGAN"].inputs, "its rounds go on from what it is compared with"
+    draws = study.experiment.synthetic["LSTM-512"]["model"][0].inputs[0].inputs
+    assert set(draws) == set(trained["ScratchGAN"].inputs) == set(trained["CoT"].inputs), "all learn from one text"
+
+
+def test_models_are_trained_anew_for_each_run_where_asked(data: Path, tmp_path: Path) -> None:
+    made = _made(data, tmp_path, scale=replace(MICRO, retrained=True))
+    trained = [stage.name for stage in made.all_stages() if stage.kind == "train" and "LSTM-512" in stage.name]
+    assert sorted(trained) == ["LSTM-512", "LSTM-512 again 1"]
+    runs = made.experiment.synthetic["LSTM-512"]["model"]
+    assert not set(runs[0].inputs) <= set(runs[1].inputs)
+    two_sided = sorted(stage.name for stage in made.all_stages() if stage.kind == "two-sided")
+    assert two_sided == sorted(name for model in OTHERS for name in (model, f"{model} again 1"))
+
+
+def test_results_do_not_depend_on_the_number_of_workers(data: Path, study: ExposureStudy, tmp_path: Path) -> None:
+    made = _made(data, tmp_path)
+    with workers(1):
+        made.compute(["eb-bleu"])
+    for stage in made.all_stages():
+        if stage.kind == "eb-bleu":
+            found = [each.stages.done(stage) for each in (made, study)]
+            assert found[0] is not None
+            assert found[1] is not None
+            assert found[0].result == found[1].result
+
+
+def test_made_up_words_do_not_leave_the_machine_in_documents_of_measures(study: ExposureStudy) -> None:
+    shown = ("switching", "translate")  # samples are text
+    for stage in study.all_stages():
+        if stage.kind not in shown:
+            document = (study.stages.folder_of(stage) / "stage.json").read_text()
+            assert not [word for word in WORDS if f'"{word}"' in document], stage.label
+
+
+@pytest.mark.slow
+@pytest.mark.feature("EB-16", "EB-17", "EB-24")
+def test_on_real_news_what_the_paper_found_is_found_again(data_dir: Path, tmp_path: Path) -> None:
+    large = Network("exposure-512", {"max_epochs": 4, "width": 256})
+    scale = replace(
+        EXPOSURE_SCALES["laptop"], name="test", lengths={"emnlp_news": (3, 10, 16)}, bleu_runs=2, runs=2, n_drawn=6000,
+        n_random=500, n_sequences=2500, n_damaged=800, n_dd=100, n_fresh=1000, data_model=large, lstm_512=large,
+        lstm_32=Network("exposure-32", {"max_epochs": 3}),
+    )  # fmt: skip
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "emnlp_news").symlink_to(data_dir / "emnlp_news")
+    made = _made(tmp_path / "data", tmp_path / "out", scale=scale)
+    with workers(2):
+        made.compute()
+    found = made.measured()
+    runs = found.bleu["emnlp_news"]["LSTM"]
+    own, mixed = (eb_bleu_of_runs(runs, prefixes=kind).values for kind in ("model", "shuffled"))
+    assert np.all((own > 0.97) & (own < 1.06)), own
+    assert mixed.mean() > own.mean(), (own, mixed)
+    assert mixed[-1] > mixed[0], mixed
+    for model in ("LSTM-512", "LSTM-32"):
+        kinds = found.synthetic[model]
+        lengths = kinds["data"][0].lengths[1:]  # after no word at all, both sides are the same
+        after = {kind: [run.at(lengths) for run in kinds[kind]] for kind in ("data", "model")}
+        for distance in DISTANCES[:3]:
+            rate = eb_c(after["data"], after["model"], distance).average
+            assert abs(rate - 1) < 0.1, (model, distance, rate)
+    kinds = found.synthetic["LSTM-512"]
+    order = ("model", *(f"corrupted:{rate:g}" for rate in CORRUPTION[1:]))  # of the data: either side of the model
+    deviations = [cgd_curve(kinds[kind], "tv").values[3:].mean() for kind in order]
+    assert deviations == sorted(deviations), deviations
+    costs = [found.perplexity[model][TEST_SET].value for model in (DATA_MODEL, "LSTM-512", "LSTM-32")]
+    assert costs == sorted(costs), costs

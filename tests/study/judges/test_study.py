@@ -1,0 +1,186 @@
+"""The study of judges: on made-up judgements whole, on the published ones as far as it is quick."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made_up import sentences, shuffled
+from textassay.errors import InputError, OptionError
+from textassay.human.analysis import analyse
+from textassay.human.judgements import Item, Judgements
+from textassay.human.mechanical_turk import read_mechanical_turk
+from textassay.meta_evaluation.correlation import correlation
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.majority_labels import majority_agreement
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.report.reproduction_files import write_reproduction
+from textassay.study.judges.draws import drawn_values
+from textassay.study.judges.evaluators import (
+    METRICS,
+    JudgedTexts,
+    JudgesScale,
+    classifier_evaluation,
+    classifier_stages,
+    judged_texts,
+    metric_evaluation,
+    metric_stages,
+)
+from textassay.study.judges.published import GENERATORS, PEOPLE
+from textassay.study.judges.study import JudgesStudy
+from textassay.study.judges.tables import human_tables
+from textassay.study.stages import Work
+
+N = 40  # texts of each writer
+
+
+def judgements(seed: int = 0) -> Judgements:
+    """Return judgements of real texts and of three generators, by three raters who like SeqGAN least."""
+    texts = {None: sentences(2 * N, 1), "SS": sentences(N, 2, shift=0.4), "mine": sentences(N, 3),
+             "SeqGAN": shuffled(sentences(N, 4), 0)}  # fmt: skip
+    passes = {None: 0.9, "SS": 0.6, "mine": 0.8, "SeqGAN": 0.2}
+    items = tuple(
+        Item(f"{name}:{k}", f"page {k % 10}", text, name)
+        for name, lines in texts.items()
+        for k, text in enumerate(lines)
+    )
+    rng = np.random.default_rng(seed)
+    place = np.repeat(np.arange(len(items)), 3)
+    real = np.array([rng.random() < passes[items[k].generator] for k in place], dtype=np.float64)
+    return Judgements(items, ("r", "s", "t"), place, np.tile(np.arange(3), len(items)), real, "real-or-fake")
+
+
+SCALE = JudgesScale(networks=False, partitions=2)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[JudgesStudy, Reproduction]:
+    study = JudgesStudy(judgements(), SCALE, tmp_path_factory.mktemp("judges"), n_resamples=200)
+    assert study.compute(["metric"]) == len(METRICS) + 4
+    assert study.compute() == 2 * 5
+    return study, study.result()
+
+
+@pytest.mark.feature("JJ-41")
+def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path) -> None:
+    _, result = found
+    assert Reproduction.from_dict(json.loads(json.dumps(result.to_dict()))) == Reproduction.from_dict(result.to_dict())
+    tables = {table.id: table for table in result.tables}
+    ranks = {(c.row, c.column): c.ours for c in tables["ranks"].cells if c.ours is not None}
+    assert {row for row, _ in ranks} == {"Scheduled Sampling", "SeqGAN", "mine"}
+    evaluators = {"H1", "H2", "SVM", "RF", "NB", "XGBoost", "SVM individual", "BLEU", "ROUGE", "METEOR", "CIDEr"}
+    assert evaluators <= {column for _, column in ranks}
+    for name in evaluators:
+        assert sum(ranks[row, name] for row in ("Scheduled Sampling", "SeqGAN", "mine")) == 6
+    assert [ranks[row, "H1"] for row in ("mine", "Scheduled Sampling", "SeqGAN")] == [1, 2, 3]
+    svm = next(c for c in tables["table 4"].cells if (c.row, c.column) == ("SeqGAN", "SVM"))
+    assert svm.ours is not None
+    assert svm.published == 56.2
+    assert svm.spread is not None
+    written = write_reproduction(result, tmp_path)
+    names = {path.name for path in written}
+    assert {f"figure-{n}.svg" for n in (2, 3, 4, 5, 6, 7, 12)} <= names
+    words = {word for line in sentences(2 * N, 1) for word in line.split() if len(word) > 4}
+    contents = "".join(path.read_text(encoding="utf-8") for path in written)
+    stages = "".join(path.read_text(encoding="utf-8") for path in tmp_path.parent.rglob("stage.json"))
+    assert not [word for word in words if f" {word} " in contents or f" {word} " in stages], "text in a report"
+
+
+def test_the_same_again_computes_nothing_and_another_seed_does(found: tuple[JudgesStudy, Reproduction]) -> None:
+    study, result = found
+    again = JudgesStudy(judgements(), SCALE, study.stages.folder_of(study.all_stages()[0]).parents[1], n_resamples=200)
+    assert again.compute() == 0
+    assert again.result() == result
+    keys = {stage.key for stage in again.all_stages()}
+    others = JudgesStudy(judgements(), SCALE, Path("nowhere"), seed=5).all_stages()
+    assert not keys & {stage.key for stage in others}
+    votes = JudgesStudy(
+        judgements(1), SCALE, Path("nowhere")
+    ).all_stages()  # other votes: only what they choose changes
+    assert {stage.name for stage in votes if stage.key not in keys} == {
+        f"{name}, judged fake" for name in ("BLEU", "ROUGE", "METEOR", "CIDEr")
+    }
+    with pytest.raises(OptionError, match="unknown stage 'metrics': did you mean metric"):
+        again.compute(["metrics"])
+
+
+def test_refused_judgements() -> None:
+    made = judgements()
+    ratings = replace(made, value=made.value * 3, scale="number")
+    with pytest.raises(InputError, match="not ratings"):
+        judged_texts(ratings, votes=3)
+    for keep in (np.array([item.generator is not None for item in made.items]), made.is_real):
+        with pytest.raises(InputError, match="people and of at least two generators"):
+            judged_texts(made.select(keep), votes=3)
+    empty = replace(made, items=(replace(made.items[0], text=" "), *made.items[1:]))
+    with pytest.raises(InputError, match="some items have none"):
+        judged_texts(empty, votes=3)
+
+
+def test_draws_of_rates_by_hand() -> None:
+    made = judgements()
+    judged = judged_texts(made, votes=3)
+    names = tuple(judged.generated)
+    people = [
+        Evaluation.of_judgements(judged.judgements).select(names),
+        Evaluation.of_judgements(judged.judgements, by="majority", votes=3).select(names),
+    ]
+    values = drawn_values(judged.judgements, people, {}, {}, votes=3, n_resamples=4000)
+    votes = made.votes()
+    right = np.where(made.is_real, votes[:, 1], votes[:, 0])
+    h1 = [right.sum() / votes.sum(), *(right[side].sum() / votes[side].sum() for side in (made.is_real, ~made.is_real))]
+    h2 = (right >= 2).mean(), (right >= 2)[made.is_real].mean(), (right >= 2)[~made.is_real].mean()
+    assert values.rates["H1"][0] == pytest.approx(h1)
+    assert values.rates["H2"][0] == pytest.approx(h2)
+    p = h2[1]
+    assert values.rates["H2"][1:, 1].std() == pytest.approx(np.sqrt(p * (1 - p) / (2 * N)), rel=0.06)
+    expected = np.sqrt(sum(one.var() / N for one in (right[~made.is_real] >= 2).reshape(3, N)) / 9)
+    assert values.rates["H2"][1:, 2].std() == pytest.approx(expected, rel=0.06)
+
+
+@pytest.fixture(scope="module")
+def published(data_dir: Path) -> JudgedTexts:
+    return judged_texts(read_mechanical_turk(data_dir / "amt_reviews" / "batch_results.csv"), votes=5)
+
+
+@pytest.mark.feature("JJ-41")
+def test_what_people_say_is_what_is_printed(data_dir: Path, published: JudgedTexts) -> None:
+    path = data_dir / "amt_reviews" / "batch_results.csv"
+    unchecked = analyse(read_mechanical_turk(path, attention_checks=False))
+    tables = human_tables(analyse(published.judgements), unchecked)
+    assert tuple(published.generated) == GENERATORS
+    n_cells = 0
+    for table in tables:
+        for cell in table.cells:
+            if cell.published is not None:
+                assert cell.ours == pytest.approx(cell.published, abs=0.005 if table.id == "figure 2" else 5.1e-5)
+                n_cells += 1
+    assert n_cells == 6 + 1 + 24
+    rows = {(c.row, c.column): c.ours for c in tables[0].cells}
+    assert rows["H1, failed checks kept", "(all)"] == pytest.approx(66.60, abs=0.005)
+    assert rows["H2, all items, ties count as real", "(all)"] == pytest.approx(72.69, abs=0.005)
+
+
+@pytest.mark.feature("JJ-37")
+def test_classifiers_turn_round_where_the_majority_is_the_truth(published: JudgedTexts, tmp_path: Path) -> None:
+    stages = classifier_stages(published, JudgesScale(networks=False, partitions=1), seed=0)
+    people = Evaluation.of_judgements(published.judgements).select(GENERATORS)
+    for name in ("SVM", "NB"):
+        result = stages[name][0].run(Work(tmp_path, {}, lambda text: None))
+        by_source = classifier_evaluation(name, [result])
+        by_majority = majority_agreement(result["generated"], published.majority, name=name)
+        taus = [correlation(one.goodness, people.goodness).value for one in (by_source, by_majority)]
+        assert taus[0] < -0.4
+        assert taus[1] > 0.3
+
+
+@pytest.mark.feature("JJ-33")
+def test_bleu_agrees_with_people(published: JudgedTexts, tmp_path: Path) -> None:
+    result = metric_stages(published, seed=0)["BLEU"].run(Work(tmp_path, {}, lambda text: None))
+    bleu, intervals = metric_evaluation("BLEU", result)
+    for gold in PEOPLE:
+        people = published.majority if gold == "H2" else Evaluation.of_judgements(published.judgements)
+        assert correlation(bleu.goodness, people.select(GENERATORS).goodness).value > (0.6 if gold == "H1" else 0.5)
+    assert all(low < value < high for value, (low, high) in zip(bleu.values, intervals.values(), strict=True))
