@@ -98,13 +98,14 @@ def test_what_validation_does_not_say_cannot_be_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_value_that_is_not_finite_ends_the_run_before_it(tmp_path: Path, value: float) -> None:
-    training, shorter = _Counted({3: {"loss": value}}), _Counted()
+    training, shorter = _Counted({3: {"loss": value, "variety": 0.5}}), _Counted()
     history = _run(training, tmp_path)
     train_in_rounds(shorter, (PHASES[0], Phase("adversarial", 2)))
     assert history.stopped is not None
     assert history.stopped.startswith("adversarial, round 3: loss is")
     assert "\n" not in history.stopped
-    assert len(history.rounds) == history.kept == 4
+    assert history.kept == 4
+    assert [dict(each.values) for each in history.rounds] == [{"distinct": 1.0}] * 4 + [{"variety": 0.5}]
     assert torch.equal(training.weight, shorter.weight)
 
 
@@ -121,10 +122,20 @@ def test_a_collapse_ends_the_run_at_the_last_good_round_and_leaves_its_checkpoin
         assert history.stopped is not None
         assert "distinct is 0.01, below 0.1, 2 times in a row" in history.stopped
         assert "fewer rounds" in history.stopped
-        assert history.kept == len(history.rounds) == 5
-        assert max(each.step for each in history.validations) == 5
+        assert history.kept == 5
+        assert [each.values["distinct"] for each in history.rounds] == [1.0, 1.0, 1.0, 0.05, 1.0, 0.05, 0.01]
+        assert [each.step for each in history.validations] == [2, 3, 4, 5, 6, 7]
         assert torch.equal(training.weight, shorter.weight)
         assert len(training.calls) == n_calls
+
+
+def test_a_collapse_from_the_first_round_on_is_told_round_by_round() -> None:
+    training = _Counted({number: {"distinct": 0.01 * number} for number in range(1, 6)})
+    history = train_in_rounds(training, [Phase("adversarial", 9)], collapse=Collapse("distinct", least=0.1))
+    assert float(training.weight) == 1
+    assert [(each.number, each.values["distinct"]) for each in history.rounds] == [(1, 0.01), (2, 0.02), (3, 0.03)]
+    assert history.stopped is not None
+    assert history.ending == {"kept": 0, "rounds": 3, "stopped": history.stopped}
 
 
 def test_more_rounds_go_on_where_fewer_ended(tmp_path: Path) -> None:

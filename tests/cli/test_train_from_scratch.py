@@ -32,6 +32,20 @@ def test_it_is_trained_kept_and_told(name: str, loss: str, folder: Path, run: Ru
     assert run("likelihood", "out", "real.txt").status == 0
 
 
+def test_a_collapse_is_told_with_the_rounds_that_led_to_it(folder: Path, run: Run) -> None:
+    asked = ("train", "cot", *ASKED, "--rounds", 9, "--learning-rate", 100, "--out", "out")
+    done = run(*asked)
+    assert done.status == 0, done.stderr
+    assert "warning: ended before all rounds: " in done.stderr
+    assert "after round 0 of 3, before all" in " ".join(done.stdout.split())
+    history = json.loads((folder / "out" / "history.json").read_text())["history"]
+    assert "the generator collapses: variety is" in history["stopped"]
+    assert (history["kept"], [each["number"] for each in history["rounds"]]) == (0, [1, 2, 3])
+    assert all(each["values"]["variety"] < 0.05 for each in history["rounds"])
+    ending = load_model(folder / "out").document["training"]["adversarial"]
+    assert (ending["kept"], ending["rounds"], ending["stopped"]) == (0, 3, history["stopped"])
+
+
 def test_what_makes_no_sense_is_refused_in_a_line(folder: Path, refused: Refused) -> None:
     cot, scratchgan = (("train", name, *ASKED, "--out", "out") for name in ("cot", "scratchgan"))
     assert "cot has no --vectors" in refused(*cot, "--vectors", "vectors.txt")

@@ -13,7 +13,7 @@ __all__ = ["Round", "RoundsHistory", "mean_values"]
 
 @dataclass(frozen=True)
 class Round:
-    """One round: its number from 1, over all phases, its phase, and losses, rewards and the like by name."""
+    """One round: its number from 1, over all phases, its phase, and the losses, rewards and the like that are finite."""
 
     number: int
     phase: str
@@ -27,7 +27,7 @@ class RoundsHistory:
     Attributes
     ----------
     rounds
-        In order.
+        All that were run, in order; after a collapse also those whose weights were not kept.
     validations, readings
         What validation and the monitors said; `Reading.step` and `Reading.epoch` are both the number of the round
         after which, 0 before the first.

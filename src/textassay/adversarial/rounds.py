@@ -111,7 +111,7 @@ def train_in_rounds(
         the first of them, the one where it is lowest is kept.
     collapse
         Ends the training; so does, always, a value that is not finite. The weights are then those before the first
-        such round, or, with `keep`, of the best before it.
+        such round, or, with `keep`, of the best before it; the history tells of all rounds that were run.
     checkpoint
         File to write between rounds and, where it is there already, to go on from; none keeps nothing.
     checkpoint_seconds
@@ -207,66 +207,70 @@ class _Loop:
 
     def run(self) -> RoundsHistory:
         """Do all rounds that are left, and take the weights that are kept."""
-        first, stopped = 0, None
+        first, kept, stopped = 0, 0, None
         for phase in self.phases:
-            stopped = self._run_phase(phase, first)
+            kept, stopped = self._run_phase(phase, first)
             if stopped is not None:
                 break
             first += phase.n_rounds
-        kept = self.n_done
         if self.best:
             self.training.restore(self.best)
             kept = self.lowest[1]
         return RoundsHistory(tuple(self.rounds), tuple(self.validations), tuple(self.readings), kept, stopped)
 
-    def _run_phase(self, phase: Phase, first: int) -> str | None:
-        """Do what is left of a phase that `first` rounds come before; return why it stopped, none if it did not."""
+    def _run_phase(self, phase: Phase, first: int) -> tuple[int, str | None]:
+        """Do what is left of a phase that `first` rounds come before.
+
+        Returns the number of the round that the weights are of, and why it stopped, none if it did not.
+        """
         last = first + phase.n_rounds
         if self.n_done >= last:
-            return None
+            return self.n_done, None
         if phase.judged and self.n_done == first:
             self._judge(first, (True, True), good=True)
         good, n_good, n_bad = self._copied(), self.n_done, 0
         while self.n_done < last:
             number = self.n_done + 1
-            told = self.training.round(phase.name, number - first)
-            self.rounds.append(Round(number, phase.name, {name: float(value) for name, value in told.items()}))
-            wrong = self._broken()
+            told = {name: float(value) for name, value in self.training.round(phase.name, number - first).items()}
+            finite = {name: value for name, value in told.items() if math.isfinite(value)}
+            self.rounds.append(Round(number, phase.name, finite))
+            wrong = self._broken(told)
             is_broken = wrong is not None
             if not is_broken:
-                wrong = self._collapsed()
+                wrong = self._collapsed(told)
                 if phase.judged:
                     due = [(number - first) % every == 0 or number == last for every in self.every]
                     self._judge(number, (due[0], due[1]), good=wrong is None)
             if wrong is None:
                 good, n_good, n_bad = self._copied(), number, 0
                 if number == last or time.monotonic() - self.written >= self.checkpoint_seconds:
-                    self._write()
+                    self._write(number)
             else:
                 n_bad += 1
                 if is_broken or n_bad >= cast(Collapse, self.collapse).patience:
-                    self._go_back(good, n_good)
-                    return f"{phase.name}, round {number - first}: {wrong}; {_ADVICE}"
+                    self.training.restore(good)
+                    self._write(n_good)
+                    return n_good, f"{phase.name}, round {number - first}: {wrong}; {_ADVICE}"
             if self.progress is not None:
-                values = ", ".join(f"{name} {value:.3f}" for name, value in self.rounds[-1].values.items())
+                values = ", ".join(f"{name} {value:.3f}" for name, value in told.items())
                 n_rounds = sum(each.n_rounds for each in self.phases)
                 self.progress(f"{phase.name}, round {number - first}: {values}", number, n_rounds)
-        return None
+        return last, None
 
-    def _broken(self) -> str | None:
-        """Return which value or weight is not finite after the last round; none where all are."""
+    def _broken(self, told: Mapping[str, float]) -> str | None:
+        """Return which value or weight is not finite after a round that `told` these values; none where all are."""
         import torch
 
-        for name, value in self.rounds[-1].values.items():
+        for name, value in told.items():
             if not math.isfinite(value):
                 return f"{name} is {value}"
         sums = [tensor.sum().to("cpu", torch.float64) for tensor in self.training.state().values()]
         return None if bool(torch.stack(sums).isfinite().all()) else "a weight is not finite"
 
-    def _collapsed(self) -> str | None:
-        """Return how the last round shows that the generator writes too much of the same; none where it does not."""
+    def _collapsed(self, told: Mapping[str, float]) -> str | None:
+        """Return how what a round `told` shows that the generator writes too much of the same; none if it does not."""
         rule = self.collapse
-        value = math.inf if rule is None else self.rounds[-1].values.get(rule.name, math.inf)
+        value = math.inf if rule is None else told.get(rule.name, math.inf)
         if rule is None or value >= rule.least:
             return None
         return (
@@ -291,15 +295,8 @@ class _Loop:
     def _copied(self) -> "dict[str, Tensor]":
         return {name: tensor.detach().clone() for name, tensor in self.training.state().items()}
 
-    def _go_back(self, good: "Mapping[str, Tensor]", n_good: int) -> None:
-        """Stand again where the first `n_good` rounds were over, and keep that in the checkpoint."""
-        self.training.restore(good)
-        del self.rounds[n_good:]
-        for told in (self.validations, self.readings):
-            told[:] = [reading for reading in told if reading.step <= n_good]
-        self._write()
-
-    def _write(self) -> None:
+    def _write(self, n_rounds: int) -> None:
+        """Keep in the checkpoint how it stands after the first `n_rounds`; the weights must be those."""
         import torch
 
         if self.checkpoint is None:
@@ -309,9 +306,9 @@ class _Loop:
         document = {
             **self.settings,
             "threads": torch.get_num_threads(),
-            "rounds": [asdict(each) for each in self.rounds],
-            "validations": [asdict(each) for each in self.validations],
-            "readings": [asdict(each) for each in self.readings],
+            "rounds": [asdict(each) for each in self.rounds[:n_rounds]],
+            "validations": [asdict(each) for each in self.validations if each.step <= n_rounds],
+            "readings": [asdict(each) for each in self.readings if each.step <= n_rounds],
             "lowest": self.lowest if self.best else None,
         }
         save_checkpoint(self.checkpoint, tensors, document)

@@ -104,13 +104,15 @@ def render_adversarial_training(training: AdversarialTraining, console: Console)
     history = training.history
     grid = label_grid()
     types = f"{count(training.n_types)} types ({training.tokenizer})"
-    kept = f"after round {history.kept} of {len(history.rounds)}"
+    kept, last = f"after round {history.kept} of {len(history.rounds)}", "the last"
+    if history.kept < len(history.rounds):
+        last = "the last good one" if history.kept else "before all"
     rows = {
         "size": f"{count(training.n_parameters)} parameters, {types}",
         "trained on": str(training.train),
         "validated with": str(training.valid),
         "computed with": ", ".join(f"{name} {value}" for name, value in training.computed.items()),
-        "kept": f"{kept}, the last" if training.keep == "last" else f"{kept}, the lowest {_words(training.keep)}",
+        "kept": f"{kept}, {last}" if training.keep == "last" else f"{kept}, the lowest {_words(training.keep)}",
     }
     if history.stopped is not None:
         rows["stopped"] = history.stopped
