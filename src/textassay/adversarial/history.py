@@ -13,7 +13,7 @@ __all__ = ["Round", "RoundsHistory", "mean_values"]
 
 @dataclass(frozen=True)
 class Round:
-    """One round: its number from 1, over all phases, its phase, and the losses, rewards and the like that are finite."""
+    """One round: its number from 1, over all phases, its phase, and the losses, rewards and so on that are finite."""
 
     number: int
     phase: str
