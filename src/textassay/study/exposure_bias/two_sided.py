@@ -150,7 +150,7 @@ def _kept(model: LstmModel, form: TextForm, history: RoundsHistory, work: Work) 
     """Keep the generator, and return how its training went."""
     save_model(model, work.folder / MODEL, form=form)
     (work.folder / _ROUNDS).unlink(missing_ok=True)
-    last = dict(history.rounds[-1].values) if history.rounds else {}
+    last = dict(history.rounds[history.kept - 1].values) if history.kept else {}
     return {"model": model.name, "kept": history.kept, "last": last, "stopped": history.stopped}
 
 

@@ -212,6 +212,6 @@ def _teller(work: Work) -> Callable[[str, int, int], None]:
 
 
 def _told(history: RoundsHistory, before: int) -> dict[str, Any]:
-    """Return values of the rounds of the last phase by their number there, and how it ended."""
-    rounds = {str(each.number - before): dict(each.values) for each in history.rounds if each.number > before}
+    """Return values of the rounds of the last phase, to the one kept, by their number there, and how it ended."""
+    rounds = {str(each.number - before): dict(each.values) for each in history.rounds[before : history.kept]}
     return {"rounds": rounds, "kept": history.kept - before, "stopped": history.stopped}
