@@ -261,13 +261,20 @@ def test_text_that_cannot_be_trained_on(folder: Path, run: Run, content: bytes, 
     assert (done.status, done.stdout) == (2, "")
     assert line in done.stderr
     assert done.stderr.count("\n") == 1
-    assert not (folder / "out" / "model.json").exists()
+    assert not (folder / "out").exists()
 
 
 def test_blank_lines_are_told(folder: Path, run: Run) -> None:
     (folder / "text.txt").write_text("a b c\n\nb c d\n" * 20)
     done = run("train", "ngram", "--real", "text.txt", "--out", "out")
     assert "lines of text.txt are blank and count as sentences without words" in done.stderr
+
+
+def test_a_monitor_that_wants_more_text_is_refused_before_anything_is_written(folder: Path, refused: Refused) -> None:
+    asked = ("--monitor", "dd", "--monitor-sentences", 5, "--out", "out")
+    assert "dd needs at least" in refused(*LSTM, *asked)
+    assert "dd needs at least" in refused("train", "cot", *LSTM[2:], *asked)
+    assert not (folder / "out").exists()
 
 
 def test_a_loss_that_is_no_number_ends_it_and_another_rate_may_follow(folder: Path, run: Run) -> None:

@@ -46,6 +46,23 @@ def test_a_collapse_is_told_with_the_rounds_that_led_to_it(folder: Path, run: Ru
     assert (ending["kept"], ending["rounds"], ending["stopped"]) == (0, 3, history["stopped"])
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("but 1 2 3\npen 4 x 5\n", "line 2: the vector of 'pen' is not all numbers"),
+        ("but 1 2 3\npen 4 inf 5\n", "line 2: the vector of 'pen' is not finite"),
+        ("but 1 2 3\npen 4 5\n", "line 2: 2 numbers, but the first word has 3"),
+        ("nowhere 1 2 3\n", "has none of the"),
+    ],
+)
+def test_word_vectors_are_read_before_anything_is_written(
+    folder: Path, refused: Refused, lines: str, message: str
+) -> None:
+    (folder / "vectors.txt").write_text(lines)
+    assert message in refused("train", "scratchgan", *ASKED, "--vectors", "vectors.txt", "--out", "out")
+    assert not (folder / "out").exists()
+
+
 def test_what_makes_no_sense_is_refused_in_a_line(folder: Path, refused: Refused) -> None:
     cot, scratchgan = (("train", name, *ASKED, "--out", "out") for name in ("cot", "scratchgan"))
     assert "cot has no --vectors" in refused(*cot, "--vectors", "vectors.txt")

@@ -71,18 +71,16 @@ class FromScratchKind:
             return {**told, "vectors": hashlib.file_digest(file, "sha256").hexdigest()}
 
     def check_texts(self, options: TrainAdversarialOptions, texts: TrainingTexts) -> None:
-        """Raise where a sentence has another length than all shall have."""
+        """Raise where a sentence has another length than all shall have, or word vectors are damaged."""
         check_lengths(texts, sentence_length(options))
+        _vectors(options, texts)
 
     def begin(self, options: TrainAdversarialOptions, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Return the training."""
         model, recipe = self._plan(options, sentence_length(options), texts.longest)
-        seed = options.texts.seed
-        given: dict[str, Any] = {}
-        if options.vectors is not None:
-            given = {"vectors": read_word_vectors(Path(options.vectors), texts.train.vocabulary, seed=seed)}
+        told = {"recipe": recipe, "seed": options.texts.seed, **_vectors(options, texts)}
         oracle = None if options.oracle is None else open_model(options.oracle).model
-        training = self.two_sided(model, texts.train, texts.valid, recipe=recipe, oracle=oracle, seed=seed, **given)
+        training = self.two_sided(model, texts.train, texts.valid, oracle=oracle, **told)
 
         def finish(history: RoundsHistory) -> LstmModel:
             training.finish(history, {"recipe": json.loads(json.dumps(asdict(recipe))), "oracle": options.oracle})
@@ -113,3 +111,11 @@ class FromScratchKind:
         if length is not None or longest is not None:
             network["max_length"] = length or longest
         return self.generator(**network, length=length, seed=options.texts.seed), replace(recipe, **changes)
+
+
+def _vectors(options: TrainAdversarialOptions, texts: TrainingTexts) -> dict[str, Any]:
+    """Return the word vectors of the file that was given, by the name of the setting; nothing without."""
+    if options.vectors is None:
+        return {}
+    vocabulary = texts.train.vocabulary
+    return {"vectors": read_word_vectors(Path(options.vectors), vocabulary, seed=options.texts.seed)}

@@ -28,7 +28,7 @@ from textassay.corpus.vocabulary import SPECIAL_TOKENS
 from textassay.corpus.windows import cut_windows
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.generator.base import LanguageModel
+from textassay.generator.base import LanguageModel, check_train
 from textassay.generator.text_likelihood import text_likelihood
 from textassay.metric.base import check_range
 from textassay.model_store.catalog import PRESETS, make_generator
@@ -110,10 +110,7 @@ def run_train(options: TrainOptions) -> int:
     _check(options)
     if not is_main():
         options = replace(options, quiet=True)
-    with (
-        workers(default_workers() if options.workers is None else options.workers),
-        device(options.device),
-    ):
+    with workers(default_workers() if options.workers is None else options.workers), device(options.device):
         texts = read_training(options)
         settings = settings_of(options, texts)
         training = finished(options.out, settings, Training.from_json)
@@ -216,11 +213,11 @@ def read_training(options: TrainOptions) -> TrainingTexts:
         raise TooFewSentencesError(
             f"training needs at least 2 {needed}, {source} has {len(train)}: give more text, {remedy}"
         )
+    check_train(train, generator=options.model)
+    check_train(valid, generator=options.model, what="validation")
     for line in [] if attributes is None else contexts_told(train, valid, attributes):
         _say(options, line)
-    longest = (
-        int(max(all_train.lengths.max(), valid.lengths.max())) if options.max_tokens is None else options.max_tokens
-    )
+    longest = options.max_tokens or int(max(all_train.lengths.max(), valid.lengths.max()))
     return TrainingTexts(form, train, valid, train_told, valid_told, longest, attributes)
 
 
@@ -326,13 +323,13 @@ def _train(options: TrainOptions, texts: TrainingTexts, settings: Mapping[str, A
         found[FOUND] = fitting_batch_size(model, texts.train, found=before.get(FOUND))
         _say(options, f"--auto-batch: batches of {found[FOUND]} sentences")
         model = _new_model(options, {**told, "batch_size": found[FOUND]})
+    monitor = None
+    if options.monitor is not None:
+        drawn = {"n": options.monitor_sentences, "seed": options.seed}
+        monitor = new_monitor(texts.valid, options.monitor, **drawn, folder=out, quiet=options.quiet)
     write_whole(out, {SETTINGS: json.dumps({**settings, **found}, indent=1)})
     _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
-    monitor = None
     if isinstance(model, NetworkLanguageModel):
-        if options.monitor is not None:
-            drawn = {"n": options.monitor_sentences, "seed": options.seed}
-            monitor = new_monitor(texts.valid, options.monitor, **drawn, folder=out, quiet=options.quiet)
         outcome = _fit_network(options, texts, model, monitor)
     else:
         model.fit(texts.train, texts.valid)

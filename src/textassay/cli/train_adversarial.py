@@ -117,12 +117,12 @@ def _train(
     asked = options.texts
     out = asked.out
     resumes = (out / CHECKPOINT).exists() or (out / ROUNDS).exists()
-    write_whole(out, {SETTINGS: json.dumps(settings, indent=1)})
-    _say(options, f"{'going on with' if resumes else 'training'} {asked.model} on {texts.train_told}")
     monitor = None
     if asked.monitor is not None:
         told = {"n": asked.monitor_sentences, "seed": asked.seed}
         monitor = new_monitor(texts.valid, asked.monitor, **told, folder=out, quiet=asked.quiet)
+    write_whole(out, {SETTINGS: json.dumps(settings, indent=1)})
+    _say(options, f"{'going on with' if resumes else 'training'} {asked.model} on {texts.train_told}")
     with show_progress(quiet=asked.quiet) as progress:
         begun = kind.begin(options, texts, progress)
         if options.keep == "best" and begun.best is None:

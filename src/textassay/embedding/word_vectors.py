@@ -19,7 +19,7 @@ __all__ = ["read_word_vectors", "word_vector_size"]
 def word_vector_size(path: Path) -> int:
     """Return how many numbers a vector in the file has; raise `InputError` where it holds none."""
     for _, _, numbers in _lines(path):
-        return len(numbers)
+        return _size(numbers)
     raise InputError(f"{path} holds no word vector")
 
 
@@ -46,13 +46,13 @@ def read_word_vectors(path: Path, vocabulary: Vocabulary, *, seed: int) -> npt.N
     vectors = np.zeros((len(ids), size), dtype=np.float32)
     known = np.zeros(len(ids), dtype=np.bool_)
     for number, word, numbers in _lines(path):
-        if len(numbers) != size:
-            raise InputError(f"{path}, line {number}: {len(numbers)} numbers, but the first word has {size}")
+        if _size(numbers) != size:
+            raise InputError(f"{path}, line {number}: {_size(numbers)} numbers, but the first word has {size}")
         place = ids.get(word)
         if place is None or known[place]:
             continue
         try:
-            vectors[place] = [float(each) for each in numbers]
+            vectors[place] = [float(each) for each in numbers.split(" ")]
         except ValueError:
             raise InputError(f"{path}, line {number}: the vector of '{word}' is not all numbers") from None
         if not np.isfinite(vectors[place]).all():
@@ -66,15 +66,19 @@ def read_word_vectors(path: Path, vocabulary: Vocabulary, *, seed: int) -> npt.N
     return vectors
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
-    """Give number, word and numbers, as text, of each line."""
+def _size(numbers: str) -> int:
+    return numbers.count(" ") + 1
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Give number, word and numbers, as one text, of each line: of most words, nobody wants the numbers."""
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(file, 1):
-                word, *numbers = line.rstrip().split(" ")
-                if number == 1 and len(numbers) == 1:
+                word, blank, numbers = line.rstrip().partition(" ")
+                if number == 1 and blank and _size(numbers) == 1:
                     continue
-                if not numbers:
+                if not blank:
                     raise InputError(f"{path}, line {number}: a word and its numbers are wanted, got '{word[:40]}'")
                 yield number, word, numbers
     except (OSError, UnicodeDecodeError) as error:
