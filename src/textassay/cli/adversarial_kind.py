@@ -39,6 +39,8 @@ class TrainAdversarialOptions:
         `TrainOptions.settings` are those of its networks.
     rounds
         Adversarial rounds; none for those of the preset.
+    rounds_rate
+        Learning rate of the generator in the rounds, where another comes before; none for that of the preset.
     keep
         ``last``, or ``best``: the round where validation is best.
     oracle
@@ -51,6 +53,7 @@ class TrainAdversarialOptions:
 
     texts: TrainOptions
     rounds: int | None = None
+    rounds_rate: float | None = None
     keep: str = "last"
     oracle: str | None = None
     length: int | None = None

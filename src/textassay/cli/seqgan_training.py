@@ -1,6 +1,7 @@
 """``textassay train seqgan``, ``rankgan``: maximum likelihood first, kept as a model of its own, then the two sides."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
@@ -25,6 +26,7 @@ from textassay.cli.models import open_model
 from textassay.cli.progress import tell_step
 from textassay.cli.train import TrainingTexts
 from textassay.cli.trained_folder import CHECKPOINT
+from textassay.errors import OptionError
 from textassay.model_store.saved import save_model
 from textassay.network.lstm import LstmModel
 from textassay.training.recipe import Recipe
@@ -110,9 +112,11 @@ class SeqGanKind:
         network |= {name: value for name, value in asked.items() if name in _NETWORK}
         network["recipe"] = replace(network["recipe"], **{k: v for k, v in asked.items() if k in of_recipe})
         LstmModel(**network, length=options.length)  # raises where a setting is out of range
-        if options.rounds is not None:
-            recipe = replace(recipe, rounds=options.rounds)
-        return network, recipe
+        rate = recipe.learning_rate if options.rounds_rate is None else options.rounds_rate
+        if not 0 < rate < math.inf:
+            raise OptionError(f"--rounds-rate must be above 0, got {rate:g}")
+        n_rounds = recipe.rounds if options.rounds is None else options.rounds
+        return network, replace(recipe, rounds=n_rounds, learning_rate=rate)
 
 
 def _phases(recipe: SeqGanRecipe) -> tuple[Phase, ...]:

@@ -74,7 +74,12 @@ def train_command(
         bool, typer.Option(help="Halve the batch where memory runs out.", rich_help_panel=_OF_TRAINING)
     ] = False,
     learning_rate: Annotated[
-        float | None, typer.Option(metavar="X", help="At its highest.", rich_help_panel=_OF_TRAINING)
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="At its highest. seqgan, rankgan: before the rounds, which have --rounds-rate.",
+            rich_help_panel=_OF_TRAINING,
+        ),
     ] = None,
     precision: Annotated[
         str | None,
@@ -150,6 +155,12 @@ def train_command(
         int | None,
         typer.Option(metavar="N", help="Adversarial rounds; 0: none, as MLE SeqGAN.", rich_help_panel=_AGAINST),
     ] = None,
+    rounds_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="seqgan, rankgan: learning rate of the generator in the rounds.", rich_help_panel=_AGAINST
+        ),
+    ] = None,
     keep: Annotated[
         str | None, typer.Option(metavar="WHICH", help="last round (default), or best.", rich_help_panel=_AGAINST)
     ] = None,
@@ -196,6 +207,8 @@ def train_command(
         _refuse(model, named)
     if model != "scratchgan":
         _refuse(model, {"--vectors": vectors})
+    if model not in ("rankgan", "seqgan"):
+        _refuse(model, {"--rounds-rate": rounds_rate is not None})
     if model == "translation":
         _refuse(model, of_rounds)
         from textassay.cli.train_translation import TrainTranslationOptions, run_train_translation
@@ -288,7 +301,13 @@ def train_command(
 
         asked_length = length if window is None else window
         against = TrainAdversarialOptions(
-            options, rounds=rounds, keep=keep or "last", length=asked_length, oracle=oracle, vectors=vectors
+            options,
+            rounds=rounds,
+            rounds_rate=rounds_rate,
+            keep=keep or "last",
+            length=asked_length,
+            oracle=oracle,
+            vectors=vectors,
         )
         raise typer.Exit(run_train_adversarial(against))
     _refuse(model, of_rounds)
