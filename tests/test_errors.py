@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from textassay.errors import OptionError, check_least, check_positive, check_share
+from textassay.errors import OptionError, check_least, check_positive, check_range, check_share
 
 
 @dataclass
@@ -19,6 +19,18 @@ def test_settings_in_range_pass_and_none_is_no_setting() -> None:
         check_positive(settings, ("n", "rate"))
         check_share(settings, ("rate",))
     check_share(_Settings(rate=0.0), ("rate",))
+
+
+def test_a_value_is_in_range_up_to_both_ends_and_none_is_no_value() -> None:
+    for value in (1, 2.5, 3, None):
+        check_range("--n", value, 1, 3)
+    check_range("--n", 10**9, 1)
+    for value in (0, float("nan"), float("inf"), -float("inf")):
+        with pytest.raises(OptionError, match=f"^--n must be at least 1, got {value}$"):
+            check_range("--n", value, 1)
+    for value in (0, 4, float("nan"), float("inf")):
+        with pytest.raises(OptionError, match=f"^--n must be between 1 and 3, got {value}$"):
+            check_range("--n", value, 1, 3)
 
 
 @pytest.mark.parametrize("rate", [-0.1, 0.0, float("inf"), float("nan")])

@@ -19,6 +19,7 @@ __all__ = [
     "UnavailableError",
     "check_least",
     "check_positive",
+    "check_range",
     "check_share",
     "unknown_name",
 ]
@@ -77,11 +78,17 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:
     return OptionError(f"unknown {kind} '{name}': {hint}Valid: {', '.join(names) or 'none'}")
 
 
+def check_range(name: str, value: float | None, low: float, high: float | None = None) -> None:
+    """Raise `OptionError` unless `value`, of a setting called `name`, is finite, from `low` to `high`, or none."""
+    if value is not None and not (low <= value < math.inf and (high is None or value <= high)):
+        allowed = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise OptionError(f"{name} must be {allowed}, got {value}")
+
+
 def check_least(settings: object, names: Iterable[str], least: float) -> None:
     """Raise `OptionError` unless the attributes `names` of `settings` are finite and at least `least`, or none."""
-    for name, value in _given(settings, names):
-        if not least <= value < math.inf:
-            raise OptionError(f"{name} must be at least {least}, got {value}")
+    for name in names:
+        check_range(name, getattr(settings, name), least)
 
 
 def check_positive(settings: object, names: Iterable[str]) -> None:

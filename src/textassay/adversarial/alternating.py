@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from textassay.adversarial.player import Player, part_of
-from textassay.errors import OptionError
+from textassay.errors import check_range
 from textassay.seeding import stream
 
 if TYPE_CHECKING:
@@ -70,9 +70,8 @@ class Alternating:
         seed: int = 0,
         validate: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
-        for name, value in {"discriminator_steps": discriminator_steps, "generator_steps": generator_steps}.items():
-            if value < 0:
-                raise OptionError(f"{name} must be at least 0, got {value}")
+        check_range("discriminator_steps", discriminator_steps, 0)
+        check_range("generator_steps", generator_steps, 0)
         self.players = {"discriminator": discriminator, "generator": generator}
         self._losses = dict(zip(self.players, losses, strict=True))
         self._steps = (discriminator_steps, generator_steps)

@@ -18,7 +18,7 @@ from textassay.adversarial.rounds import Phase
 from textassay.adversarial.validation import validated
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
-from textassay.errors import OptionError
+from textassay.errors import check_range
 from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in, training_record
 from textassay.network.lstm import LstmModel
 from textassay.seeding import stream
@@ -90,8 +90,7 @@ class FromScratch(ABC):
         check_train(train, generator=model.name)
         if valid is not None:
             check_train(valid, generator=model.name, what="validation")
-        if seed < 0:
-            raise OptionError(f"seed must be at least 0, got {seed}")
+        check_range("seed", seed, 0)
         most = model.limit_for(train)
         import torch
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textassay.adversarial.history import Round, RoundsHistory
 from textassay.adversarial.player import part_of
-from textassay.errors import InputError, OptionError, OutputError
+from textassay.errors import InputError, OptionError, OutputError, check_range
 from textassay.estimate import json_ready
 from textassay.training.backend import threads
 from textassay.training.checkpoint import load_checkpoint, save_checkpoint
@@ -171,13 +171,13 @@ def _check(
 ) -> None:
     if not phases or len({phase.name for phase in phases}) < len(phases):
         raise OptionError(f"phases must have names of their own, got {[phase.name for phase in phases]}")
-    least: dict[str, tuple[float, float]] = {f"rounds of {phase.name}": (phase.n_rounds, 0) for phase in phases}
-    least |= {"checkpoint_seconds": (seconds, 0)}
-    least |= {"validate_every": (validate_every, 1), "monitor_every": (monitor_every, 1)}
-    least |= {"patience": (1 if collapse is None else collapse.patience, 1)}
-    for name, (value, lowest) in least.items():
-        if value < lowest:
-            raise OptionError(f"{name} must be at least {lowest}, got {value}")
+    for phase in phases:
+        check_range(f"rounds of {phase.name}", phase.n_rounds, 0)
+    if not seconds >= 0:  # forever is allowed
+        raise OptionError(f"checkpoint_seconds must be at least 0, got {seconds}")
+    check_range("validate_every", validate_every, 1)
+    check_range("monitor_every", monitor_every, 1)
+    check_range("patience", None if collapse is None else collapse.patience, 1)
 
 
 @dataclass(kw_only=True)

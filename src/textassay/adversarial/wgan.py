@@ -25,7 +25,7 @@ from textassay.adversarial.wgan_recipe import WganRecipe
 from textassay.adversarial.wgan_rows import TextWindows, helped, left_padded
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.generator.base import check_train, training_record
 from textassay.network.noise_gru import NoiseGru
 from textassay.seeding import stream
@@ -74,8 +74,7 @@ class WganTraining:
         check_train(train, generator=model.name)
         if valid is not None:
             check_train(valid, generator=model.name, what="validation")
-        if seed < 0:
-            raise OptionError(f"seed must be at least 0, got {seed}")
+        check_range("seed", seed, 0)
         if model.length < recipe.length:
             raise OptionError(f"{model.name} writes {model.length} tokens, but the recipe teaches {recipe.length}")
         import torch

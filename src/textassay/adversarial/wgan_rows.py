@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, check_least
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,9 +31,7 @@ class Curriculum:
     rounds: int
 
     def __post_init__(self) -> None:
-        for name, value in (("longest", self.longest), ("rounds", self.rounds)):
-            if value < 1:
-                raise OptionError(f"{name} must be at least 1, got {value}")
+        check_least(self, ("longest", "rounds"), 1)
 
     @property
     def n_rounds(self) -> int:

@@ -23,9 +23,9 @@ from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.characters import read_running
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 from textassay.report.approximation_figures import draw_approximation
 from textassay.report.approximation_text import render_approximation
 from textassay.report.svg import on_white
@@ -108,11 +108,11 @@ def _check(options: ApproximateOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     check_level(options.level, name="--level")
     check_range("--seed", options.seed, 0)
-    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_range("--workers", options.workers, 1)
     check_device(options.device)
     check_samples(options.samples, name="--samples")
     check_floor(options.floor, options.samples, name="--floor")
-    check_range("--window", 1 if options.window is None else options.window, 1)
+    check_range("--window", options.window, 1)
     check_range("--context", options.context, 0)
     if options.context and options.window is None:
         raise OptionError("--context is for windows of running text: add --window T")

@@ -16,11 +16,11 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.reader import read_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.errors import EmptyCorpusError, OptionError, unknown_name
+from textassay.errors import EmptyCorpusError, OptionError, check_range, unknown_name
 from textassay.execution import default_workers, device, workers
 from textassay.meta_evaluation.bench import parse_estimator, run_bench
 from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD_NAMES, World
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 from textassay.metric.catalog import split_names
 from textassay.report.bench_files import bench_document, write_bench
 from textassay.report.bench_text import render_bench, seeds_told

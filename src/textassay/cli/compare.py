@@ -19,9 +19,9 @@ from textassay.comparison.run import compare, metric_settings
 from textassay.corpus.number_files import read_features, read_side_columns
 from textassay.corpus.reader import TextFile
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.errors import OptionError, unknown_name
-from textassay.execution import check_device, default_workers
-from textassay.metric.base import Effort, check_range
+from textassay.errors import OptionError, check_range, unknown_name
+from textassay.execution import check_device
+from textassay.metric.base import Effort
 from textassay.metric.catalog import default_metrics, parse_metric, parse_metrics, split_names
 from textassay.report.document import write_report
 from textassay.report.text import render
@@ -118,11 +118,11 @@ def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple
     """Raise for whatever can be seen to be wrong before reading; return each condition with its canonical metric."""
     if options.paper and options.folds is not None:
         raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
-    check_range("--folds", _FOLDS if options.folds is None else options.folds, 1)
+    check_range("--folds", options.folds, 1)
     check_range("--seed", options.seed, 0)
-    check_range("--max-tokens", 1 if options.max_tokens is None else options.max_tokens, 1)
+    check_range("--max-tokens", options.max_tokens, 1)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
-    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_range("--workers", options.workers, 1)
     check_device(options.device)
     _check_columns(options)
     settings = metric_settings(

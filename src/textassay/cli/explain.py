@@ -20,9 +20,9 @@ from textassay.comparison.explanation import Explanation
 from textassay.comparison.run import make_corpora
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.errors import OutputError, TooFewSentencesError
+from textassay.errors import OutputError, TooFewSentencesError, check_range
 from textassay.execution import default_workers, workers
-from textassay.metric.base import check_effort, check_level, check_range
+from textassay.metric.base import check_effort, check_level
 from textassay.report.explanation_text import render_explanation
 
 __all__ = ["ExplainOptions", "run_explain"]
@@ -112,8 +112,8 @@ def _check(options: ExplainOptions) -> None:
     check_range("--top", options.top, 0)
     check_range("--folds", options.folds, 1)
     check_range("--seed", options.seed, 0)
-    check_range("--max-tokens", 1 if options.max_tokens is None else options.max_tokens, 1)
-    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_range("--max-tokens", options.max_tokens, 1)
+    check_range("--workers", options.workers, 1)
     check_effort(options.effort)
     check_level(options.level)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)

@@ -19,7 +19,7 @@ from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.continuation.prefixes import blocks
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.exposure.bleu import NotForTranslationError, check_not_translation
 from textassay.exposure.distance import DISTANCES, Distance
@@ -28,7 +28,7 @@ from textassay.exposure.measurement import ExposureSettings, Keep, measure_expos
 from textassay.exposure.runs import parse_kind
 from textassay.generator.base import tokens_in
 from textassay.generator.next_words import Ends, check_ends
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 from textassay.report.exposure_files import write_exposure
 from textassay.report.exposure_text import render_exposure
 
@@ -114,9 +114,9 @@ def _settings(options: ExposureOptions) -> tuple[ExposureSettings, tuple[int, ..
     check_level(options.level, name="--level")
     check_range("--seed", options.seed, 0)
     check_range("--samples", options.samples, 1)
-    check_range("--runs", 1 if options.runs is None else options.runs, 1)
+    check_range("--runs", options.runs, 1)
     check_range("--show", options.show, 0)
-    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_range("--workers", options.workers, 1)
     if options.sentence_length is not None:
         check_range("--sentence-length", options.sentence_length, 4)
     check_device(options.device)

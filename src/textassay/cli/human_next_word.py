@@ -8,12 +8,12 @@ from rich.console import Console
 from textassay.cli.human_study import check_no_study, print_json, study_summary
 from textassay.cli.models import open_model
 from textassay.corpus.reader import read_texts
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.human.next_word import Prefix, build_next_word, draw_prefixes, read_prefixes
 from textassay.human.next_word_score import score_next_word
 from textassay.human.results import read_results
 from textassay.human.study import save_study
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 from textassay.report.human_study import render_exposure, render_study
 
 __all__ = ["NextWordOptions", "run_exposure", "run_next_word"]

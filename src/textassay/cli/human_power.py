@@ -8,9 +8,9 @@ import numpy as np
 from rich.console import Console
 
 from textassay.cli.human_study import print_json
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.human.files import read_judgements
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 from textassay.report.human_study import render_power
 from textassay.resampling.rater_power import (
     design_effect,

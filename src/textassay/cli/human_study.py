@@ -16,7 +16,7 @@ from textassay.cli.options import check_sources
 from textassay.corpus.normalization import normalize
 from textassay.corpus.rare_words import mark_rare_words
 from textassay.corpus.reader import read_texts
-from textassay.errors import InputError, OptionError, OutputError, unknown_name
+from textassay.errors import InputError, OptionError, OutputError, check_range, unknown_name
 from textassay.human.acceptance import Accepted, accept, collect
 from textassay.human.files import read_submissions
 from textassay.human.html_form import html_form
@@ -26,7 +26,6 @@ from textassay.human.ratings_file import ratings_csv
 from textassay.human.study import NONE_OF_THEM, STUDY_FILE, Study, StudyPage, load_study, save_study
 from textassay.human.terminal import BACK, QUIT, TerminalSession, judge_pages, keys_of
 from textassay.human.turk_template import turk_files
-from textassay.metric.base import check_range
 from textassay.report.console import safe
 from textassay.report.human_study import render_import, render_study
 from textassay.report.whole_files import write_whole
@@ -72,7 +71,7 @@ def run_build(options: BuildOptions) -> int:
     """Build a study, write it, say what is in it, and return 0."""
     check_range("--judgements", options.judgements, 1)
     check_range("--seed", options.seed, 0)
-    check_range("--mark-rare", 1 if options.mark_rare is None else options.mark_rare, 1)
+    check_range("--mark-rare", options.mark_rare, 1)
     if options.rare_from is not None and options.mark_rare is None:
         raise OptionError("--rare-from says where words are counted: give --mark-rare N with it")
     if options.no_check and options.check is not None:

@@ -22,7 +22,7 @@ from textassay.corpus.reader import TextFile, read_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.meta_evaluator import meta_evaluate
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.human.files import read_judgements
 from textassay.human.judgements import Judgements
@@ -30,7 +30,7 @@ from textassay.meta_evaluation.compared import evaluations_of
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.gold import place_judgements, read_gold
 from textassay.meta_evaluation.judging import judge_evaluators
-from textassay.metric.base import Effort, check_level, check_range
+from textassay.metric.base import Effort, check_level
 from textassay.metric.catalog import CATALOG, default_metrics, parse_metrics, split_names
 from textassay.report.document import read_comparison
 from textassay.report.judge_files import write_judging
@@ -132,8 +132,8 @@ def _check(options: JudgeOptions) -> None:
         raise OptionError("--real is missing: metrics compare NAME=GEN with real text")
     for name, number, least in (("--resamples", options.resamples, 100), ("--seed", options.seed, 0)):
         check_range(name, number, least)
-    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
-    check_range("--votes", 1 if options.votes is None else options.votes, 1)
+    check_range("--workers", options.workers, 1)
+    check_range("--votes", options.votes, 1)
     check_level(options.level)
     check_device(options.device)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)

@@ -15,9 +15,9 @@ from textassay.comparison.comparison import FLOOR
 from textassay.comparison.planning import Pilot, pilot_of, plan, run_pilot
 from textassay.comparison.run import make_corpora
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.execution import default_workers, workers
-from textassay.metric.base import check_effort, check_level, check_range
+from textassay.metric.base import check_effort, check_level
 from textassay.report.document import read_comparison
 from textassay.report.plan_text import render_plan
 
@@ -76,8 +76,8 @@ def _check(options: PlanOptions) -> None:
     """Raise for whatever can be seen to be wrong before reading."""
     check_range("--folds", options.folds, 1)
     check_range("--seed", options.seed, 0)
-    check_range("--max-tokens", 1 if options.max_tokens is None else options.max_tokens, 1)
-    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_range("--max-tokens", options.max_tokens, 1)
+    check_range("--workers", options.workers, 1)
     check_effort(options.effort)
     check_level(options.level)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)

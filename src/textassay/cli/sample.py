@@ -15,9 +15,8 @@ from textassay.cli.options import check_writable
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.corpus.vocabulary import UNK
-from textassay.errors import InputError, OptionError, OutputError
+from textassay.errors import InputError, OptionError, OutputError, check_range
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.metric.base import check_range
 from textassay.report.whole_files import write_whole
 
 __all__ = ["SampleOptions", "run_sample"]
@@ -65,9 +64,9 @@ def _check(options: SampleOptions) -> None:
     """Raise for whatever can be seen to be wrong before the model is read."""
     if options.sentences is None and options.prefixes is None and options.contexts is None:
         raise OptionError("say how many sentences: -n N")
-    check_range("-n", 1 if options.sentences is None else options.sentences, 1)
+    check_range("-n", options.sentences, 1)
     check_range("--seed", options.seed, 0)
-    check_range("--workers", default_workers() if options.workers is None else options.workers, 1)
+    check_range("--workers", options.workers, 1)
     check_device(options.device)
     if not 0 < options.temperature < float("inf"):
         raise OptionError(f"--temperature must be above 0, got {options.temperature:g}")

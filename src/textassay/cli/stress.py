@@ -14,10 +14,10 @@ from textassay.cli.texts import read_sources
 from textassay.comparison.comparison import FLOOR
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.meta_evaluation.stress import run_stress
-from textassay.metric.base import check_effort, check_range
+from textassay.metric.base import check_effort
 from textassay.metric.catalog import split_names
 from textassay.report.stress_files import write_stress
 from textassay.report.stress_text import render_stress

@@ -26,9 +26,8 @@ from textassay.cli.study_judges import ABOUT as ABOUT_JUDGES
 from textassay.cli.study_judges import JUDGES, make_judges_study
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.reader import read_texts
-from textassay.errors import EmptyCorpusError, OptionError, unknown_name
+from textassay.errors import EmptyCorpusError, OptionError, check_range, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.metric.base import check_range
 from textassay.report.reproduction_files import write_reproduction
 from textassay.report.reproduction_text import render_reproduction
 from textassay.seeding import stream
@@ -97,10 +96,8 @@ def run_study(options: StudyOptions) -> int:
     scale_of(options.scale)
     if options.positives not in _POSITIVES:
         raise unknown_name("value of --positives", options.positives, _POSITIVES)
-    for name, number, least in (("--seed", options.seed, 0), ("--seeds", options.seeds or 1, 1)):
-        check_range(name, number, least)
-    if options.seeds == 0:
-        raise OptionError("--seeds must be at least 1, got 0")
+    check_range("--seed", options.seed, 0)
+    check_range("--seeds", options.seeds, 1)
     n_workers = default_workers() if options.workers is None else options.workers
     check_range("--workers", n_workers, 1)
     check_device(options.device)

@@ -26,11 +26,10 @@ from textassay.corpus.split import nested_fractions, split_last
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import SPECIAL_TOKENS
 from textassay.corpus.windows import cut_windows
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.generator.base import LanguageModel, check_train
 from textassay.generator.text_likelihood import text_likelihood
-from textassay.metric.base import check_range
 from textassay.model_store.catalog import PRESETS, make_generator
 from textassay.model_store.context_presets import CONTEXT_PRESETS
 from textassay.model_store.saved import save_model
@@ -153,7 +152,7 @@ def check_options(options: TrainOptions) -> None:
         "--context-count": (options.context_count, 1),
     }
     for name, (value, smallest) in least.items():
-        check_range(name, smallest if value is None else value, smallest)
+        check_range(name, value, smallest)
     if not 0 < options.fraction <= 1:
         raise OptionError(f"--fraction must be above 0 and at most 1, got {options.fraction:g}")
     if options.window is not None and options.max_tokens is not None:

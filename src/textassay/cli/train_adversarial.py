@@ -30,9 +30,8 @@ from textassay.cli.seqgan_training import SeqGanKind
 from textassay.cli.train import TrainingTexts, check_options, read_training, settings_of
 from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, finished
 from textassay.cli.wgan_training import WganKind
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.execution import default_workers, device, workers
-from textassay.metric.base import check_range
 from textassay.model_store.saved import save_model
 from textassay.monitoring.loop import loop_monitors
 from textassay.network.lstm import LstmModel
@@ -90,8 +89,8 @@ def _check(options: TrainAdversarialOptions, kind: AdversarialKind) -> None:
     if options.oracle is not None:  # why it cannot be comes before what its vocabulary rules out
         kind.check(options)
     check_options(asked)
-    for name, value, least in (("--rounds", options.rounds, 0), ("--length", options.length, 1)):
-        check_range(name, least if value is None else value, least)
+    check_range("--rounds", options.rounds, 0)
+    check_range("--length", options.length, 1)
     if options.keep not in ("last", "best"):
         raise OptionError(f"--keep must be last or best, got '{options.keep}'")
     if asked.auto_batch:

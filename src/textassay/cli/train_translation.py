@@ -19,9 +19,8 @@ from textassay.corpus.parallel import ParallelText, held_back, learn_joint_form
 from textassay.corpus.reader import read_texts
 from textassay.corpus.split import split_last
 from textassay.corpus.text_form import TextForm
-from textassay.errors import EmptyCorpusError, InputError, OptionError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, check_range
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.metric.base import check_range
 from textassay.model_store.catalog import make_generator
 from textassay.model_store.saved import save_model
 from textassay.report.training import TrainedText, Training, draw_training
@@ -96,7 +95,7 @@ def _check(options: TrainTranslationOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     check_range("--seed", options.seed, 0)
     check_range("--hold-back", options.hold_back, 0)
-    check_range("--workers", 1 if options.workers is None else options.workers, 1)
+    check_range("--workers", options.workers, 1)
     check_device(options.device)
     if (options.valid is None) != (options.valid_source is None):
         raise OptionError("--valid and --valid-source belong together: give both, or none for a tenth of the pairs")

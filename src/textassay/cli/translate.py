@@ -16,10 +16,9 @@ from textassay.cli.options import check_sources, check_writable
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.corpus.tokenizer import join_tokens
-from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, unknown_name
+from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, check_range, unknown_name
 from textassay.estimate import Estimate
 from textassay.execution import check_device, default_workers, device, workers
-from textassay.metric.base import check_range
 from textassay.metric.translation_bleu import translation_bleu
 from textassay.report.translation_text import ForcedText, render_translations
 from textassay.report.whole_files import write_whole
@@ -92,8 +91,8 @@ def _check(options: TranslateOptions) -> None:
     check_range("--beam", options.beam, 1)
     check_range("--length-power", options.length_power, 0)
     check_range("--seed", options.seed, 0)
-    check_range("--sentences", 1 if options.sentences is None else options.sentences, 1)
-    check_range("--workers", 1 if options.workers is None else options.workers, 1)
+    check_range("--sentences", options.sentences, 1)
+    check_range("--workers", options.workers, 1)
     check_device(options.device)
     if options.bleu_tokenizer not in ("13a", "none", "intl", "char"):
         raise unknown_name("--bleu-tokenizer", options.bleu_tokenizer, ("13a", "none", "intl", "char"))

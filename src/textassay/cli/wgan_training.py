@@ -11,8 +11,7 @@ from textassay.adversarial.wgan_rows import TextWindows
 from textassay.cli.adversarial_kind import Begun, Tell, TrainAdversarialOptions, chosen_preset
 from textassay.cli.messages import print_line
 from textassay.cli.train import TrainingTexts
-from textassay.errors import OptionError
-from textassay.metric.base import check_range
+from textassay.errors import OptionError, check_range
 from textassay.network.noise_gru import NoiseGru
 
 __all__ = ["WganKind"]

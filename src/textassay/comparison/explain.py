@@ -22,8 +22,8 @@ from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
-from textassay.errors import EmptyCorpusError, TooFewSentencesError
-from textassay.metric.base import Effort, check_level, check_range
+from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
+from textassay.metric.base import Effort, check_level
 from textassay.metric.discrepancy import DistributionalDiscrepancy
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.proportion import newcombe_interval

@@ -22,8 +22,8 @@ from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.learning_curve import judge, learning_curve
 from textassay.comparison.measure import Progress
 from textassay.corpus.corpus import Corpus
-from textassay.errors import InputError, OptionError
-from textassay.metric.base import Effort, check_level, check_range
+from textassay.errors import InputError, OptionError, check_range
+from textassay.metric.base import Effort, check_level
 from textassay.metric.discrepancy import SENTENCES_PER_FOLD
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate

@@ -31,12 +31,12 @@ from textassay.corpus.split import halves
 from textassay.corpus.tokenizer import Tokenizer
 from textassay.embedding.base import Encoder
 from textassay.embedding.store import feature_store, resolve_encoder
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import default_workers
 from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
 from textassay.inspection.inspection import inspect
-from textassay.metric.base import Effort, Metric, check_effort, check_range
+from textassay.metric.base import Effort, Metric, check_effort
 from textassay.metric.catalog import default_metrics, limits_of, parse_metrics
 from textassay.seeding import stream
 

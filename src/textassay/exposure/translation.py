@@ -21,12 +21,12 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.parallel import ParallelText
 from textassay.corpus.vocabulary import EOS, SOS, Vocabulary
-from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Interval, json_ready
 from textassay.execution import parallel_map
 from textassay.exposure.distance import DISTANCES
 from textassay.exposure.kernel import COLUMNS, row_distances
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 from textassay.resampling.jackknife import terms_interval
 
 __all__ = ["TranslationCurve", "Translator", "translation_eb_c"]

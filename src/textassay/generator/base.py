@@ -9,7 +9,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.tokenizer import join_tokens
 from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
-from textassay.errors import EmptyCorpusError, InputError, OptionError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, check_range
 
 __all__ = [
     "Generator",
@@ -128,13 +128,10 @@ def check_sample(
     generator: str,
 ) -> None:
     """Raise unless all is in the range that `Generator.sample` says and no `context` is given."""
-    if n < 1:
-        raise OptionError(f"{generator}: n must be at least 1, got {n}")
-    if seed < 0:
-        raise OptionError(f"seed must be at least 0, got {seed}")
+    check_range(f"{generator}: n", n, 1)
+    check_range("seed", seed, 0)
     check_temperature(temperature, generator=generator)
-    if top_k is not None and top_k < 1:
-        raise OptionError(f"{generator}: top_k must be at least 1, got {top_k}")
+    check_range(f"{generator}: top_k", top_k, 1)
     if top_p is not None and not 0 < top_p <= 1:
         raise OptionError(f"{generator}: top_p must be above 0 and at most 1, got {top_p}")
     if prefix is not None and len(prefix) not in (1, n):

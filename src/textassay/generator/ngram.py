@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, Vocabulary
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.execution import parallel_map
 from textassay.generator.base import (
     check_sample,
@@ -71,12 +71,10 @@ class NgramModel:
     kind: ClassVar[str] = "ngram"
 
     def __init__(self, order: int = 3, *, discounts: DiscountKind = "modified", max_length: int = 200) -> None:
-        if order < 1:
-            raise OptionError(f"order must be at least 1, got {order}")
+        check_range("order", order, 1)
         if discounts not in get_args(DiscountKind):
             raise OptionError(f"discounts must be one of {', '.join(get_args(DiscountKind))}, got {discounts}")
-        if max_length < 1:
-            raise OptionError(f"max_length must be at least 1, got {max_length}")
+        check_range("max_length", max_length, 1)
         self.order = order
         self.discounts: DiscountKind = discounts
         self.max_length = max_length

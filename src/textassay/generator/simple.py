@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import OptionError, TooFewSentencesError
+from textassay.errors import TooFewSentencesError, check_range
 from textassay.generator.base import check_sample, check_train, drawn_corpus, not_fitted, refuse
 from textassay.seeding import stream, uniforms
 
@@ -73,8 +73,7 @@ class Copier:
     """
 
     def __init__(self, n_sentences: int = 50, *, seed: int = 0) -> None:
-        if n_sentences < 1:
-            raise OptionError(f"n_sentences must be at least 1, got {n_sentences}")
+        check_range("n_sentences", n_sentences, 1)
         self.n_sentences = n_sentences
         self.seed = seed
         self._known: Corpus | None = None

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Interval, json_ready
 from textassay.human.agreement import Agreement, agreements
 from textassay.human.disagreement import Disputed, JudgedText, judged_texts, most_disputed, most_misleading
@@ -24,7 +24,7 @@ from textassay.human.judgements import Judgements, Scale
 from textassay.human.raters import RaterSummary, summarise_raters
 from textassay.human.reasons import Reasons, ReasonsFound, code_comments
 from textassay.human.verdicts import Share, Ties, Verdict, judgement_verdict, majority_verdict, usual_votes
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 
 __all__ = ["HumanAnalysis", "Variant", "analyse"]
 

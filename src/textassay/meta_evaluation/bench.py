@@ -18,9 +18,9 @@ from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.catalog import DISCRIMINATORS
 from textassay.discriminator.plain import PlainLogistic
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, check_range
 from textassay.meta_evaluation.worlds import N_FOR_TRUTH, WORLD_NAMES, World, worlds
-from textassay.metric.base import Metric, check_range, measure
+from textassay.metric.base import Metric, measure
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import DistributionalDiscrepancy
 

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.errors import InputError, unknown_name
+from textassay.errors import InputError, check_range, unknown_name
 from textassay.meta_evaluation.correlation import CorrelationKind, correlation
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.rank_agreement import tau_b
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 from textassay.resampling.multiplicity import benjamini_hochberg, holm
 from textassay.seeding import stream
 

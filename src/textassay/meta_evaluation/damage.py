@@ -19,8 +19,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.tokenizer import join_tokens
 from textassay.corpus.vocabulary import UNK, Vocabulary
-from textassay.errors import OptionError, TooFewSentencesError, unknown_name
-from textassay.metric.base import check_range
+from textassay.errors import OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.seeding import stream
 
 __all__ = ["CONTROL", "DAMAGES", "N_FEW", "SOURCES", "Damage", "damage", "obstacle", "prepare_corpora"]

@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.errors import InputError
+from textassay.errors import InputError, check_range
 from textassay.meta_evaluation.correlations import check_together
 from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.metric.base import check_range
 from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
 

@@ -21,11 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.errors import InputError, unknown_name
+from textassay.errors import InputError, check_range, unknown_name
 from textassay.meta_evaluation.correlation import CorrelationKind
 from textassay.meta_evaluation.correlations import check_together, row_correlations
 from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.metric.base import check_range
 from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
 

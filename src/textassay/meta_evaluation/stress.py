@@ -20,12 +20,12 @@ from textassay.comparison.measure import Progress
 from textassay.comparison.run import FOLDS, metric_settings
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus
-from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Better
 from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
-from textassay.metric.base import Effort, Metric, check_level, check_range
+from textassay.metric.base import Effort, Metric, check_level
 from textassay.metric.catalog import CATALOG, default_metrics, limits_of, parse_metrics
 
 __all__ = ["N_DRAWS", "N_SENTENCES", "STRENGTHS", "Stress", "run_stress"]

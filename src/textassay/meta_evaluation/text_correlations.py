@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.errors import InputError, unknown_name
+from textassay.errors import InputError, check_range, unknown_name
 from textassay.meta_evaluation.correlation import CorrelationKind
 from textassay.meta_evaluation.correlations import (
     check_together,
@@ -30,7 +30,7 @@ from textassay.meta_evaluation.correlations import (
     text_draws,
 )
 from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.metric.base import check_level, check_range
+from textassay.metric.base import check_level
 
 __all__ = ["Grouping", "TextCorrelation", "text_correlation"]
 

@@ -17,7 +17,6 @@ __all__ = [
     "check_corpora",
     "check_effort",
     "check_level",
-    "check_range",
     "make_signature",
     "measure",
 ]
@@ -117,13 +116,6 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
             )
     if generated.vocabulary is not real.vocabulary:
         raise OptionError(f"{metric}: the corpora have different vocabularies; make both with corpora_from_texts")
-
-
-def check_range(name: str, value: float, low: float, high: float | None = None) -> None:
-    """Raise unless `low` <= `value` (<= `high`); NaN never is."""
-    if not (low <= value and (high is None or value <= high)):
-        allowed = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise OptionError(f"{name} must be {allowed}, got {value}")
 
 
 def check_effort(effort: str) -> Effort:

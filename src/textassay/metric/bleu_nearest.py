@@ -20,9 +20,9 @@ from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder
-from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
+from textassay.errors import EmptyCorpusError, OptionError, UnavailableError, check_range
 from textassay.estimate import Better, Estimate
-from textassay.metric.base import check_range, measure
+from textassay.metric.base import measure
 from textassay.metric.nearest_references import TFIDF, NearestReferences
 from textassay.metric.overlap import Overlaps, OverlapStatistics, RowsOf
 from textassay.metric.sentence_bleu import MAX_ORDER

@@ -26,9 +26,9 @@ from textassay.discriminator.base import (
 )
 from textassay.discriminator.catalog import AUTO, make_discriminator, make_family, missing_members
 from textassay.discriminator.cross_fitting import CrossFit, ThresholdRule, cross_fit
-from textassay.errors import OptionError, unknown_name
+from textassay.errors import OptionError, check_range, unknown_name
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import Effort, check_corpora, check_effort, check_level, check_range, make_signature, measure
+from textassay.metric.base import Effort, check_corpora, check_effort, check_level, make_signature, measure
 from textassay.metric.discrepancy_details import details_of, mean_scores, p_value_of
 from textassay.metric.discrepancy_interval import Answers
 

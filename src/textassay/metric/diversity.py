@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.errors import check_range
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_level, check_range, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.ngram.index import NgramIndex
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, sole_groups, terms_interval
 from textassay.seeding import stream

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder
 from textassay.embedding.store import resolve_encoder
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import parallel_map
-from textassay.metric.base import check_corpora, check_level, check_range, make_signature
+from textassay.metric.base import check_corpora, check_level, make_signature
 from textassay.metric.nearest_references import TFIDF, NearestReferences
 from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, terms_interval
 from textassay.seeding import stream

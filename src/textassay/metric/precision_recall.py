@@ -16,8 +16,9 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder
+from textassay.errors import check_range
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_level, check_range, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.metric.encoded import OfVectors
 from textassay.metric.neighbours import (
     Members,

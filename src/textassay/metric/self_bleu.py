@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import TooFewSentencesError
+from textassay.errors import TooFewSentencesError, check_range
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_level, check_range, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.metric.sentence_bleu import MAX_ORDER, SentenceScores, length_details, score_sentences
 from textassay.ngram.matches import match_each_other
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from textassay.corpus.contexts import COLUMN, Attributes, context_numbers, n_contexts
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import SOS, SPECIAL_TOKENS
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, check_range
 from textassay.network.lstm import SMALL, LstmModel
 from textassay.network.reader import State, Weights
 from textassay.seeding import stream
@@ -93,8 +93,7 @@ class ContextModel(LstmModel):
             max_length=max_length,
             seed=seed,
         )
-        if context_width < 1:
-            raise OptionError(f"context_width must be at least 1, got {context_width}")
+        check_range("context_width", context_width, 1)
         n_contexts(attributes)
         self.context_width = context_width
         self.attributes: dict[str, list[str]] = {name: list(found) for name, found in attributes.items()}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy.typing as npt
 
 from textassay.corpus.vocabulary import Vocabulary
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, check_range
 from textassay.generator.base import not_fitted
 from textassay.network.fitted import Fitted
 from textassay.network.lessons import Lessons
@@ -206,8 +206,7 @@ class TrainedNetwork(FittedNetwork):
 
     def __init__(self, recipe: Recipe, *, seed: int) -> None:
         super().__init__()
-        if seed < 0:
-            raise OptionError(f"seed must be at least 0, got {seed}")
+        check_range("seed", seed, 0)
         self.recipe = recipe
         self.seed = seed
         self.history = History()

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textassay.errors import MissingExtraError, OptionError
+from textassay.errors import MissingExtraError, OptionError, check_range
 from textassay.network.network import NetworkLanguageModel
 from textassay.training.dropout import dropped
 from textassay.training.recipe import Recipe
@@ -75,8 +75,7 @@ class Gpt2Model(NetworkLanguageModel):
     ) -> None:
         super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
         for setting, value, least in (("layers", layers, 1), ("heads", heads, 1), ("positions", positions, 2)):
-            if value is not None and value < least:
-                raise OptionError(f"{setting} must be at least {least}, got {value}")
+            check_range(setting, value, least)
         if width < 1 or width % heads != 0:
             raise OptionError(f"width must be a multiple of heads, {heads}, got {width}")
         if not 0 <= dropout < 1:

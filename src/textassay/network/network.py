@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, check_range
 from textassay.generator.base import (
     check_sample,
     check_temperature,
@@ -66,9 +66,8 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
 
     def __init__(self, recipe: Recipe, *, batch_size: int, max_length: int | None, seed: int) -> None:
         super().__init__(recipe, seed=seed)
-        for setting, value in (("batch_size", batch_size), ("max_length", max_length)):
-            if value is not None and value < 1:
-                raise OptionError(f"{setting} must be at least 1, got {value}")
+        check_range("batch_size", batch_size, 1)
+        check_range("max_length", max_length, 1)
         self.batch_size = batch_size
         self.max_length = max_length
 

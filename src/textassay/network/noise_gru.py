@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
 from textassay.network.fitted_network import FittedNetwork
@@ -75,9 +75,8 @@ class NoiseGru(FittedNetwork):
         ends: bool = True,
     ) -> None:
         super().__init__()
-        for setting, value in (("width", width), ("length", length)):
-            if value < 1:
-                raise OptionError(f"{setting} must be at least 1, got {value}")
+        check_range("width", width, 1)
+        check_range("length", length, 1)
         if not 0 < noise < float("inf"):
             raise OptionError(f"noise must be above 0, got {noise}")
         if feeds not in ("argmax", "distribution"):

@@ -18,7 +18,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.corpus.vocabulary import UNK, Vocabulary
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.network.fitted import Fitted
 from textassay.network.lstm import LstmModel
 from textassay.seeding import stream
@@ -63,8 +63,7 @@ class RandomLstm(LstmModel):
 
     def __init__(self, n_words: int = 5000, *, length: int = 20, width: int = 32, seed: int = 0) -> None:
         super().__init__(width, dropout=0.0, length=length, max_length=length, seed=seed)
-        if n_words < 1:
-            raise OptionError(f"n_words must be at least 1, got {n_words}")
+        check_range("n_words", n_words, 1)
         import torch
 
         self.n_words = n_words

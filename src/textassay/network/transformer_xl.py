@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import PAD, SPECIAL_TOKENS
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.network.adaptive_softmax import Clusters
 from textassay.network.lessons import Lessons
 from textassay.network.network import NetworkLanguageModel
@@ -102,10 +102,9 @@ class TransformerXlModel(NetworkLanguageModel):
         seed: int = 0,
     ) -> None:
         super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
-        least = {"inner": (inner, 1), "layers": (layers, 1), "heads": (heads, 1), "segment": (segment, 1)}
-        for setting, (value, lowest) in {**least, "memory": (memory, 0)}.items():
-            if value < lowest:
-                raise OptionError(f"{setting} must be at least {lowest}, got {value}")
+        for setting, value in {"inner": inner, "layers": layers, "heads": heads, "segment": segment}.items():
+            check_range(setting, value, 1)
+        check_range("memory", memory, 0)
         if width < 1 or width % heads != 0 or width % 2 != 0:
             raise OptionError(f"width must be even and a multiple of heads, {heads}, got {width}")
         if not 0 <= dropout < 1:
