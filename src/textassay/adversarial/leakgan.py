@@ -76,6 +76,11 @@ class LeakGan:
         If `train` has no sentence.
     InputError
         If a sentence is longer than the model writes, or does not have its `length`.
+
+    Notes
+    -----
+    Where sentences end, one that reaches `max_length` of the model is over, in real text, too: nothing teaches how likely
+    an end is there, though `log_prob` asks for it.
     """
 
     def __init__(

@@ -70,6 +70,11 @@ class SeqGan:
         If `train` has no sentence.
     InputError
         If a sentence is longer than the model writes, or does not have its `length`, or it has no limit.
+
+    Notes
+    -----
+    Where sentences end, one that reaches `max_length` of the model is over: its end is no action and earns nothing, and
+    the discriminator sees none in real sentences as long. How likely an end is there, only maximum likelihood taught.
     """
 
     def __init__(

@@ -77,7 +77,8 @@ class Generator(Protocol):
         Raises
         ------
         OptionError
-            If a setting is out of range, or one that the generator does not know.
+            If a setting is out of range, or one that the generator does not know, or `prefix` has neither 1 nor n
+            sentences.
         """
         ...
 

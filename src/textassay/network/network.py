@@ -171,8 +171,6 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
 
         Raises
         ------
-        OptionError
-            If a setting is out of range, or `prefix` has neither 1 nor n sentences.
         InputError
             If a prefix is longer than the network can read.
 

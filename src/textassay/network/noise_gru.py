@@ -132,8 +132,6 @@ class NoiseGru(FittedNetwork):
 
         Raises
         ------
-        OptionError
-            If a setting is out of range or one that it does not have.
         InputError
             If a prefix has more than `length` tokens.
         """
