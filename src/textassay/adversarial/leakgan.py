@@ -79,8 +79,8 @@ class LeakGan:
 
     Notes
     -----
-    Where sentences end, one that reaches `max_length` of the model is over, in real text, too: nothing teaches how likely
-    an end is there, though `log_prob` asks for it.
+    Where sentences end, one that reaches `max_length` of the model is over, in real text, too: how likely an end is
+    there, nothing teaches, though `log_prob` asks for it.
     """
 
     def __init__(
