@@ -2,7 +2,7 @@
 
 ``tiny`` shows in minutes that everything works. ``paper`` has the published sizes and networks, and wants a GPU and the
 published texts, named as in `textassay.study.exposure_bias.texts.FILES`. ``laptop`` is what two cores do in an
-hour; in seconds of one core that multiplies bfloat16, of which each stage takes one:
+hour; in seconds of one quiet core that multiplies bfloat16, of which each stage takes one:
 
 - level 1, models of real text: data model 200 (10,000 tokens a second, 8 epochs of 252,000), LSTM and Transformer-XL of
   WikiText-2 170 and 150, LSTM of Yelp 70, translation data model 400 (4,200 tokens a second, 4 epochs): 990;
@@ -13,7 +13,7 @@ hour; in seconds of one core that multiplies bfloat16, of which each stage takes
 - level 4, EB-C: 3 runs of 10,000 sequences a side of 3 models 250, damaged prefixes 150, translation 180, 1,000 a side
   of CoT and ScratchGAN 40; EB-DD 60; rounds of RankGAN 70, then its EB-C 30: 780.
 
-With the longest of a level first, two cores need about 37 minutes.
+On a machine that others used, too, all took 6,000: about 50 minutes of two cores, with the longest of a level first.
 """
 
 from collections.abc import Mapping
