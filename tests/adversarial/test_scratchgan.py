@@ -30,6 +30,7 @@ def _begun(text: Corpus = TEXT, *, length: int | None = None, **recipe: Any) -> 
     return ScratchGan(model, text, text, recipe=replace(RECIPE, **recipe), seed=2)
 
 
+@pytest.mark.feature("EB-20")
 def test_rewards_and_returns_by_hand() -> None:
     logits = torch.tensor([[0.0, float(np.log(3)), -float(np.log(3))], [float(np.log(9)), 0.0, 0.0]])
     rewards = step_rewards(logits)  # of probabilities 1/2, 3/4, 1/4; 9/10, 1/2, 1/2
@@ -108,6 +109,7 @@ def test_what_draws_has_no_dropout() -> None:
         np.testing.assert_allclose(found, model.log_prob(text), atol=1e-5)
 
 
+@pytest.mark.feature("EB-20")
 def test_the_discriminator_separates_random_text() -> None:
     """Real text goes a b a b; what the generator begins with draws is any words: from the second on, it shows."""
     text = Corpus.from_texts(["a b a b", "b a b a"] * 20)
