@@ -1,7 +1,7 @@
 """Exposure bias of RankGAN and ScratchGAN against a random LSTM, all of whose probabilities are known, beside MLE's.
 
-The world is M_32^rand of He et al. with 50 words and sentences of 10 tokens: there EB-C of maximum likelihood is 1.04 to
-1.08 after two epochs, where the paper has 1.01 to 1.02, and differences show within minutes. Each seed gives another
+The world is M_32^rand of He et al. with 50 words and sentences of 10 tokens: there EB-C of maximum likelihood is 1.04
+to 1.08 after two epochs, where the paper has 1.01 to 1.02, and differences show within minutes. Each seed gives another
 oracle, another text and other trainings; settings were chosen on seeds 1 and 2, which are not among those tested.
 """
 
