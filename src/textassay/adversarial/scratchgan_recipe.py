@@ -1,7 +1,7 @@
 """How ScratchGAN is trained, and the presets.
 
 ``paper`` has the numbers of de Masson d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019, and their
-public code. ``tiny`` trains within two minutes on two processors.
+public code. ``tiny`` is ours, to try things out.
 """
 
 from collections.abc import Mapping
