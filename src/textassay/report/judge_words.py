@@ -50,6 +50,10 @@ def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
             f"Upside down, the more they like a generator the less {verdict.gold} does: "
             f"{_taus(judging, verdict.gold, verdict.upside_down)}."
         )
+        if verdict.gold not in _GOLDS and judging.agreement(verdict.gold, first).value <= 0:
+            told.append(
+                f"What has the higher value in {verdict.gold} is read as better: if it is worse, turn the signs."
+            )
     surely = {*verdict.not_luck, *verdict.upside_down}
     luck = [name for name in verdict.order if name not in surely]
     if luck and verdict.trusted:

@@ -1,0 +1,25 @@
+"""What a gold order says of metrics, in sentences."""
+
+import numpy as np
+import pytest
+
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.judging import judge_evaluators
+from textassay.report.judge_words import verdict_told
+
+NAMES = tuple(f"g{place}" for place in range(12))
+HINT = "What has the higher value in {} is read as better: if it is worse, turn the signs."
+
+
+@pytest.mark.parametrize(("gold", "sign", "hinted"), [("exact", -1, True), ("exact", 1, False), ("H1", -1, False)])
+def test_a_gold_that_all_metrics_contradict_may_be_a_distance(gold: str, sign: int, hinted: bool) -> None:
+    """People who judge need no such hint."""
+    rng = np.random.default_rng(0)
+    quality = np.arange(12.0)
+    metrics = [Evaluation(f"m{k}", "higher", NAMES, quality + rng.normal(size=12)) for k in range(3)]
+    judging = judge_evaluators(
+        [Evaluation(gold, "higher", NAMES, sign * quality)], metrics, n_resamples=100, text_level=False
+    )
+    (verdict,) = judging.verdicts
+    assert bool(verdict.upside_down) == (sign < 0)
+    assert (HINT.format(gold) in verdict_told(judging, verdict)) == hinted
