@@ -31,9 +31,10 @@ from textassay.execution import check_device, default_workers, device, workers
 from textassay.report.reproduction_files import write_reproduction
 from textassay.report.reproduction_text import render_reproduction
 from textassay.seeding import stream
-from textassay.study.dd.scales import SCALES, scale_of
+from textassay.study.dd.scales import SCALES
 from textassay.study.dd.study import STUDIES, DdStudy
 from textassay.study.dd.text import split_text
+from textassay.study.presets import scale_named
 from textassay.study.staged_study import StagedStudy
 from textassay.training.backend import require_neural
 
@@ -93,7 +94,7 @@ def run_study(options: StudyOptions) -> int:
     """Compute what is missing of a study, print and write what it found, and return 0."""
     if options.name not in _ABOUT:
         raise unknown_name("study", options.name, [*_ABOUT, "list"])
-    scale_of(options.scale)
+    scale_named(SCALES, options.scale)
     if options.positives not in _POSITIVES:
         raise unknown_name("value of --positives", options.positives, _POSITIVES)
     check_range("--seed", options.seed, 0)
@@ -162,7 +163,7 @@ def _make_study(options: StudyOptions, out: Path, progress: Progress | None) -> 
         return make_generators_study(options.data, out, quiet=options.quiet, **settings)
     require_neural(f"the study {options.name}")
     check_writable(out)
-    scale = scale_of(options.scale)
+    scale = scale_named(SCALES, options.scale)
     texts = _read(options)
     synthetic = STUDIES[options.name] == "synthetic"
     text = split_text(

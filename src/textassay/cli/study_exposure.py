@@ -5,9 +5,10 @@ from pathlib import Path
 
 from textassay.cli.messages import print_line
 from textassay.errors import OptionError
-from textassay.study.exposure_bias.scales import exposure_scale_of
+from textassay.study.exposure_bias.scales import EXPOSURE_SCALES
 from textassay.study.exposure_bias.study import ExposureStudy
 from textassay.study.exposure_bias.texts import FILES, read_exposure_texts
+from textassay.study.presets import scale_named
 from textassay.training.backend import require_neural
 
 __all__ = ["ABOUT", "EXPOSURE", "make_exposure_study"]
@@ -54,7 +55,7 @@ def make_exposure_study(
     if data is None:
         raise OptionError(f"name the folder of texts: --data DIR, which holds {', '.join(FILES)} or some of them")
     require_neural(f"the study {EXPOSURE}")
-    size = exposure_scale_of(scale)
+    size = scale_named(EXPOSURE_SCALES, scale)
     texts = read_exposure_texts(data, size, seed=seed)
     if texts.missing and not quiet:
         print_line(f"{data} has no folder {', '.join(texts.missing)}: what needs it is not measured")

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from textassay.errors import OptionError
-from textassay.study.gan_as_lm.scales import gan_scale_of
+from textassay.study.gan_as_lm.scales import GAN_SCALES
 from textassay.study.gan_as_lm.study import GanStudy
 from textassay.study.gan_as_lm.text import FILES, read_gan_text
+from textassay.study.presets import scale_named
 from textassay.training.backend import require_neural
 
 __all__ = ["ABOUT", "GAN", "make_gan_study"]
@@ -49,5 +50,5 @@ def make_gan_study(
     if data is None:
         raise OptionError(f"name the text: --data DIR, which holds {', '.join(FILES)}, or --data FILE")
     require_neural(f"the study {GAN}")
-    size = gan_scale_of(scale)
+    size = scale_named(GAN_SCALES, scale)
     return GanStudy(read_gan_text(data, size), size, out, seed=seed, runs=runs, progress=progress)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from textassay.cli.messages import print_line
 from textassay.errors import OptionError
-from textassay.study.generators.scales import generators_scale_of
+from textassay.study.generators.scales import GENERATORS_SCALES
 from textassay.study.generators.study import GeneratorsStudy
 from textassay.study.generators.texts import read_generators_texts
+from textassay.study.presets import scale_named
 from textassay.training.backend import require_neural
 
 __all__ = ["ABOUT", "GENERATORS", "make_generators_study"]
@@ -55,7 +56,7 @@ def make_generators_study(
     if data is None:
         raise OptionError("name the folder of texts: --data DIR, which holds yelp and, if you like, emnlp_news")
     require_neural(f"the study {GENERATORS}")
-    size = generators_scale_of(scale)
+    size = scale_named(GENERATORS_SCALES, scale)
     texts = read_generators_texts(data, size)
     if texts.missing and not quiet:
         print_line(f"{data} has no folder {', '.join(texts.missing)}: what needs it is not measured")

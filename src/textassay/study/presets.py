@@ -1,10 +1,14 @@
-"""What a study trains: a preset, and what differs from it."""
+"""What a study trains: a preset, and what differs from it; and which of its scales is meant by a name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["Contest", "Network"]
+from textassay.errors import unknown_name
+
+__all__ = ["Contest", "Network", "scale_named"]
+
+Scale = TypeVar("Scale")
 
 
 @dataclass(frozen=True)
@@ -22,3 +26,16 @@ class Contest:
     preset: str
     network: Mapping[str, Any] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=dict)
+
+
+def scale_named(scales: Mapping[str, Scale], name: str) -> Scale:
+    """Return the one of `scales` called `name`.
+
+    Raises
+    ------
+    OptionError
+        If there is none of that name.
+    """
+    if name not in scales:
+        raise unknown_name("scale", name, scales)
+    return scales[name]

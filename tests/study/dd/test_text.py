@@ -5,11 +5,12 @@ import pytest
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.study.dd.experiment import build
 from textassay.study.dd.real import real_texts
-from textassay.study.dd.scales import SCALES, Scale, scale_of
+from textassay.study.dd.scales import SCALES, Scale
 from textassay.study.dd.study import DdStudy
 from textassay.study.dd.synthetic import synthetic_texts
 from textassay.study.dd.text import StudyText, split_text
 from textassay.study.network_stages import first_share
+from textassay.study.presets import scale_named
 
 SMALL = Scale(
     name="small", n_train=40, n_drawn_train=50, n_valid=4, n_test=6, n_class=10, unseen=True, fractions=(0.2, 0.5, 1.0),
@@ -98,7 +99,7 @@ def test_text_without_a_token_is_refused() -> None:
 
 def test_unknown_names_list_what_there_is(tmp_path) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(OptionError, match="laptop, paper, tiny"):
-        scale_of("huge")
+        scale_named(SCALES, "huge")
     with pytest.raises(OptionError, match="dd-real, dd-synthetic"):
         DdStudy("dd-reel", split(), SMALL, tmp_path)
     with pytest.raises(OptionError, match="rise to 1"):

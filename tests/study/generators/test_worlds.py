@@ -30,7 +30,7 @@ from textassay.study.generators.results import (
     World,
     generated_cost,
 )
-from textassay.study.generators.scales import GENERATORS_SCALES, GeneratorsScale, generators_scale_of
+from textassay.study.generators.scales import GENERATORS_SCALES, GeneratorsScale
 from textassay.study.generators.texts import (
     GeneratorsTexts,
     clauses,
@@ -43,6 +43,7 @@ from textassay.study.generators.training import processor_seconds
 from textassay.study.generators.worlds import build_worlds
 from textassay.study.judges.published import GENERATORS as PUBLISHED
 from textassay.study.network_stages import MODEL
+from textassay.study.presets import scale_named
 from textassay.study.stages import Stage, Stages
 
 MICRO = micro_generators()
@@ -118,7 +119,7 @@ def test_what_is_missing_or_wrong_is_said(tmp_path: Path) -> None:
         read_generators_texts(bare, MICRO)
     (bare / "emnlp_news").rmdir()
     with pytest.raises(TooFewSentencesError, match=r"the scale laptop needs .* --scale tiny"):
-        read_generators_texts(bare, generators_scale_of("laptop"))
+        read_generators_texts(bare, scale_named(GENERATORS_SCALES, "laptop"))
     with pytest.raises(EmptyCorpusError, match="no token"):
         build_worlds(replace(found, train=("",) * 300), MICRO, precision="float32", seed=0)
 

@@ -16,9 +16,9 @@ That is about 8,000 a study on real text and 8,700 on synthetic text: both in tw
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from textassay.errors import OptionError, unknown_name
+from textassay.errors import OptionError
 
-__all__ = ["FAMILIES", "SCALES", "TEMPERATURES", "Scale", "scale_of"]
+__all__ = ["FAMILIES", "SCALES", "TEMPERATURES", "Scale"]
 
 FAMILIES: Mapping[str, str] = {"LSTM": "lstm", "GPT-2": "gpt2"}  # as the tables call them, and as the catalogue does
 TEMPERATURES = (0.8, 0.9, 1.0, 1.1, 1.2)
@@ -147,16 +147,3 @@ SCALES: Mapping[str, Scale] = {
         most_judged=50_000,
     ),
 }
-
-
-def scale_of(name: str) -> Scale:
-    """Return the scale called `name`.
-
-    Raises
-    ------
-    OptionError
-        If there is none of that name.
-    """
-    if name not in SCALES:
-        raise unknown_name("scale", name, SCALES)
-    return SCALES[name]

@@ -19,10 +19,9 @@ On a machine that others used, too, all took 6,000: about 50 minutes of two core
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from textassay.errors import unknown_name
 from textassay.study.presets import Contest, Network
 
-__all__ = ["CORRUPTION", "EXPOSURE_SCALES", "ExposureScale", "exposure_scale_of"]
+__all__ = ["CORRUPTION", "EXPOSURE_SCALES", "ExposureScale"]
 
 CORRUPTION = (0.05, 0.1, 0.2, 0.3, 0.5)  # rates of figure 3; the paper does not say which it has
 
@@ -231,16 +230,3 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         translation_lengths=(2, 4, 6, 8, 10),
     ),
 }
-
-
-def exposure_scale_of(name: str) -> ExposureScale:
-    """Return the scale called `name`.
-
-    Raises
-    ------
-    OptionError
-        If there is none of that name.
-    """
-    if name not in EXPOSURE_SCALES:
-        raise unknown_name("scale", name, EXPOSURE_SCALES)
-    return EXPOSURE_SCALES[name]

@@ -11,10 +11,9 @@ from typing import Any
 from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
 from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
 from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
-from textassay.errors import unknown_name
 from textassay.study.presets import Network
 
-__all__ = ["GAN_SCALES", "WGAN_WINDOW", "GanScale", "gan_scale_of"]
+__all__ = ["GAN_SCALES", "WGAN_WINDOW", "GanScale"]
 
 WGAN_WINDOW = 7  # characters of the window that the paper reads the recurrent GAN in
 
@@ -175,16 +174,3 @@ GAN_SCALES: Mapping[str, GanScale] = {
         rule_samples=5000,
     ),
 }
-
-
-def gan_scale_of(name: str) -> GanScale:
-    """Return the scale called `name`.
-
-    Raises
-    ------
-    OptionError
-        If there is none of that name.
-    """
-    if name not in GAN_SCALES:
-        raise unknown_name("scale", name, GAN_SCALES)
-    return GAN_SCALES[name]

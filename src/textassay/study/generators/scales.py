@@ -18,11 +18,10 @@ from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
 from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS, RankGanRecipe
 from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS, ScratchGanRecipe
 from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
-from textassay.errors import unknown_name
 from textassay.study.generators.results import GENERATORS, ORACLE, REAL
 from textassay.study.presets import Network
 
-__all__ = ["GENERATORS_SCALES", "GeneratorsScale", "Recipes", "WorldScale", "generators_scale_of"]
+__all__ = ["GENERATORS_SCALES", "GeneratorsScale", "Recipes", "WorldScale"]
 
 
 @dataclass(frozen=True)
@@ -230,16 +229,3 @@ GENERATORS_SCALES: Mapping[str, GeneratorsScale] = {
         other_order=5,
     ),
 }
-
-
-def generators_scale_of(name: str) -> GeneratorsScale:
-    """Return the scale called `name`.
-
-    Raises
-    ------
-    OptionError
-        If there is none of that name.
-    """
-    if name not in GENERATORS_SCALES:
-        raise unknown_name("scale", name, GENERATORS_SCALES)
-    return GENERATORS_SCALES[name]
