@@ -39,6 +39,9 @@ docs: $(VENV)/.dev ## build the documentation into site/
 
 check: lint types docs test ## all of the above but the slow tests
 
+snapshots: $(VENV)/.dev ## compute tests/snapshots anew: what users see of every command and study
+	PYTHONPATH=tests/support $(VENV)/bin/python tests/support/snapshots.py
+
 coverage-list: $(VENV)/bin/python ## print the ids of tests/features.txt that no test proves
 	@$(VENV)/bin/python tests/support/coverage_list.py
 
