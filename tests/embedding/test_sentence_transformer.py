@@ -178,5 +178,5 @@ def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, mo
 
 
 def test_a_device_that_is_not_there_is_refused(model: Path) -> None:
-    with device("cuda:99"), pytest.raises(OptionError, match="device cuda:99"):
+    with pytest.raises(OptionError, match="device cuda:99"), device("cuda:99"):
         SentenceTransformerEncoder(model).fit(Corpus.from_texts(TEXTS))

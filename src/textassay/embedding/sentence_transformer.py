@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.model_files import content_hash, model_folder
-from textassay.errors import InputError, MissingExtraError, OptionError
+from textassay.errors import InputError, MissingExtraError
 from textassay.execution import device_name
 
 if TYPE_CHECKING:
@@ -173,11 +173,6 @@ def _device() -> str:
     chosen = device_name()
     if chosen == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    kind, _, number = chosen.partition(":")
-    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        raise OptionError(f"device {chosen}: PyTorch finds {torch.cuda.device_count()} CUDA devices here")
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise OptionError("device mps: PyTorch finds none here")
     return chosen
 
 

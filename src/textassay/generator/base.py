@@ -14,6 +14,7 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError, check_ra
 
 __all__ = [
     "MAX_TOKENS",
+    "MAX_WINDOW",
     "Generator",
     "LanguageModel",
     "check_counted",
@@ -34,7 +35,8 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 
-MAX_TOKENS = 100_000  # the longest text that may be drawn: a model of longer ones cannot have been meant
+MAX_TOKENS = 1_000_000  # the longest text that may be drawn
+MAX_WINDOW = 100_000  # the same where all that is drawn is so long
 
 
 class Generator(Protocol):

@@ -186,9 +186,7 @@ def load_generator(folder: Path) -> SavedGenerator:
         model.check_arrays(_stand_ins(folder / _NUMBERS), len(form.vocabulary))  # before the numbers are read
         arrays = load(_content(folder, document))
         _check_finite(arrays)
-        model.restore(
-            arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"]
-        )
+        model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"])
     except (OptionError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, _FileError):
             raise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError, check_least, check_positive, check_range
-from textassay.generator.base import MAX_TOKENS
+from textassay.generator.base import MAX_WINDOW
 from textassay.network.leakgan_network import begin_reading, leakgan_shapes, new_leakgan_weights, read_on
 from textassay.network.one_length import OneLength
 from textassay.training.history import History
@@ -81,7 +81,7 @@ class LeakGanModel(OneLength):
         self.sharpness, self.length = sharpness, length
         check_least(self, ("width", "goal", "dimension"), 1)
         check_range("memory", memory, 1, _MAX_MEMORY)
-        check_range("length", length, 1, MAX_TOKENS)
+        check_range("length", length, 1, MAX_WINDOW)
         check_positive(self, ("sharpness",))
         if not self.filters or min(*self.filters, *self.filters.values()) < 1 or len(self.filters) < len(filters):
             raise OptionError(f"filters must be different windows of at least 1 with at least 1 filter, got {filters}")

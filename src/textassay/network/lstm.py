@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.errors import check_positive, check_range, check_share
-from textassay.generator.base import MAX_TOKENS
+from textassay.generator.base import MAX_WINDOW
 from textassay.network.fitted_network import MAX_LAYERS
 from textassay.network.one_length import OneLength
 from textassay.training.dropout import dropped
@@ -73,7 +73,7 @@ class LstmModel(OneLength):
         super().__init__(self.recipe, batch_size=self.batch_size, max_length=self.max_length, seed=self.seed)
         check_range("width", self.width, 1)
         check_range("layers", self.layers, 1, MAX_LAYERS)
-        check_range("length", self.length, 1, MAX_TOKENS)
+        check_range("length", self.length, 1, MAX_WINDOW)
         check_share(self, ("dropout",))
         check_positive(self, ("spread",))
 

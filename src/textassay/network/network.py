@@ -57,8 +57,8 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
     batch_size
         Sentences in a batch, at least 1.
     max_length
-        A sample that reaches so many tokens, at most `MAX_TOKENS`, is cut there, with a warning; `log_prob` knows no such
-        limit.
+        A sample that reaches so many tokens is cut there, with a warning; `log_prob` knows no such limit. At most
+        `MAX_TOKENS`.
 
     Notes
     -----

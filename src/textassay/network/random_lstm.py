@@ -91,7 +91,8 @@ class RandomLstm(LstmModel):
     def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
         """Raise `InputError` unless they fit the settings and the vocabulary has its words; see `FittedNetwork`."""
         if n_types != self.n_words + len(SPECIAL_TOKENS):
-            raise InputError(f"{self.name} has {self.n_words} words, but the vocabulary {n_types - len(SPECIAL_TOKENS)}")
+            n_words = n_types - len(SPECIAL_TOKENS)
+            raise InputError(f"{self.name} has {self.n_words} words, but the vocabulary {n_words}")
         super().check_arrays(arrays, n_types)
 
     @property
