@@ -24,7 +24,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "explain": ("--real", "real.txt", "lstm.txt"),
     "exposure": ("gone", "--real", "real.txt"),
     "judge": ("--real", "real.txt", "lstm.txt", "trigram.txt", "--gold", "lstm>trigram"),
-    "likelihood": ("gone", "--real", "real.txt"),
+    "likelihood": ("gone", "real.txt"),
     "plan": ("--margin", "0.1"),
     "sample": ("gone", "-n", "2"),
     "stress": ("--real", "real.txt"),
@@ -98,10 +98,14 @@ def test_a_training_that_is_refused_leaves_its_folder_as_it_was(refused: Refused
 def test_what_a_training_began_stays_where_it_can_be_gone_on_with(tmp_path: Path) -> None:
     def fails(error: type[BaseException], *names: str) -> list[str]:
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
-        with pytest.raises(error), begun(tmp_path / "out", {SETTINGS: "{}"}):
+
+        def train() -> None:
             for name in names:
                 (tmp_path / "out" / name).touch()
             raise error
+
+        with pytest.raises(error), begun(tmp_path / "out", {SETTINGS: "{}"}):
+            train()
         return sorted(path.name for path in tmp_path.glob("out/*"))
 
     assert fails(InputError) == []
