@@ -47,7 +47,7 @@ class SentenceTransformerEncoder:
     Raises
     ------
     InputError
-        If there is no such model.
+        If there is no such model, or it cannot be read without running code: pickled weights, modules of its own.
     MissingExtraError
         If the ``encoders`` extra is not installed.
     """
@@ -153,7 +153,13 @@ class FittedSentenceTransformer:
 
             try:
                 with redirect_stderr(io.StringIO()):  # the progress of loading
-                    model = SentenceTransformer(str(self._folder), device=self._device, local_files_only=True)
+                    model = SentenceTransformer(
+                        str(self._folder),
+                        device=self._device,
+                        local_files_only=True,
+                        trust_remote_code=False,
+                        model_kwargs={"use_safetensors": True},
+                    )
             except Exception as error:  # whatever its parts make of files that do not fit
                 reason = str(error).strip().splitlines() or [type(error).__name__]
                 raise InputError(f"encoder {self._folder}: the model cannot be loaded ({reason[0]})") from error
