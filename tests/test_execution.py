@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from textassay.execution import one_blas_thread
+from textassay.errors import MissingExtraError, OptionError
+from textassay.execution import check_device, device, device_name, one_blas_thread, parallel_map, workers
 
 EACH_THREAD = "test_every_thread_can_limit_the_linear_algebra"
 
@@ -53,7 +54,8 @@ def test_libraries_that_are_loaded_later_are_limited_too(library: str) -> None:
         pytest.skip(f"{library} is not installed")
     code = f"""
 import numpy, threadpoolctl
-from textassay.execution import one_blas_thread
+from textassay.errors import MissingExtraError, OptionError
+from textassay.execution import check_device, device, device_name, one_blas_thread, parallel_map, workers
 with one_blas_thread():
     pass
 import {library}
@@ -62,3 +64,43 @@ with one_blas_thread():
 assert len(pools) > 1 and set(pools) == {{1}}
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_device_is_looked_for_when_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    for name in ("auto", "cpu", "cuda", "cuda:0", "cuda:1"):
+        check_device(name)
+    with pytest.raises(
+        OptionError, match=r"^device cuda:2 is not there: PyTorch finds cuda:0, cuda:1.* and always cpu$"
+    ):
+        check_device("cuda:2")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    for name in ("cuda", "cuda:99", "mps"):
+        with pytest.raises(OptionError, match=f"device {name} is not there: PyTorch finds no GPU, and always cpu"):
+            check_device(name)
+    for name in ("cuda:", "cuda:1234567", "cuda:\u0661", "gpu", ""):
+        with pytest.raises(OptionError, match="device must be auto, cpu, cuda, cuda:N or mps"):
+            check_device(name)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"device cuda:0 needs the 'neural' extra"):
+        check_device("cuda:0")
+
+
+def test_a_gpu_that_no_network_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.warns(UserWarning, match="device cuda:0 was not used: no network ran"), device("cuda:0"):
+        pass
+    with device("cuda:0"), workers(2):
+        assert parallel_map(lambda _: device_name(), range(2)) == ["cuda:0"] * 2  # in threads, too
+    for name in ("auto", "cpu"):
+        with device(name):
+            pass
+
+
+def test_no_machine_has_so_many_threads() -> None:
+    for n in (0, 1025, 10**12):
+        with pytest.raises(OptionError, match=f"workers must be between 1 and 1024, got {n}"), workers(n):
+            pass

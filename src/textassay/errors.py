@@ -6,7 +6,9 @@ exits with status 2; Python callers catch `TextassayError` or the built-in error
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 __all__ = [
     "EmptyCorpusError",
@@ -21,6 +23,7 @@ __all__ = [
     "check_positive",
     "check_range",
     "check_share",
+    "check_type",
     "unknown_name",
 ]
 
@@ -103,6 +106,49 @@ def check_share(settings: object, names: Iterable[str]) -> None:
     for name, value in _given(settings, names):
         if not 0 <= value < 1:
             raise OptionError(f"{name} must be at least 0 and below 1, got {value}")
+
+
+def check_type(name: str, value: object, kind: Any) -> None:
+    """Raise `OptionError` unless `value`, which was read from JSON, is what the annotation `kind` says.
+
+    Whole numbers must fit into 64 bits, fractions must be finite; true and false are no numbers. Sequences and tuples
+    are lists in JSON. Raises TypeError for an annotation that this function does not know.
+    """
+    if not _is_of(value, kind):
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+        raise OptionError(f"{name} must be {_in_words(kind)}, got {shown}")
+
+
+def _is_of(value: object, kind: Any) -> bool:
+    outer, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if outer in (Union, UnionType):
+        return any(_is_of(value, each) for each in inner)
+    if outer is Literal:
+        return any(type(value) is type(each) and value == each for each in inner)
+    if kind in (bool, str, NoneType):
+        return isinstance(value, kind)
+    if kind in (int, float):
+        if isinstance(value, bool) or not isinstance(value, (int, kind)):
+            return False
+        return -(2**63) <= value < 2**63 if isinstance(value, int) else math.isfinite(value)
+    if isinstance(outer, type) and issubclass(outer, Mapping):
+        return isinstance(value, Mapping) and all(_is_of(k, inner[0]) and _is_of(v, inner[1]) for k, v in value.items())
+    if isinstance(outer, type) and issubclass(outer, Collection):
+        return isinstance(value, (list, tuple)) and all(_is_of(each, inner[0]) for each in value)
+    raise TypeError(f"values of {kind} cannot be checked")
+
+
+def _in_words(kind: Any) -> str:
+    outer, inner = get_origin(kind), get_args(kind)
+    if outer in (Union, UnionType):
+        return " or ".join(_in_words(each) for each in inner)
+    if outer is Literal:
+        return " or ".join(map(repr, inner))
+    plain = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "null"}
+    return plain.get(kind) or ("an object" if isinstance(outer, type) and issubclass(outer, Mapping) else "a list")
 
 
 def _given(settings: object, names: Iterable[str]) -> list[tuple[str, float]]:

@@ -4,30 +4,54 @@ The heavy parts (n-gram kernels and the logistic solver, both compiled) release 
 cores without copying a corpus. `workers` sets how many; joblib's own `parallel_config` reaches the same place.
 """
 
+import importlib.util
 import os
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import joblib
 import threadpoolctl
 
-from textassay.errors import OptionError
+from textassay.errors import MissingExtraError, OptionError, check_range
 
-__all__ = ["check_device", "default_workers", "device", "device_name", "one_blas_thread", "parallel_map", "workers"]
+__all__ = [
+    "MAX_WORKERS",
+    "check_device",
+    "default_workers",
+    "device",
+    "device_name",
+    "one_blas_thread",
+    "parallel_map",
+    "workers",
+]
+
+MAX_WORKERS = 1024  # threads that are started, whatever the machine has
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 _BLAS_LOCK = threading.Lock()
 _blas_limits: dict[str, Any] = {"blocks": 0}  # how many blocks run now, and the setting to give back
-_DEVICE: ContextVar[str] = ContextVar("device", default="auto")
+
+
+@dataclass
+class _Device:
+    """The device that was named for networks, and whether one has asked for it."""
+
+    name: str
+    asked: bool = False
+
+
+_DEVICE: ContextVar[_Device | None] = ContextVar("device", default=None)
 
 
 def default_workers() -> int:
@@ -39,17 +63,35 @@ def default_workers() -> int:
 
 @contextmanager
 def workers(n_workers: int) -> Iterator[None]:
-    """Let `parallel_map` use `n_workers` threads, at least 1, inside the ``with`` block."""
-    if n_workers < 1:
-        raise OptionError(f"workers must be at least 1, got {n_workers}")
+    """Let `parallel_map` use `n_workers` threads, from 1 to `MAX_WORKERS`, inside the ``with`` block."""
+    check_range("workers", n_workers, 1, MAX_WORKERS)
     with joblib.parallel_config(backend="threading", n_jobs=n_workers):
         yield
 
 
 def check_device(name: str) -> None:
-    """Raise unless `name` can be a device's; whether there is one is seen where a network first runs."""
-    if re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", name) is None:
+    """Raise unless networks can run on a device of this name here.
+
+    Raises
+    ------
+    MissingExtraError
+        If a device is named that only PyTorch finds, which is not installed.
+    OptionError
+        If no device has such a name, or PyTorch finds none of it.
+    """
+    if re.fullmatch(r"auto|cpu|mps|cuda(:[0-9]{1,6})?", name) is None:
         raise OptionError(f"device must be auto, cpu, cuda, cuda:N or mps, got '{name}'")
+    if name in ("auto", "cpu"):
+        return
+    if importlib.util.find_spec("torch") is None:
+        raise MissingExtraError(f"device {name}", "neural")
+    import torch
+
+    n_gpus = torch.cuda.device_count()
+    found = [f"cuda:{number}" for number in range(n_gpus)]
+    found += ["mps"] if torch.backends.mps.is_available() else []
+    if name not in found and not (name == "cuda" and n_gpus):
+        raise OptionError(f"device {name} is not there: PyTorch finds {', '.join(found) or 'no GPU'}, and always cpu")
 
 
 @contextmanager
@@ -60,18 +102,35 @@ def device(name: str) -> Iterator[None]:
     ----------
     name
         ``auto`` (a GPU where there is one), ``cpu``, or what PyTorch calls a device, such as ``cuda:1``.
+
+    Raises
+    ------
+    MissingExtraError, OptionError
+        As `check_device`.
+
+    Warns
+    -----
+    UserWarning
+        If a GPU was named and no network ran in the block.
     """
     check_device(name)
-    token = _DEVICE.set(name)
+    chosen = _Device(name)
+    token = _DEVICE.set(chosen)
     try:
         yield
     finally:
         _DEVICE.reset(token)
+    if name not in ("auto", "cpu") and not chosen.asked:
+        warnings.warn(f"device {name} was not used: no network ran", stacklevel=3)
 
 
 def device_name() -> str:
-    """Return the name that `device` gave; ``auto`` without one."""
-    return _DEVICE.get()
+    """Return the name that `device` gave, for a network to run there; ``auto`` without one."""
+    chosen = _DEVICE.get()
+    if chosen is None:
+        return "auto"
+    chosen.asked = True
+    return chosen.name
 
 
 def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:

@@ -120,3 +120,13 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert len(json.loads(done.stdout)["cells"]) == 10 * 5 * 2
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
+
+
+def test_more_seeds_than_anyone_can_wait_for() -> None:
+    for text in ("0-999999999999", "0-4999,10000-99999", f"1-{'9' * 18}"):
+        with pytest.raises(OptionError, match=r"--seeds names [0-9,]+ seeds, .*: at most 10,000"):
+            parse_seeds(text)
+    with pytest.raises(OptionError, match="cannot read --seeds") as caught:
+        parse_seeds("9" * 5000)
+    assert len(str(caught.value)) < 200
+    assert len(parse_seeds("0-9999")) == 10_000

@@ -91,7 +91,7 @@ def test_characters_are_read_as_asked(folder: Path, run: Run) -> None:
         (("--effort", "much"), "unknown effort 'much'"),
         (("--other", "real.txt"), "--real and --other are the same file, real.txt: give other text there"),
         (("--train", "none.txt"), "none.txt"),
-        (("--workers", 0), "--workers must be at least 1, got 0"),
+        (("--workers", 0), "--workers must be between 1 and 1024, got 0"),
     ],
 )
 def test_mistakes(refused: Refused, arguments: tuple[object, ...], line: str) -> None:

@@ -1,6 +1,7 @@
 """Neural encoders: a tiny model with random weights, made here, and every way in which there may be no model."""
 
 import json
+import pickle
 import shutil
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from textassay.corpus.corpus import Corpus
 from textassay.embedding import sentence_transformer as module
 from textassay.embedding.model_files import content_hash
-from textassay.embedding.sentence_transformer import SentenceTransformerEncoder
+from textassay.embedding.sentence_transformer import FittedSentenceTransformer, SentenceTransformerEncoder
 from textassay.embedding.store import FeatureStore, feature_store, features, fit_encoder, resolve_encoder
 from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.execution import device
@@ -160,6 +161,110 @@ def test_folders_that_hold_no_model(copy: Path, tmp_path: Path) -> None:
     assert "holds no weights" in message(copy)
 
 
+class _Planted:
+    """What runs code when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return Path.touch, (self.marker,)
+
+
+def refused_encoder(folder: Path, marker: Path) -> str:
+    """Return why an encoder is refused: in one line, at the door and where it would be loaded; nothing has run."""
+    with pytest.raises(InputError) as caught:
+        SentenceTransformerEncoder(folder)
+    with pytest.raises(InputError):
+        FittedSentenceTransformer("x", folder, "0", "cpu").encode(Corpus.from_texts(TEXTS))
+    assert not marker.exists()
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"encoder {folder}: ")
+
+
+def test_weights_that_are_pickled_are_not_read(copy: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    (copy / "model.safetensors").unlink()
+    (copy / "pytorch_model.bin").write_bytes(pickle.dumps(_Planted(marker)))
+    assert refused_encoder(copy, marker).startswith("pytorch_model.bin is a pickle, and reading one can run any code")
+    (copy / "other.safetensors").write_bytes(b"")
+    assert "pytorch_model.bin is a pickle" in refused_encoder(copy, marker)
+    (copy / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": {"embeddings.word_embeddings.weight": "pytorch_model.bin"}})
+    )
+    assert "names weights that are no safetensors (pytorch_model.bin)" in refused_encoder(copy, marker)
+
+
+def test_a_part_with_pickled_weights_is_not_read(copy: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    modules = json.loads((copy / "modules.json").read_text())
+    dense = {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
+    (copy / "modules.json").write_text(json.dumps([*modules, dense]))
+    (copy / "2_Dense").mkdir()
+    settings = {"in_features": 32, "out_features": 4, "bias": True, "activation_function": "torch.nn.Tanh"}
+    (copy / "2_Dense" / "config.json").write_text(json.dumps(settings))
+    (copy / "2_Dense" / "pytorch_model.bin").write_bytes(pickle.dumps(_Planted(marker)))
+    assert refused_encoder(copy, marker).startswith("2_Dense/pytorch_model.bin is a pickle")
+
+
+def test_pickles_beside_safetensors_are_never_read(copy: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    expected = SentenceTransformerEncoder(copy).fit(Corpus.from_texts(TEXTS)).encode(Corpus.from_texts(TEXTS))
+    for name in ("pytorch_model.bin", "training_args.bin", "checkpoint-1/pytorch_model.bin"):
+        (copy / name).parent.mkdir(exist_ok=True)
+        (copy / name).write_bytes(pickle.dumps(_Planted(marker)))
+    found = SentenceTransformerEncoder(copy).fit(Corpus.from_texts(TEXTS)).encode(Corpus.from_texts(TEXTS))
+    np.testing.assert_array_equal(found, expected)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    "module_type",
+    [
+        "planted.Planted",
+        "os.path.Path",
+        "sentence_transformers.base.model.pickle",
+        "sentence_transformers_planted.Planted",
+        "sentence_transformers.models.Pooling.__class__",
+    ],
+)
+def test_modules_of_the_models_own_are_not_run(copy: Path, tmp_path: Path, module_type: str) -> None:
+    marker = tmp_path / "ran"
+    for name in ("planted.py", "sentence_transformers_planted.py", "modeling.py"):
+        (copy / name).write_text(f"import pathlib\npathlib.Path({str(marker)!r}).touch()\nclass Planted: pass\n")
+    modules = json.loads((copy / "modules.json").read_text())
+    modules[0]["type"] = module_type
+    (copy / "modules.json").write_text(json.dumps(modules))
+    assert refused_encoder(copy, marker) == f"modules.json asks for code of its own ({module_type}), which is never run"
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+@pytest.mark.parametrize("kind", ["bert", "planted"])
+def test_classes_of_the_models_own_are_not_run(copy: Path, tmp_path: Path, file: str, kind: str) -> None:
+    marker = tmp_path / "ran"
+    (copy / "modeling.py").write_text(f"import pathlib\npathlib.Path({str(marker)!r}).touch()\nclass Planted: pass\n")
+    settings = json.loads((copy / file).read_text())
+    mapped = dict.fromkeys(("AutoConfig", "AutoModel", "AutoTokenizer"), "modeling.Planted")
+    (copy / file).write_text(json.dumps({**settings, "model_type": kind, "auto_map": mapped}))
+    assert "asks for code of its own (modeling.Planted), which is never run" in at_the_door(copy)
+    assert not marker.exists()
+
+
+def at_the_door(folder: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        SentenceTransformerEncoder(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_files_that_cannot_be_looked_through(copy: Path) -> None:
+    for name, text in (("modules.json", "{"), ("config.json", "[" * 100_000), ("tokenizer_config.json", "\0")):
+        before = (copy / name).read_text()
+        (copy / name).write_text(text)
+        assert f"{name}: the file cannot be read" in at_the_door(copy)
+        (copy / name).write_text(before)
+
+
 def test_a_name_without_a_model_says_how_to_get_one(no_model_online: str) -> None:
     with pytest.raises(InputError) as caught:
         resolve_encoder("all-MiniLM-L6-v2")
@@ -178,5 +283,5 @@ def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, mo
 
 
 def test_a_device_that_is_not_there_is_refused(model: Path) -> None:
-    with device("cuda:99"), pytest.raises(OptionError, match="device cuda:99"):
+    with pytest.raises(OptionError, match="device cuda:99"), device("cuda:99"):
         SentenceTransformerEncoder(model).fit(Corpus.from_texts(TEXTS))

@@ -169,9 +169,9 @@ def test_higher_orders_and_modified_discounts_predict_unseen_text_better(data_di
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"order": 0}, "order must be at least 1, got 0"),
+        ({"order": 0}, "order must be between 1 and 100, got 0"),
         ({"discounts": "best"}, "discounts must be one of modified, single, got best"),
-        ({"max_length": 0}, "max_length must be at least 1, got 0"),
+        ({"max_length": 0}, "max_length must be between 1 and 1000000, got 0"),
     ],
 )
 def test_refuses_settings(settings: dict[str, Any], message: str) -> None:

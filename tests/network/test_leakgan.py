@@ -139,7 +139,7 @@ def test_it_is_saved_and_read_again(tmp_path: Path) -> None:
 
 
 def test_bad_settings_are_refused() -> None:
-    with pytest.raises(OptionError, match="memory must be at least 1, got 0"):
+    with pytest.raises(OptionError, match="memory must be between 1 and 1000, got 0"):
         LeakGanModel(memory=0)
     with pytest.raises(OptionError, match="different windows"):
         LeakGanModel(filters=((2, 3), (2, 4)))

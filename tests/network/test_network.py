@@ -248,10 +248,10 @@ def test_doors(tiny: NetworkLanguageModel, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(EmptyCorpusError, match="the validation corpus has no sentence"):
         fresh.fit(corpus, nothing)
     for settings, message in (
-        ({"layers": 0}, "layers must be at least 1, got 0"),
+        ({"layers": 0}, "layers must be between 1 and 1000, got 0"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
-        ({"max_length": 0}, "max_length must be at least 1, got 0"),
+        ({"max_length": 0}, "max_length must be between 1 and 1000000, got 0"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
     ):
         with pytest.raises(OptionError, match=message):

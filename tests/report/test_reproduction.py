@@ -13,7 +13,8 @@ from rich.console import Console
 
 from made_up_reproductions import make_reproduction
 from textassay.errors import InputError, OutputError
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Reproduction
+from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction
+from textassay.meta_evaluation.table_figure import Panel, TableFigure
 from textassay.report.reproduction_figures import draw_reproduction
 from textassay.report.reproduction_files import (
     read_reproduction,
@@ -51,6 +52,32 @@ def test_no_cell_is_lost_and_unmatched_ones_are_listed() -> None:
         assert "Published, not measured here: accuracy of all rows." in plain
         assert "Not published: our DD and FED of all rows." in plain
         assert "FED: another encoder." in plain
+
+
+def test_what_is_recomputed_from_printed_values_is_never_called_ours() -> None:
+    cells = (
+        Cell("H1", "tau", published=0.7, published_spread=0.02, recomputed=0.69, recomputed_spread=0.01),
+        Cell("CIDEr", "tau", published=0.5),
+    )
+    table = ReproducedTable("table 8, from printed values", "Correlation", cells)
+    figure = TableFigure("figure-1", "Figure 1", "tau", ("H1", "CIDEr"), (Panel(table.id, "tau", "published"),))
+    made = Reproduction("Study", {}, (table,), figures=(figure,))
+    assert Reproduction.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+    row = next(csv.DictReader(io.StringIO(reproduction_csv(made))))
+    assert (row["ours"], row["spread"], row["recomputed"], row["recomputed_spread"]) == ("", "", "0.69", "0.01")
+    printed, document = _printed(made), reproduction_markdown(made)
+    assert "Correlation: recomputed from printed values, paper" in " ".join(printed.split())
+    assert "tau, recomputed | paper |" in document
+    for text in (printed, document):
+        plain = " ".join(text.split())
+        assert "0.690 (0.010)" in plain
+        assert "Published, does not follow from printed values: tau of CIDEr." in plain
+        assert "ours" not in text.lower()
+        assert "not measured here" not in plain
+    (drawing,) = draw_reproduction(made)
+    assert "H1 published 0.700" in drawing.description
+    assert "0.69" not in drawing.description
+    assert "here" not in re.sub("<[^>]*>", "", drawing.svg)
 
 
 def test_terminal_fits_and_says_verdicts_times_and_notes() -> None:

@@ -77,7 +77,7 @@ def test_samples_stand_in_terminal_and_markdown_prefixes_in_brackets() -> None:
         assert "[a dog is] dog runs" in shown
         assert "[]" not in shown
     assert max(map(len, text.splitlines())) <= 90
-    assert "Here: growth 0.00" in text or "growth -0.00" in text
+    assert "Numbers: growth 0.00" in text or "growth -0.00" in text
 
 
 def test_numbers_of_findings_come_with_their_intervals_in_as_many_decimals_as_these_carry() -> None:

@@ -35,7 +35,7 @@ def test_the_device_is_the_one_asked_for_in_threads_too() -> None:
 
 def test_a_device_that_is_not_there_is_an_error() -> None:
     pytest.importorskip("torch")
-    with device("cuda:77"), pytest.raises(OptionError, match=r"device 'cuda:77' cannot be used: .*auto and cpu always"):
+    with pytest.raises(OptionError, match=r"cuda:77 is not there: PyTorch finds .*, and always cpu"), device("cuda:77"):
         training_device()
 
 
@@ -129,6 +129,7 @@ def test_each_process_of_a_launcher_has_its_gpu(monkeypatch: pytest.MonkeyPatch)
     torch = pytest.importorskip("torch")
     asked = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     monkeypatch.setattr(torch, "empty", lambda size, device: asked.append(str(device)))
     training_device()
     monkeypatch.setenv("LOCAL_RANK", "3")

@@ -24,7 +24,7 @@ from textassay.corpus.characters import read_running
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, check_range
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.metric.base import check_level
 from textassay.report.approximation_figures import draw_approximation
 from textassay.report.approximation_text import render_approximation
@@ -108,7 +108,7 @@ def _check(options: ApproximateOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     check_level(options.level, name="--level")
     check_range("--seed", options.seed, 0)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_device(options.device)
     check_samples(options.samples, name="--samples")
     check_floor(options.floor, options.samples, name="--floor")

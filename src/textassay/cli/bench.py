@@ -1,10 +1,12 @@
 """``textassay bench``: say how much of a known discrepancy dd and other metrics find, and whether they are honest."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from rich.console import Console
@@ -17,7 +19,7 @@ from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.reader import read_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import EmptyCorpusError, OptionError, check_range, unknown_name
-from textassay.execution import default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.meta_evaluation.bench import parse_estimator, run_bench
 from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD_NAMES, World
 from textassay.metric.base import check_level
@@ -29,6 +31,8 @@ __all__ = ["BenchOptions", "parse_seeds", "run_bench_command"]
 
 DOCSTRINGS = "docstrings"
 NETWORKS = "lstm"  # what the names of their worlds begin with
+MAX_SEEDS = 10_000
+_SEEDS = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 CELLS = "cells"  # the folder under --out
 
 
@@ -58,7 +62,8 @@ def run_bench_command(options: BenchOptions) -> int:
     for name, number, least in (("--truth", options.truth, 2), *(("--sentences", n, 50) for n in options.sentences)):
         check_range(name, number, least)
     n_workers = default_workers() if options.workers is None else options.workers
-    check_range("--workers", n_workers, 1)
+    check_range("--workers", n_workers, 1, MAX_WORKERS)
+    check_device(options.device)
     check_level(options.level)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
     seeds = parse_seeds(options.seeds)
@@ -99,18 +104,22 @@ def parse_seeds(text: str) -> list[int]:
     Raises
     ------
     OptionError
-        If it is no such list.
+        If it is no such list, or names more than `MAX_SEEDS`.
     """
-    seeds: list[int] = []
+    ranges: list[range] = []
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise OptionError(f"cannot read --seeds '{text}': write numbers and ranges, such as 100-104,200")
-        end = int(last) if dash else int(first)
-        if end < int(first):
+        match = _SEEDS.fullmatch(part.strip())
+        if match is None:
+            shown = text if len(text) <= 60 else f"{text[:57]}..."
+            raise OptionError(f"cannot read --seeds '{shown}': write numbers and ranges, such as 100-104,200")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
             raise OptionError(f"--seeds: the range {part.strip()} ends before it begins")
-        seeds += range(int(first), end + 1)
-    return list(dict.fromkeys(seeds))
+        ranges.append(range(first, last + 1))
+    n_seeds = sum(each.stop - each.start for each in ranges)
+    if n_seeds > MAX_SEEDS:
+        raise OptionError(f"--seeds names {n_seeds:,} seeds, each a bench of its own: at most {MAX_SEEDS:,}")
+    return list(dict.fromkeys(chain.from_iterable(ranges)))
 
 
 def _world_names(text: str | None) -> tuple[list[str], list[str]]:

@@ -20,7 +20,7 @@ from textassay.corpus.number_files import read_features, read_side_columns
 from textassay.corpus.reader import TextFile
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError, check_range, unknown_name
-from textassay.execution import check_device
+from textassay.execution import MAX_WORKERS, check_device
 from textassay.metric.base import Effort
 from textassay.metric.catalog import default_metrics, parse_metric, parse_metrics, split_names
 from textassay.report.document import write_report
@@ -122,7 +122,7 @@ def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple
     check_range("--seed", options.seed, 0)
     check_range("--max-tokens", options.max_tokens, 1)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_device(options.device)
     _check_columns(options)
     settings = metric_settings(

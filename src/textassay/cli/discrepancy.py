@@ -13,7 +13,7 @@ from textassay.cli.messages import print_line
 from textassay.cli.models import open_model
 from textassay.cli.options import check_writable
 from textassay.errors import OptionError, check_range
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.meta_evaluation.model_discrepancy import model_discrepancy
 from textassay.metric.base import check_level
 from textassay.report.discrepancy_text import render_discrepancy
@@ -45,7 +45,7 @@ def run_discrepancy(options: DiscrepancyOptions) -> int:
     check_range("-n", options.sentences, 2)
     check_range("--seed", options.seed, 0)
     check_level(options.level)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_device(options.device)
     for option, temperature in (("p", options.temperature_p), ("q", options.temperature_q)):
         if not 0 < temperature < float("inf"):

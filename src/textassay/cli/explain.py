@@ -21,7 +21,7 @@ from textassay.comparison.run import make_corpora
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OutputError, TooFewSentencesError, check_range
-from textassay.execution import default_workers, workers
+from textassay.execution import MAX_WORKERS, default_workers, workers
 from textassay.metric.base import check_effort, check_level
 from textassay.report.explanation_text import render_explanation
 
@@ -113,7 +113,7 @@ def _check(options: ExplainOptions) -> None:
     check_range("--folds", options.folds, 1)
     check_range("--seed", options.seed, 0)
     check_range("--max-tokens", options.max_tokens, 1)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_effort(options.effort)
     check_level(options.level)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)

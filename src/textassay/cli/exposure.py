@@ -20,7 +20,7 @@ from textassay.continuation.prefixes import blocks
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range, unknown_name
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.exposure.bleu import NotForTranslationError, check_not_translation
 from textassay.exposure.distance import DISTANCES, Distance
 from textassay.exposure.lengths import LONGEST, ChosenLengths, choose_lengths
@@ -116,7 +116,7 @@ def _settings(options: ExposureOptions) -> tuple[ExposureSettings, tuple[int, ..
     check_range("--samples", options.samples, 1)
     check_range("--runs", options.runs, 1)
     check_range("--show", options.show, 0)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     if options.sentence_length is not None:
         check_range("--sentence-length", options.sentence_length, 4)
     check_device(options.device)

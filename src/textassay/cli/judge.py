@@ -23,7 +23,7 @@ from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.meta_evaluator import meta_evaluate
 from textassay.errors import InputError, OptionError, check_range
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.human.files import read_judgements
 from textassay.human.judgements import Judgements
 from textassay.meta_evaluation.compared import evaluations_of
@@ -132,7 +132,7 @@ def _check(options: JudgeOptions) -> None:
         raise OptionError("--real is missing: metrics compare NAME=GEN with real text")
     for name, number, least in (("--resamples", options.resamples, 100), ("--seed", options.seed, 0)):
         check_range(name, number, least)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_range("--votes", options.votes, 1)
     check_level(options.level)
     check_device(options.device)

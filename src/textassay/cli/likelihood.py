@@ -16,7 +16,7 @@ from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, check_range
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.generator.scored import AtTemperature, ScoredGenerator
 from textassay.generator.text_likelihood import TextLikelihood, text_likelihood
 from textassay.metric.base import check_level
@@ -91,7 +91,7 @@ def run_likelihood(options: LikelihoodOptions) -> int:
 def _check(options: LikelihoodOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     check_level(options.level, name="--level")
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_device(options.device)
     if not 0 < options.temperature < float("inf"):
         raise OptionError(f"--temperature must be above 0, got {options.temperature:g}")

@@ -16,7 +16,7 @@ from textassay.comparison.planning import Pilot, pilot_of, plan, run_pilot
 from textassay.comparison.run import make_corpora
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError, check_range
-from textassay.execution import default_workers, workers
+from textassay.execution import MAX_WORKERS, default_workers, workers
 from textassay.metric.base import check_effort, check_level
 from textassay.report.document import read_comparison
 from textassay.report.plan_text import render_plan
@@ -77,7 +77,7 @@ def _check(options: PlanOptions) -> None:
     check_range("--folds", options.folds, 1)
     check_range("--seed", options.seed, 0)
     check_range("--max-tokens", options.max_tokens, 1)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_effort(options.effort)
     check_level(options.level)
     resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)

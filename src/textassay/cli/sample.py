@@ -16,7 +16,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.reader import read_texts
 from textassay.corpus.vocabulary import UNK
 from textassay.errors import InputError, OptionError, OutputError, check_range
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.report.whole_files import write_whole
 
 __all__ = ["SampleOptions", "run_sample"]
@@ -66,7 +66,7 @@ def _check(options: SampleOptions) -> None:
         raise OptionError("say how many sentences: -n N")
     check_range("-n", options.sentences, 1)
     check_range("--seed", options.seed, 0)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_device(options.device)
     if not 0 < options.temperature < float("inf"):
         raise OptionError(f"--temperature must be above 0, got {options.temperature:g}")

@@ -15,7 +15,7 @@ from textassay.comparison.comparison import FLOOR
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError, check_range
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.meta_evaluation.stress import run_stress
 from textassay.metric.base import check_effort
 from textassay.metric.catalog import split_names
@@ -57,7 +57,7 @@ class StressOptions:
 def run_stress_command(options: StressOptions) -> int:
     """Damage the text, measure it, print what came of it, write it where asked, and return 0."""
     n_workers = default_workers() if options.workers is None else options.workers
-    check_range("--workers", n_workers, 1)
+    check_range("--workers", n_workers, 1, MAX_WORKERS)
     check_device(options.device)
     strengths = _numbers(options.strengths)
     names = {"--train": options.train, "--other": options.other}

@@ -27,7 +27,7 @@ from textassay.cli.study_judges import JUDGES, make_judges_study
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, OptionError, check_range, unknown_name
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.report.reproduction_files import write_reproduction
 from textassay.report.reproduction_text import render_reproduction
 from textassay.seeding import stream
@@ -42,6 +42,7 @@ __all__ = ["StudyOptions", "list_studies", "run_study"]
 
 Progress = Callable[[str, int, int], None]
 
+_MAX_SEEDS = 10_000  # each is many stages
 _POSITIVES = ("everything", "fraction")
 _ABOUT: Mapping[str, str] = {
     "dd-real": "generators trained on 20 to 100 % of a text; does a metric put them in that order?",
@@ -98,9 +99,9 @@ def run_study(options: StudyOptions) -> int:
     if options.positives not in _POSITIVES:
         raise unknown_name("value of --positives", options.positives, _POSITIVES)
     check_range("--seed", options.seed, 0)
-    check_range("--seeds", options.seeds, 1)
+    check_range("--seeds", options.seeds, 1, _MAX_SEEDS)
     n_workers = default_workers() if options.workers is None else options.workers
-    check_range("--workers", n_workers, 1)
+    check_range("--workers", n_workers, 1, MAX_WORKERS)
     check_device(options.device)
     if options.out is None:
         raise OptionError("name a folder: --out DIR; what is computed is kept there")

@@ -17,7 +17,7 @@ from textassay.cli.models import open_generator
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress, tell_step
-from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, finished, print_training
+from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, begun, finished, print_training
 from textassay.corpus.characters import read_running, split_characters
 from textassay.corpus.contexts import Attributes
 from textassay.corpus.corpus import Corpus
@@ -27,7 +27,7 @@ from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import SPECIAL_TOKENS
 from textassay.corpus.windows import cut_windows
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range, unknown_name
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.generator.base import LanguageModel, check_train
 from textassay.generator.text_likelihood import text_likelihood
 from textassay.model_store.catalog import PRESETS, make_generator
@@ -148,11 +148,11 @@ def check_options(options: TrainOptions) -> None:
         "--min-count": (options.min_count, 1),
         "--monitor-steps": (options.monitor_steps, 1),
         "--monitor-sentences": (options.monitor_sentences, 1),
-        "--workers": (options.workers, 1),
         "--context-count": (options.context_count, 1),
     }
     for name, (value, smallest) in least.items():
         check_range(name, value, smallest)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     if not 0 < options.fraction <= 1:
         raise OptionError(f"--fraction must be above 0 and at most 1, got {options.fraction:g}")
     if options.window is not None and options.max_tokens is not None:
@@ -326,13 +326,13 @@ def _train(options: TrainOptions, texts: TrainingTexts, settings: Mapping[str, A
     if options.monitor is not None:
         drawn = {"n": options.monitor_sentences, "seed": options.seed}
         monitor = new_monitor(texts.valid, options.monitor, **drawn, folder=out, quiet=options.quiet)
-    write_whole(out, {SETTINGS: json.dumps({**settings, **found}, indent=1)})
-    _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
-    if isinstance(model, NetworkLanguageModel):
-        outcome = _fit_network(options, texts, model, monitor)
-    else:
-        model.fit(texts.train, texts.valid)
-        outcome = {"valid_nll_per_token": text_likelihood(model, texts.valid).nll_per_token.value}
+    with begun(out, {SETTINGS: json.dumps({**settings, **found}, indent=1)}):
+        _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
+        if isinstance(model, NetworkLanguageModel):
+            outcome = _fit_network(options, texts, model, monitor)
+        else:
+            model.fit(texts.train, texts.valid)
+            outcome = {"valid_nll_per_token": text_likelihood(model, texts.valid).nll_per_token.value}
     training = Training(
         model=model.name,
         n_parameters=getattr(model, "n_parameters", None),

@@ -28,7 +28,7 @@ from textassay.cli.monitored import check_monitor, monitor_figures, monitored, n
 from textassay.cli.progress import show_progress
 from textassay.cli.seqgan_training import SeqGanKind
 from textassay.cli.train import TrainingTexts, check_options, read_training, settings_of
-from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, finished
+from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, begun, finished
 from textassay.cli.wgan_training import WganKind
 from textassay.errors import OptionError, check_range
 from textassay.execution import default_workers, device, workers
@@ -120,40 +120,40 @@ def _train(
     if asked.monitor is not None:
         told = {"n": asked.monitor_sentences, "seed": asked.seed}
         monitor = new_monitor(texts.valid, asked.monitor, **told, folder=out, quiet=asked.quiet)
-    write_whole(out, {SETTINGS: json.dumps(settings, indent=1)})
-    _say(options, f"{'going on with' if resumes else 'training'} {asked.model} on {texts.train_told}")
-    with show_progress(quiet=asked.quiet) as progress:
-        begun = kind.begin(options, texts, progress)
-        if options.keep == "best" and begun.best is None:
-            raise OptionError(f"--keep best needs something to validate by, which {asked.model} does not have")
-        n_rounds = begun.phases[-1].n_rounds
-        history = train_in_rounds(
-            begun.training,
-            begun.phases,
-            keep=begun.best if options.keep == "best" else None,
-            collapse=begun.collapse,
-            checkpoint=out / ROUNDS,
-            config=settings,
-            monitors=None if monitor is None else loop_monitors(monitor, begun.sample),
-            monitor_every=asked.monitor_steps or max(1, n_rounds // _READINGS),
-            progress=progress,
-        )
+    with begun(out, {SETTINGS: json.dumps(settings, indent=1)}):
+        _say(options, f"{'going on with' if resumes else 'training'} {asked.model} on {texts.train_told}")
+        with show_progress(quiet=asked.quiet) as progress:
+            run = kind.begin(options, texts, progress)
+            if options.keep == "best" and run.best is None:
+                raise OptionError(f"--keep best needs something to validate by, which {asked.model} does not have")
+            n_rounds = run.phases[-1].n_rounds
+            history = train_in_rounds(
+                run.training,
+                run.phases,
+                keep=run.best if options.keep == "best" else None,
+                collapse=run.collapse,
+                checkpoint=out / ROUNDS,
+                config=settings,
+                monitors=None if monitor is None else loop_monitors(monitor, run.sample),
+                monitor_every=asked.monitor_steps or max(1, n_rounds // _READINGS),
+                progress=progress,
+            )
     training = AdversarialTraining(
-        model=begun.name,
-        n_parameters=begun.n_parameters,
+        model=run.name,
+        n_parameters=run.n_parameters,
         tokenizer=texts.form.tokenizer.name,
         n_types=len(texts.form.vocabulary),
         train=texts.train_told,
         valid=texts.valid_told,
         computed={"device": training_device().type, "precision": "float32", "threads": str(_n_threads())},
         history=history,
-        keep=begun.best or "last" if options.keep == "best" else "last",
+        keep=run.best or "last" if options.keep == "best" else "last",
         monitored=None if monitor is None else monitored(monitor),
     )
     figures = {drawing.file_name: drawing.svg for drawing in draw_rounds(training)}
     figures |= {} if monitor is None else monitor_figures(monitor, history.readings)
     written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **figures})
-    save_model(begun.finish(history), out, form=texts.form)
+    save_model(run.finish(history), out, form=texts.form)
     for name in (CHECKPOINT, ROUNDS):
         (out / name).unlink(missing_ok=True)
     if history.stopped is not None:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,13 +15,13 @@ from textassay.cli.messages import print_line
 from textassay.cli.models import open_generator
 from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.progress import show_progress, tell_step
-from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, finished, print_training
+from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, begun, finished, print_training
 from textassay.corpus.parallel import ParallelText, held_back, learn_joint_form
 from textassay.corpus.reader import read_texts
 from textassay.corpus.split import split_last
 from textassay.corpus.text_form import TextForm
 from textassay.errors import EmptyCorpusError, InputError, OptionError, check_range
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.model_store.catalog import make_generator
 from textassay.model_store.saved import save_model
 from textassay.report.training import TrainedText, Training, draw_training
@@ -95,7 +96,7 @@ def _check(options: TrainTranslationOptions) -> None:
     """Raise for whatever can be seen to be wrong before anything is read."""
     check_range("--seed", options.seed, 0)
     check_range("--hold-back", options.hold_back, 0)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_device(options.device)
     if (options.valid is None) != (options.valid_source is None):
         raise OptionError("--valid and --valid-source belong together: give both, or none for a tenth of the pairs")
@@ -188,12 +189,11 @@ def _train(options: TrainTranslationOptions, texts: _Texts, settings: Mapping[st
     resumes = (out / CHECKPOINT).exists()
     sides = [_json_lines(side) for side in texts.held]
     held = dict(zip(HELD_BACK, sides, strict=True)) if options.hold_back else {}
-    if is_main():
-        write_whole(out, {SETTINGS: json.dumps(settings, indent=1), **held})
-    _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
-    with show_progress(quiet=options.quiet) as progress:
-        tell = None if progress is None else partial(tell_step, progress, model.recipe.max_epochs)
-        model.fit(texts.train, texts.valid, checkpoint=out / CHECKPOINT, progress=tell)
+    with begun(out, {SETTINGS: json.dumps(settings, indent=1), **held}) if is_main() else nullcontext():
+        _say(options, f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
+        with show_progress(quiet=options.quiet) as progress:
+            tell = None if progress is None else partial(tell_step, progress, model.recipe.max_epochs)
+            model.fit(texts.train, texts.valid, checkpoint=out / CHECKPOINT, progress=tell)
     training = Training(
         model=model.name,
         n_parameters=model.n_parameters,

@@ -2,17 +2,20 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console
 
-from textassay.errors import InputError
+from textassay.cli.monitored import MONITOR
+from textassay.errors import InputError, TextassayError
 from textassay.model_store.saved import check_saved
 from textassay.report.training import Training, render_training
+from textassay.report.whole_files import write_whole
 
-__all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "ROUNDS", "SETTINGS", "finished", "print_training"]
+__all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "ROUNDS", "SETTINGS", "begun", "finished", "print_training"]
 
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
@@ -58,6 +61,31 @@ def finished(out: Path, settings: Mapping[str, Any], read: Callable[[str], Told]
         return read((out / HISTORY).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{out / HISTORY} cannot be read ({error.strerror}): choose another --out") from None
+
+
+@contextmanager
+def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
+    """Write `files`, what a training begins with, into `out`; train inside the ``with`` block.
+
+    If the training is refused, before or after its first steps, and has left nothing to go on from, the folder is as it
+    was before. Where it is interrupted or killed, the files stay.
+    """
+    missing = [place for place in (out, *out.parents) if not place.exists()]  # the innermost first
+    paths = [out / name for name in (*files, MONITOR)]
+    before = {path.name: path.read_bytes() for path in paths if path.exists()}
+    write_whole(out, files)
+    try:
+        yield
+    except TextassayError:
+        if not any((out / name).exists() for name in (CHECKPOINT, ROUNDS, MODEL)):
+            write_whole(out, before)
+            for path in paths:
+                if path.name not in before:
+                    path.unlink(missing_ok=True)
+            for place in missing:
+                with suppress(OSError):  # something else is in it by now
+                    place.rmdir()
+        raise
 
 
 def print_training(training: Training, out: Path, *, as_json: bool) -> None:

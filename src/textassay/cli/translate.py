@@ -18,7 +18,7 @@ from textassay.corpus.reader import read_texts
 from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, check_range, unknown_name
 from textassay.estimate import Estimate
-from textassay.execution import check_device, default_workers, device, workers
+from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.metric.translation_bleu import translation_bleu
 from textassay.report.translation_text import ForcedText, render_translations
 from textassay.report.whole_files import write_whole
@@ -92,7 +92,7 @@ def _check(options: TranslateOptions) -> None:
     check_range("--length-power", options.length_power, 0)
     check_range("--seed", options.seed, 0)
     check_range("--sentences", options.sentences, 1)
-    check_range("--workers", options.workers, 1)
+    check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_device(options.device)
     if options.bleu_tokenizer not in ("13a", "none", "intl", "char"):
         raise unknown_name("--bleu-tokenizer", options.bleu_tokenizer, ("13a", "none", "intl", "char"))

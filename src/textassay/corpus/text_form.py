@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -11,12 +12,18 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import TOKENIZERS, NamedTokenizer, SubwordTokenizer, Tokenizer, resolve_tokenizer
 from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
-from textassay.errors import EmptyCorpusError, InputError, OptionError, unknown_name
+from textassay.errors import EmptyCorpusError, InputError, OptionError, check_type, unknown_name
 
 __all__ = ["TextForm"]
 
 _LEARNT = re.compile(r"bpe-(\d+)")
-_KEYS = {"tokenizer", "lowercase", "merges", "tokens", "hash"}
+_KINDS: Mapping[str, Any] = {
+    "tokenizer": str,
+    "lowercase": bool,
+    "merges": Sequence[Sequence[str]],
+    "tokens": Sequence[str],
+    "hash": str,
+}
 
 
 class TextForm:
@@ -133,11 +140,17 @@ class TextForm:
         InputError
             If a part is missing, unknown or changed.
         """
-        if document.keys() | {"merges"} != _KEYS:
-            raise InputError(f"a text form must have {', '.join(sorted(_KEYS))}, got {', '.join(sorted(document))}")
+        if document.keys() | {"merges"} != _KINDS.keys():
+            raise InputError(f"a text form must have {', '.join(sorted(_KINDS))}, got {', '.join(sorted(document))}")
         name, lowercase, tokens = document["tokenizer"], document["lowercase"], document["tokens"]
+        merges = document.get("merges")
+        for part, kind in _KINDS.items():
+            if part in document:
+                check_type(f"{part} of a text form", document[part], kind)
+        if len({*SPECIAL_TOKENS, *tokens}) < len(SPECIAL_TOKENS) + len(tokens):
+            twice = next(token for token, count in Counter([*SPECIAL_TOKENS, *tokens]).items() if count > 1)
+            raise InputError(f"text form '{name}' has the token '{twice}' twice")
         try:
-            merges = document.get("merges")
             function = name if merges is None else BytePairs([(left, right) for left, right in merges])
             form = cls(resolve_tokenizer(function, lowercase=lowercase), Vocabulary(tokens))
             unchanged = form.hash == document["hash"]

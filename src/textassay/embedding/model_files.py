@@ -1,6 +1,12 @@
-"""Where the files of a sentence-transformers model are: a folder, the local cache, or the network; and their hash."""
+"""Where the files of a sentence-transformers model are: a folder, the local cache, or the network; and their hash.
+
+Nothing that is read may run code: weights come from safetensors files only, and models that name code of their own are
+refused, before any library looks at the folder.
+"""
 
 import hashlib
+import json
+import re
 from collections.abc import Collection
 from functools import partialmethod
 from pathlib import Path
@@ -11,8 +17,12 @@ from textassay.errors import InputError, MissingExtraError
 __all__ = ["WEIGHTS", "content_hash", "hub_folder", "model_folder"]
 
 _TIMEOUT = 5.0  # seconds until a network that does not answer counts as none
-WEIGHTS = (".safetensors", ".bin")  # the better first
-_READ = {*WEIGHTS, ".json", ".txt", ".model"}  # what a model is made of; other formats of the same weights are not
+WEIGHTS = (".safetensors",)
+PICKLED = {".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pth"}  # reading one can run any code
+_READ = {*WEIGHTS, ".bin", ".json", ".txt", ".model"}  # what is hashed; other formats of the same weights are not
+_MODULE = re.compile(r"sentence_transformers(\.[a-z_]+)+\.[A-Z]\w*")  # a class of the library, of any version
+_INDEX = "model.safetensors.index.json"
+_OF_TRAINING = ("training_args", "optimizer", "scheduler", "rng_state", "scaler")  # files that no model is read from
 _ORGANISATION = "sentence-transformers"  # to which model names without one belong
 _BLOCK = 1 << 22
 
@@ -28,7 +38,7 @@ def model_folder(name: str) -> Path:
     Raises
     ------
     InputError
-        If there is no such model, or a folder holds none.
+        If there is no such model, a folder holds none, or its weights are pickled or it brings code of its own.
     MissingExtraError
         If a name is given and the ``encoders`` extra is not installed.
     """
@@ -36,9 +46,7 @@ def model_folder(name: str) -> Path:
     if path.is_dir():
         if not (path / "modules.json").exists() and not (path / "config.json").exists():
             raise InputError(f"encoder {name}: the folder holds no sentence-transformers model (no modules.json)")
-        if not _has_weights(path):
-            raise InputError(f"encoder {name}: the folder holds no weights (no .safetensors or .bin file)")
-        return path
+        return _checked(path)
     if path.suffix == ".npy":
         raise InputError(f"encoder {name}: arrays of features are given as --features NAME={name}, one for each text")
     if path.exists():
@@ -68,15 +76,58 @@ def _other_format(place: str) -> bool:
     return place.startswith((".", "onnx/", "openvino/", "coreml/", "original/", "consolidated"))
 
 
-def _has_weights(folder: Path) -> bool:
-    return any(path.suffix in WEIGHTS for path in _files(folder))
+def _checked(folder: Path) -> Path:
+    """Return `folder` if it holds a model that can be read without running code that it brings."""
+
+    def refuse(place: Path, what: str) -> InputError:
+        return InputError(f"encoder {folder}: {place.relative_to(folder).as_posix()} {what}")
+
+    parts = []  # folders of the modules
+    if (modules := folder / "modules.json").exists():
+        for name in _names_in(modules, "type"):
+            if _MODULE.fullmatch(name) is None:
+                raise refuse(modules, f"asks for code of its own ({name}), which is never run")
+        parts = [folder / path for path in _names_in(modules, "path") if path]
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        is_read = path.parent == folder or any(path.is_relative_to(part) for part in parts)
+        if path.name.endswith("config.json"):
+            for name in _names_in(path, "auto_map"):
+                raise refuse(path, f"asks for code of its own ({name}), which is never run")
+        elif path.name == _INDEX:
+            for name in _names_in(path, "weight_map"):
+                if not name.endswith(WEIGHTS):
+                    raise refuse(path, f"names weights that are no safetensors ({name})")
+        elif path.suffix in PICKLED and is_read and path.stem not in _OF_TRAINING and not _has_safe(path.parent):
+            raise refuse(path, "is a pickle, and reading one can run any code: save the model as safetensors")
+    if not any(path.suffix in WEIGHTS for path in _files(folder)):
+        raise InputError(f"encoder {folder}: the folder holds no weights (no .safetensors file)")
+    return folder
+
+
+def _has_safe(folder: Path) -> bool:
+    """Return whether libraries read weights from safetensors here, whatever else there is."""
+    return any((folder / name).exists() for name in ("model.safetensors", _INDEX))
+
+
+def _names_in(path: Path, key: str) -> list[str]:
+    """Return the texts under `key` in a JSON file, of an object or of each in a list."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"encoder {path}: the file cannot be read ({str(error).splitlines()[0]})") from None
+    found = [part[key] for part in (document if isinstance(document, list) else [document]) if _has(part, key)]
+    return [str(value) for each in found for value in (each.values() if isinstance(each, dict) else [each])]
+
+
+def _has(part: object, key: str) -> bool:
+    return isinstance(part, dict) and key in part
 
 
 def _from_hub(name: str) -> Path:
     """Return the folder of a model in the local cache, downloaded where it is not there."""
     full = name if "/" in name else f"{_ORGANISATION}/{name}"
     try:
-        return hub_folder(full)
+        return _checked(hub_folder(full))
     except ImportError:
         raise MissingExtraError(f"encoder '{name}'", "encoders") from None
     except InputError as error:
@@ -118,7 +169,7 @@ def hub_folder(name: str, *, weights: Collection[str] = WEIGHTS) -> Path:
         chosen = next((kind for kind in weights if kind in kinds), None)
         if chosen is None:
             raise InputError(f"it has no weights in {' or '.join(weights)} files")
-        wanted = [file for file in files if Path(file).suffix not in WEIGHTS or file.endswith(chosen)]
+        wanted = [file for file in files if Path(file).suffix not in (*WEIGHTS, *PICKLED) or file.endswith(chosen)]
         return Path(snapshot_download(name, allow_patterns=wanted, etag_timeout=_TIMEOUT, tqdm_class=_silent()))
     except Exception as error:  # whatever the network, its proxy or the server make of it
         reason = str(error).strip().splitlines() or [type(error).__name__]

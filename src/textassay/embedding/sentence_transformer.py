@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.model_files import content_hash, model_folder
-from textassay.errors import InputError, MissingExtraError, OptionError
+from textassay.errors import InputError, MissingExtraError
 from textassay.execution import device_name
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SentenceTransformerEncoder:
     Raises
     ------
     InputError
-        If there is no such model.
+        If there is no such model, or it cannot be read without running code: pickled weights, modules of its own.
     MissingExtraError
         If the ``encoders`` extra is not installed.
     """
@@ -153,7 +153,13 @@ class FittedSentenceTransformer:
 
             try:
                 with redirect_stderr(io.StringIO()):  # the progress of loading
-                    model = SentenceTransformer(str(self._folder), device=self._device, local_files_only=True)
+                    model = SentenceTransformer(
+                        str(self._folder),
+                        device=self._device,
+                        local_files_only=True,
+                        trust_remote_code=False,
+                        model_kwargs={"use_safetensors": True},
+                    )
             except Exception as error:  # whatever its parts make of files that do not fit
                 reason = str(error).strip().splitlines() or [type(error).__name__]
                 raise InputError(f"encoder {self._folder}: the model cannot be loaded ({reason[0]})") from error
@@ -173,11 +179,6 @@ def _device() -> str:
     chosen = device_name()
     if chosen == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    kind, _, number = chosen.partition(":")
-    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        raise OptionError(f"device {chosen}: PyTorch finds {torch.cuda.device_count()} CUDA devices here")
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise OptionError("device mps: PyTorch finds none here")
     return chosen
 
 

@@ -1,5 +1,6 @@
 """What a generator and a language model are, and the checks that every generator's doors share."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Protocol, Self
 
@@ -12,8 +13,11 @@ from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, OptionError, check_range
 
 __all__ = [
+    "MAX_TOKENS",
+    "MAX_WINDOW",
     "Generator",
     "LanguageModel",
+    "check_counted",
     "check_sample",
     "check_temperature",
     "check_train",
@@ -29,6 +33,10 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
+
+
+MAX_TOKENS = 1_000_000  # the longest text that may be drawn
+MAX_WINDOW = 100_000  # the same where all that is drawn is so long
 
 
 class Generator(Protocol):
@@ -161,6 +169,31 @@ def check_temperature(temperature: float, *, generator: str) -> None:
     """Raise unless `temperature` is above 0 and finite."""
     if not 0 < temperature < float("inf"):
         raise OptionError(f"{generator}: temperature must be above 0, got {temperature}")
+
+
+def check_counted(arrays: Mapping[str, npt.NDArray[Any]], n_types: int, *, values: bool) -> None:
+    """Raise `InputError` unless `arrays` are the tokens and offsets of sentences over `n_types` of tokens.
+
+    Parameters
+    ----------
+    arrays
+        By name: what a model that counts is saved as.
+    n_types
+        Size of the vocabulary.
+    values
+        Whether to look at the numbers as well, not only at names, shapes and types.
+    """
+    wanted = {"tokens": np.dtype(np.int32), "offsets": np.dtype(np.int64)}
+    told = {name: f"{array.ndim}-dimensional {array.dtype}" for name, array in sorted(arrays.items())}
+    if told != {name: f"1-dimensional {dtype}" for name, dtype in sorted(wanted.items())}:
+        raise InputError(f"a model that counts must have tokens (int32) and offsets (int64), got {told}")
+    tokens, offsets = arrays["tokens"], arrays["offsets"]
+    if len(offsets) < 2:
+        raise InputError("the text of a model that counts must have a sentence, got none")
+    if values and (offsets[0] != 0 or offsets[-1] != len(tokens) or (np.diff(offsets) < 0).any()):
+        raise InputError(f"the offsets must rise from 0 to the number of tokens, {len(tokens)}")
+    if values and len(tokens) and not (tokens.min() >= 0 and tokens.max() < n_types):
+        raise InputError(f"the tokens must be at least 0 and below the size of the vocabulary, {n_types}")
 
 
 def training_record(train: Corpus, fingerprint: str) -> dict[str, Any]:

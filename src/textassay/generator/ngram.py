@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, Vocabulary
-from textassay.errors import OptionError, check_range
+from textassay.errors import OptionError, check_range, check_type
 from textassay.execution import parallel_map
 from textassay.generator.base import (
+    MAX_TOKENS,
+    check_counted,
     check_sample,
     check_train,
     drawn_corpus,
@@ -31,13 +33,14 @@ from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
 from textassay.ngram.sentence_ends import with_ends
 from textassay.seeding import stream, uniforms
 
-__all__ = ["MIN_TEMPERATURE", "NgramModel"]
+__all__ = ["MAX_ORDER", "MIN_TEMPERATURE", "NgramModel"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 MIN_TEMPERATURE = 0.05  # below it, powers of small probabilities leave the range of float64
+MAX_ORDER = 100  # each order is one more pass over the text; nobody has use for so many
 _BLOCK = 4096  # sentences drawn or scored together; changes no number
 
 
@@ -47,7 +50,7 @@ class NgramModel:
     Parameters
     ----------
     order
-        Length of the longest n-gram, at least 1; 1 draws tokens, and the end of the sentence, independently.
+        Length of the longest n-gram, from 1 to `MAX_ORDER`; 1 draws tokens, and the end of the sentence, independently.
     discounts
         "modified" (three a level) or "single".
     max_length
@@ -71,10 +74,10 @@ class NgramModel:
     kind: ClassVar[str] = "ngram"
 
     def __init__(self, order: int = 3, *, discounts: DiscountKind = "modified", max_length: int = 200) -> None:
-        check_range("order", order, 1)
+        check_range("order", order, 1, MAX_ORDER)
         if discounts not in get_args(DiscountKind):
             raise OptionError(f"discounts must be one of {', '.join(get_args(DiscountKind))}, got {discounts}")
-        check_range("max_length", max_length, 1)
+        check_range("max_length", max_length, 1, MAX_TOKENS)
         self.order = order
         self.discounts: DiscountKind = discounts
         self.max_length = max_length
@@ -155,6 +158,10 @@ class NgramModel:
         """Return the tokens it was fitted to, which are counted again."""
         return {"tokens": self.train.tokens, "offsets": self.train.offsets}
 
+    def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
+        """Raise `InputError` unless names, shapes and types are those of `arrays()`."""
+        check_counted(arrays, n_types, values=False)
+
     def restore(
         self,
         arrays: Mapping[str, npt.NDArray[Any]],
@@ -164,8 +171,11 @@ class NgramModel:
         record: Mapping[str, Any],
     ) -> None:
         """Count the tokens that another one was fitted to; see `textassay.model_store.saved`."""
+        check_counted(arrays, len(vocabulary), values=True)
+        fingerprint = record.get("train", {}).get("fingerprint")
+        check_type("the fingerprint of the training text", fingerprint, str)
         self.fit(drawn_corpus(arrays["tokens"], arrays["offsets"], vocabulary=vocabulary, tokenizer=tokenizer))
-        self._fingerprint = record["train"]["fingerprint"]
+        self._fingerprint = fingerprint
 
     def sample(
         self,

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS, UNK, Vocabulary
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_type
 from textassay.generator.base import (
+    check_counted,
     check_sample,
     check_train,
     drawn_corpus,
@@ -122,6 +123,10 @@ class PositionUnigram:
         train = self._require()
         return {"tokens": train.tokens, "offsets": train.offsets}
 
+    def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
+        """Raise `InputError` unless names, shapes and types are those of `arrays()`."""
+        check_counted(arrays, n_types, values=False)
+
     def restore(
         self,
         arrays: Mapping[str, npt.NDArray[Any]],
@@ -131,8 +136,11 @@ class PositionUnigram:
         record: Mapping[str, Any],
     ) -> None:
         """Count the tokens that another one was fitted to; see `textassay.model_store.saved`."""
+        check_counted(arrays, len(vocabulary), values=True)
+        fingerprint = record.get("train", {}).get("fingerprint")
+        check_type("the fingerprint of the training text", fingerprint, str)
         self.fit(drawn_corpus(arrays["tokens"], arrays["offsets"], vocabulary=vocabulary, tokenizer=tokenizer))
-        self._fingerprint = record["train"]["fingerprint"]
+        self._fingerprint = fingerprint
 
     def sample(
         self,

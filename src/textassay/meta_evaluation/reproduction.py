@@ -94,6 +94,8 @@ class Cell:
         What of ours is made in another way, in a few words ("" for nothing): another corpus is said once, in the table.
     spread, published_spread
         Over training seeds, where there are several.
+    recomputed, recomputed_spread
+        What other printed numbers come to, and its spread: a check of the paper's arithmetic, never ours.
     """
 
     row: str
@@ -105,6 +107,8 @@ class Cell:
     differs: str = ""
     spread: Number = None
     published_spread: Number = None
+    recomputed: Number = None
+    recomputed_spread: Number = None
 
 
 @dataclass(frozen=True)
@@ -128,14 +132,21 @@ class ReproducedTable:
         return tuple(dict.fromkeys(cell.column for cell in self.cells))
 
     @property
+    def is_recomputed(self) -> bool:
+        """Whether it holds no values of ours but what follows from the paper's own numbers."""
+        return any(cell.recomputed is not None for cell in self.cells)
+
+    @property
     def ours_alone(self) -> tuple[Cell, ...]:
         """Cells without a published value."""
         return tuple(cell for cell in self.cells if cell.ours is not None and cell.published is None)
 
     @property
     def published_alone(self) -> tuple[Cell, ...]:
-        """Cells without ours."""
-        return tuple(cell for cell in self.cells if cell.ours is None and cell.published is not None)
+        """Cells without ours, and without anything recomputed."""
+        return tuple(
+            cell for cell in self.cells if cell.ours is None and cell.recomputed is None and cell.published is not None
+        )
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ trained. ``small`` is good on two processors within minutes, ``tiny`` is for try
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from inspect import signature
+from json import dumps, loads
 from math import prod
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 
-from textassay.errors import OptionError, unknown_name
+from textassay.errors import OptionError, check_type, unknown_name
 from textassay.generator.base import LanguageModel
 from textassay.generator.ngram import NgramModel
 from textassay.generator.position_unigram import PositionUnigram
@@ -31,13 +32,13 @@ from textassay.network.random_lstm import RandomLstm
 from textassay.network.scheduled_sampling import ScheduledSampling
 from textassay.network.tied_lstm import TiedLstm
 from textassay.network.transformer_xl import TransformerXlModel
-from textassay.training.recipe import Recipe
+from textassay.training.recipe import DecayRecipe, Recipe
 from textassay.translation.translation import TranslationModel
 from textassay.translation.translation_presets import TRANSLATION_PRESETS
 
-__all__ = ["PRESETS", "ParameterCounts", "Shaped", "make_generator", "parameter_counts"]
+__all__ = ["KINDS", "PRESETS", "ParameterCounts", "Shaped", "make_generator", "parameter_counts", "remake_generator"]
 
-_KINDS: Mapping[str, type] = MappingProxyType(
+KINDS: Mapping[str, type] = MappingProxyType(
     {
         "att2seq": Att2SeqModel,
         "c2s": C2sModel,
@@ -175,8 +176,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     MissingExtraError
         If the generator needs PyTorch, which is not installed.
     """
-    if name not in _KINDS:
-        raise unknown_name("generator", name, _KINDS)
+    kind = _kind(name)
     presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
     if name == TiedLstm.kind:  # its presets are those of the training that makes it
         presets = {"small": {"recipe": SMALL}}
@@ -184,7 +184,6 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     if preset not in presets:
         raise unknown_name(f"preset of {name}", preset, presets)
     chosen = dict(presets[preset])
-    kind = _KINDS[name]
     allowed = signature(kind).parameters.keys() - {"seed"}
     of_recipe = {field.name for field in fields(chosen["recipe"])} if "recipe" in chosen else set()
     for setting in settings:
@@ -198,6 +197,59 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
         chosen |= {"seed": seed}
     generator: LanguageModel = kind(**chosen)
     return generator
+
+
+def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
+    """Return the generator, which has learnt nothing yet, that has these `settings`: those, all of them, and no others.
+
+    Parameters
+    ----------
+    name
+        One of those of `make_generator`.
+    settings
+        What the generator's `settings` were, after JSON.
+
+    Raises
+    ------
+    OptionError
+        If a setting is missing, unknown, of another type or out of range.
+    MissingExtraError
+        As `make_generator`.
+    """
+    check_type("the kind of model", name, str)
+    kind = _kind(name)
+    _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
+    recipe = settings.get("recipe", {})
+    generator = make_generator(name, **{**{key: settings[key] for key in settings if key != "recipe"}, **recipe})
+    made: dict[str, Any] = loads(dumps(cast(Any, generator).settings))  # tuples are lists in JSON
+    _check_names("setting", settings, made)
+    if recipe:
+        _check_names("setting of its recipe", recipe, made["recipe"])
+    if made != settings:  # one was taken for an argument of another name
+        changed = next(key for key in made if made[key] != settings[key])
+        raise OptionError(f"setting '{changed}' of {name} cannot be {settings[changed]}")
+    return generator
+
+
+def _kind(name: str) -> type:
+    if name not in KINDS:
+        raise unknown_name("generator", name, KINDS)
+    return KINDS[name]
+
+
+def _check_settings(settings: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
+    """Raise where a setting is not of the kind that the argument of its name has; unknown names are passed over."""
+    for key, value in settings.items():
+        if key == "recipe":
+            check_type("recipe", value, Mapping[str, Any])
+            _check_settings(value, get_type_hints(DecayRecipe))
+        elif key in kinds:
+            check_type(key, value, kinds[key])
+
+
+def _check_names(what: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    for key in sorted(found.keys() ^ wanted.keys()):
+        raise OptionError(f"{what} '{key}' is missing" if key in wanted else f"unknown {what} '{key}'")
 
 
 @runtime_checkable

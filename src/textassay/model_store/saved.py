@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import Vocabulary
-from textassay.errors import InputError, OptionError, OutputError
+from textassay.errors import InputError, OptionError, OutputError, check_type
 from textassay.generator.base import Generator, LanguageModel
-from textassay.model_store.catalog import make_generator
+from textassay.model_store.catalog import remake_generator
 from textassay.training.checkpoint import remove_leftovers
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
 
 FORMAT = 1  # of the folder; another one is refused
 _DOCUMENT, _NUMBERS = "model.json", "model.safetensors"
+_TYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64}  # as safetensors names them
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -68,6 +69,10 @@ class Saveable(Generator, Protocol):
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the numbers it learnt, or those it learns again from."""
+        ...
+
+    def check_arrays(self, arrays: Arrays, n_types: int) -> None:
+        """Raise `InputError` where `arrays` would not be `arrays()`, by names, shapes and types; reads no number."""
         ...
 
     def restore(self, arrays: Arrays, *, vocabulary: Vocabulary, tokenizer: str, record: Mapping[str, Any]) -> None:
@@ -169,19 +174,23 @@ def load_generator(folder: Path) -> SavedGenerator:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    document, content = _read(folder)
+    document = _document(folder)
     try:
+        for part in ("form", "settings", "training"):
+            check_type(f"'{part}' of {_DOCUMENT}", document[part], Mapping[str, Any])
         form = TextForm.from_dict(document["form"])
         if form.hash != document["vocabulary"]:
             raise InputError("the vocabulary is not the one the model was trained with")
-        settings = dict(document["settings"])
-        settings |= settings.pop("recipe", {})
-        model = cast(Saveable, make_generator(document["kind"], **settings))  # all that the catalogue makes are
-        model.restore(
-            load(content), vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"]
-        )
-    except (OptionError, InputError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{folder} holds no model that can be used: {error}") from error
+        model = cast(Saveable, remake_generator(document["kind"], document["settings"]))  # all of the catalogue are
+        _check_training(document["training"])
+        model.check_arrays(_stand_ins(folder / _NUMBERS), len(form.vocabulary))  # before the numbers are read
+        arrays = load(_content(folder, document))
+        _check_finite(arrays)
+        model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"])
+    except (OptionError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        if isinstance(error, _FileError):
+            raise
+        raise InputError(f"{folder} holds no model that can be used: {_first_line(error)}") from error
     return SavedGenerator(model, form, document)
 
 
@@ -193,19 +202,58 @@ def check_saved(folder: Path) -> None:
     InputError
         As `load_model`.
     """
-    _read(folder)
+    _content(folder, _document(folder))
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
-    """Return the document, and the numbers if they are those it was written for."""
-    document = _document(folder)
+class _FileError(InputError):
+    """A file cannot be read at all; the message names it."""
+
+
+def _stand_ins(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Return views without memory that have the names, shapes and types of the arrays in a file."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with path.open("rb"), safe_open(path, framework="np") as file:  # the first says why a file cannot be opened
+            parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            kinds = {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in parts.items()}
+    except OSError as error:
+        raise _FileError(f"cannot read {path}: {error.strerror or error}") from None
+    except SafetensorError as error:
+        raise _FileError(f"{path} is truncated or damaged: {_first_line(error)}") from None
+    for name, (kind, _) in kinds.items():
+        if kind not in _TYPES:
+            raise InputError(f"'{name}' has numbers of a type that no model has, {kind}")
+    return {name: np.broadcast_to(np.empty((), _TYPES[kind]), shape) for name, (kind, shape) in kinds.items()}
+
+
+def _content(folder: Path, document: Mapping[str, Any]) -> bytes:
+    """Return the file of numbers if it is the one that the document was written for."""
     try:
         content = (folder / _NUMBERS).read_bytes()
     except OSError as error:
-        raise InputError(f"cannot read {folder / _NUMBERS}: {error.strerror or error}") from None
+        raise _FileError(f"cannot read {folder / _NUMBERS}: {error.strerror or error}") from None
     if _checksum(content) != document["checksum"]:
-        raise InputError(f"{folder / _NUMBERS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
-    return document, content
+        raise _FileError(f"{folder / _NUMBERS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
+    return content
+
+
+def _check_finite(arrays: Arrays) -> None:
+    for name in sorted(arrays):
+        array = arrays[name]
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            wrong = array.size - np.count_nonzero(np.isfinite(array))
+            raise InputError(f"the weights '{name}' hold {wrong} of {array.size} numbers that are not finite")
+
+
+def _check_training(record: Mapping[str, Any]) -> None:
+    """Raise unless what a record says of its texts, if anything, is what commands read there."""
+    for text in ("train", "valid"):
+        told = record.get(text)
+        check_type(f"'{text}' of the training", told, Mapping[str, Any] | None)
+        for part, kind in {"fingerprint": str, "sentences": int}.items():
+            if told is not None and part in told:
+                check_type(f"{part} of '{text}' of the training", told[part], kind)
 
 
 def _document(folder: Path) -> dict[str, Any]:
@@ -213,10 +261,10 @@ def _document(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} is no folder of a model: there is no such folder")
     path = folder / _DOCUMENT
     try:
-        document = json.loads(path.read_text("utf-8"))
+        document = json.loads(path.read_text("utf-8"), parse_constant=_no_number)
     except FileNotFoundError:
         raise InputError(f"{folder} is no folder of a model: it has no {_DOCUMENT}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read {path}, it is truncated or damaged: {error}") from None
     if not isinstance(document, dict) or "format" not in document:
         raise InputError(f"{path} describes no model of textassay")
@@ -229,6 +277,14 @@ def _document(folder: Path) -> dict[str, Any]:
     if missing:
         raise InputError(f"{path} is damaged: it lacks {', '.join(missing)}")
     return document
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
 
 
 def _checksum(content: bytes) -> str:

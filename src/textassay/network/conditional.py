@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from textassay.corpus.contexts import COLUMN, Attributes, context_numbers, n_contexts
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SOS, SPECIAL_TOKENS
-from textassay.errors import InputError, OptionError, check_range
+from textassay.corpus.vocabulary import SOS, SPECIAL_TOKENS, Vocabulary
+from textassay.errors import InputError, OptionError, check_range, check_type
 from textassay.network.lstm import SMALL, LstmModel
 from textassay.network.reader import State, Weights
 from textassay.seeding import stream
@@ -176,6 +176,24 @@ class ContextModel(LstmModel):
 
         tables = (weights[f"attribute {name}"] for name in self.attributes)
         return torch.stack([table[categories[:, place]] for place, table in enumerate(tables)], 1)
+
+    def restore(
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        *,
+        vocabulary: Vocabulary,
+        tokenizer: str,
+        record: Mapping[str, Any],
+    ) -> None:
+        """Take over weights, and which contexts there were in training; see `TrainedNetwork.restore`."""
+        seen, kinds = record.get("contexts"), Mapping[str, Sequence[int]]
+        check_type("the contexts of the training", seen, kinds)
+        numbers, counts = (np.asarray(seen.get(name, ()), dtype=np.int64) for name in ("numbers", "counts"))
+        if len(numbers) == 0 or len(numbers) != len(counts) or counts.min() < 1:
+            raise InputError("the contexts of the training must have numbers and, of each, a count of at least 1")
+        if numbers.min() < 0 or numbers.max() >= n_contexts(self.attributes):
+            raise InputError(f"the contexts of the training must be at least 0 and below {n_contexts(self.attributes)}")
+        super().restore(arrays, vocabulary=vocabulary, tokenizer=tokenizer, record=record)
 
     def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
         """Learn from sentences with contexts; see `NetworkLanguageModel.fit`.

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.vocabulary import Vocabulary
@@ -21,14 +22,16 @@ from textassay.network.lessons import Lessons
 from textassay.network.reader import Weights
 from textassay.training import loop
 from textassay.training.backend import require_neural, threads, training_device
-from textassay.training.history import Epoch, History, Reading, Step
+from textassay.training.history import History, Step
 from textassay.training.processes import launched
 from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["FittedNetwork", "TrainedNetwork"]
+__all__ = ["MAX_LAYERS", "FittedNetwork", "TrainedNetwork"]
+
+MAX_LAYERS = 1000  # names and shapes of weights are written down layer by layer before anything is checked against them
 
 
 class FittedNetwork(ABC):
@@ -116,6 +119,31 @@ class FittedNetwork(ABC):
         """Return the weights."""
         return {name: weight.detach().cpu().numpy() for name, weight in self.weights.items()}
 
+    def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
+        """Raise `InputError` unless names, shapes and types are those of this network's weights; reads no number.
+
+        Parameters
+        ----------
+        arrays
+            The weights, or views without memory of the same shapes and types.
+        n_types
+            Size of the vocabulary.
+        """
+        import torch
+
+        stand_ins = {name: torch.empty(array.shape, device="meta") for name, array in arrays.items()}
+        fit = f"the weights do not fit the settings and a vocabulary of {n_types} tokens"
+        try:
+            expected = self._expected_shapes(stand_ins, n_types)
+        except KeyError as missing:
+            raise InputError(f"{fit}: {missing} is missing") from None
+        for name in sorted(arrays.keys() | expected.keys()):
+            found = arrays[name].shape if name in arrays else None
+            if found != expected.get(name):
+                raise InputError(f"{fit}: '{name}' must have shape {expected.get(name)}, got {found}")
+            if arrays[name].dtype != np.float32:
+                raise InputError(f"the weights must be float32, but '{name}' is {arrays[name].dtype}")
+
     def restore(
         self,
         arrays: Mapping[str, npt.NDArray[Any]],
@@ -129,19 +157,13 @@ class FittedNetwork(ABC):
         Raises
         ------
         InputError
-            If their names or shapes are not those of this network with this vocabulary.
+            As `check_arrays`.
         """
         import torch
 
+        self.check_arrays(arrays, len(vocabulary))
         weights = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
-        expected = self._expected_shapes(weights, len(vocabulary))
-        for name in sorted(weights.keys() | expected.keys()):
-            found = tuple(weights[name].shape) if name in weights else None
-            if found != expected.get(name):
-                raise InputError(
-                    f"the weights do not fit the settings and a vocabulary of {len(vocabulary)} tokens: "
-                    f"'{name}' must have shape {expected.get(name)}, got {found}"
-                )
+        expected = self._expected_shapes(weights, len(vocabulary))  # in the order of the digest
         device = training_device()
         self._fitted = Fitted({name: weights[name].to(device) for name in expected}, vocabulary, tokenizer)
         self.record = dict(record)
@@ -220,10 +242,9 @@ class TrainedNetwork(FittedNetwork):
         record: Mapping[str, Any],
     ) -> None:
         """Take over weights and history of a training before; see `FittedNetwork.restore`."""
+        history = History.from_dict(record.get("history"))
         super().restore(arrays, vocabulary=vocabulary, tokenizer=tokenizer, record=record)
-        told = record["history"]
-        epochs = tuple(Epoch(**epoch) for epoch in told["epochs"])
-        self.history = History(epochs, tuple(Reading(**reading) for reading in told["readings"]), told["precision"])
+        self.history = history
 
     def _train(
         self,

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.errors import MissingExtraError, OptionError, check_range
+from textassay.network.fitted_network import MAX_LAYERS
 from textassay.network.network import NetworkLanguageModel
 from textassay.training.dropout import dropped
 from textassay.training.recipe import Recipe
@@ -74,8 +75,9 @@ class Gpt2Model(NetworkLanguageModel):
         seed: int = 0,
     ) -> None:
         super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
-        for setting, value, least in (("layers", layers, 1), ("heads", heads, 1), ("positions", positions, 2)):
-            check_range(setting, value, least)
+        check_range("layers", layers, 1, MAX_LAYERS)
+        check_range("heads", heads, 1)
+        check_range("positions", positions, 2)
         if width < 1 or width % heads != 0:
             raise OptionError(f"width must be a multiple of heads, {heads}, got {width}")
         if not 0 <= dropout < 1:

@@ -11,7 +11,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import OptionError, check_least, check_positive
+from textassay.errors import OptionError, check_least, check_positive, check_range
+from textassay.generator.base import MAX_WINDOW
 from textassay.network.leakgan_network import begin_reading, leakgan_shapes, new_leakgan_weights, read_on
 from textassay.network.one_length import OneLength
 from textassay.training.history import History
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["LeakGanModel"]
+
+_MAX_MEMORY = 1000  # goals, each kept for every sentence that is drawn
 
 
 class LeakGanModel(OneLength):
@@ -76,7 +79,9 @@ class LeakGanModel(OneLength):
         self.width, self.goal, self.memory, self.dimension = width, goal, memory, dimension
         self.filters = {pair[0]: pair[1] for pair in filters}
         self.sharpness, self.length = sharpness, length
-        check_least(self, ("width", "goal", "memory", "dimension", "length"), 1)
+        check_least(self, ("width", "goal", "dimension"), 1)
+        check_range("memory", memory, 1, _MAX_MEMORY)
+        check_range("length", length, 1, MAX_WINDOW)
         check_positive(self, ("sharpness",))
         if not self.filters or min(*self.filters, *self.filters.values()) < 1 or len(self.filters) < len(filters):
             raise OptionError(f"filters must be different windows of at least 1 with at least 1 filter, got {filters}")

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textassay.errors import check_least, check_positive, check_share
+from textassay.errors import check_positive, check_range, check_share
+from textassay.generator.base import MAX_WINDOW
+from textassay.network.fitted_network import MAX_LAYERS
 from textassay.network.one_length import OneLength
 from textassay.training.dropout import dropped
 from textassay.training.recipe import Recipe
@@ -69,7 +71,9 @@ class LstmModel(OneLength):
 
     def __post_init__(self) -> None:
         super().__init__(self.recipe, batch_size=self.batch_size, max_length=self.max_length, seed=self.seed)
-        check_least(self, ("width", "layers", "length"), 1)
+        check_range("width", self.width, 1)
+        check_range("layers", self.layers, 1, MAX_LAYERS)
+        check_range("length", self.length, 1, MAX_WINDOW)
         check_share(self, ("dropout",))
         check_positive(self, ("spread",))
 

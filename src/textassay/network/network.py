@@ -18,6 +18,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, check_range
 from textassay.generator.base import (
+    MAX_TOKENS,
     check_sample,
     check_temperature,
     check_train,
@@ -56,7 +57,8 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
     batch_size
         Sentences in a batch, at least 1.
     max_length
-        A sample that reaches so many tokens is cut there, with a warning; `log_prob` knows no such limit.
+        A sample that reaches so many tokens is cut there, with a warning; `log_prob` knows no such limit. At most
+        `MAX_TOKENS`.
 
     Notes
     -----
@@ -67,7 +69,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
     def __init__(self, recipe: Recipe, *, batch_size: int, max_length: int | None, seed: int) -> None:
         super().__init__(recipe, seed=seed)
         check_range("batch_size", batch_size, 1)
-        check_range("max_length", max_length, 1)
+        check_range("max_length", max_length, 1, MAX_TOKENS)
         self.batch_size = batch_size
         self.max_length = max_length
 

@@ -16,7 +16,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import EOS
 from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import parallel_map
-from textassay.generator.base import check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
+from textassay.generator.base import MAX_WINDOW, check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
 from textassay.network.fitted_network import FittedNetwork
 from textassay.network.noise_gru_network import NoiseGruNetwork
 from textassay.seeding import stream
@@ -76,7 +76,7 @@ class NoiseGru(FittedNetwork):
     ) -> None:
         super().__init__()
         check_range("width", width, 1)
-        check_range("length", length, 1)
+        check_range("length", length, 1, MAX_WINDOW)
         if not 0 < noise < float("inf"):
             raise OptionError(f"noise must be above 0, got {noise}")
         if feeds not in ("argmax", "distribution"):

@@ -12,13 +12,16 @@ Departs from it: the beginning of a sentence is a token of its own, not word 0.
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.corpus.vocabulary import UNK, Vocabulary
-from textassay.errors import OptionError, check_range
+from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.errors import InputError, OptionError, check_range
 from textassay.network.fitted import Fitted
 from textassay.network.lstm import LstmModel
 from textassay.seeding import stream
@@ -64,17 +67,33 @@ class RandomLstm(LstmModel):
     def __init__(self, n_words: int = 5000, *, length: int = 20, width: int = 32, seed: int = 0) -> None:
         super().__init__(width, dropout=0.0, length=length, max_length=length, seed=seed)
         check_range("n_words", n_words, 1)
-        import torch
-
         self.n_words = n_words
-        self.form = TextForm(resolve_tokenizer(_TOKENIZER), Vocabulary(map(str, range(n_words))))
-        rng = stream(seed, self.kind)
-        drawn = {
-            name: torch.from_numpy(rng.standard_normal(shape).astype("float32")).to(training_device())
-            for name, shape in self.shapes(len(self.form.vocabulary), length).items()
-        }
-        self._fitted = Fitted(drawn, self.form.vocabulary, self.form.tokenizer.name)
         self.record = {"history": asdict(History())}
+
+    @cached_property
+    def form(self) -> TextForm:
+        """The words it writes."""
+        return TextForm(resolve_tokenizer(_TOKENIZER), Vocabulary(map(str, range(self.n_words))))
+
+    def require(self) -> Fitted:
+        """Return the weights, drawn when they are first asked for."""
+        if self._fitted is None:
+            import torch
+
+            rng = stream(self.seed, self.kind)
+            drawn = {
+                name: torch.from_numpy(rng.standard_normal(shape).astype("float32")).to(training_device())
+                for name, shape in self.shapes(len(self.form.vocabulary), 0).items()
+            }
+            self._fitted = Fitted(drawn, self.form.vocabulary, self.form.tokenizer.name)
+        return self._fitted
+
+    def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
+        """Raise `InputError` unless they fit the settings and the vocabulary has its words; see `FittedNetwork`."""
+        if n_types != self.n_words + len(SPECIAL_TOKENS):
+            n_words = n_types - len(SPECIAL_TOKENS)
+            raise InputError(f"{self.name} has {self.n_words} words, but the vocabulary {n_words}")
+        super().check_arrays(arrays, n_types)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import PAD, SPECIAL_TOKENS
 from textassay.errors import OptionError, check_range
 from textassay.network.adaptive_softmax import Clusters
+from textassay.network.fitted_network import MAX_LAYERS
 from textassay.network.lessons import Lessons
 from textassay.network.network import NetworkLanguageModel
 from textassay.network.reader import Weights
@@ -102,8 +103,9 @@ class TransformerXlModel(NetworkLanguageModel):
         seed: int = 0,
     ) -> None:
         super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
-        for setting, value in {"inner": inner, "layers": layers, "heads": heads, "segment": segment}.items():
+        for setting, value in {"inner": inner, "heads": heads, "segment": segment}.items():
             check_range(setting, value, 1)
+        check_range("layers", layers, 1, MAX_LAYERS)
         check_range("memory", memory, 0)
         if width < 1 or width % heads != 0 or width % 2 != 0:
             raise OptionError(f"width must be even and a multiple of heads, {heads}, got {width}")

@@ -9,6 +9,7 @@ import io
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from textassay.errors import InputError, OutputError
@@ -33,7 +34,10 @@ from textassay.report.switching import switching_markdown
 
 __all__ = ["read_reproduction", "reproduction_csv", "reproduction_markdown", "write_reproduction"]
 
-_COLUMNS = ("table", "row", "column", "ours", "low", "high", "spread", "published", "published_spread", "differs")
+_COLUMNS = (
+    *("table", "row", "column", "ours", "low", "high", "spread", "published", "published_spread", "differs"),
+    *("recomputed", "recomputed_spread"),
+)
 
 
 def write_reproduction(reproduction: Reproduction, out: Path, *, stem: str = "study") -> list[Path]:
@@ -88,7 +92,8 @@ def reproduction_csv(reproduction: Reproduction) -> str:
     for table in reproduction.tables:
         for cell in table.cells:
             differs = "; ".join(filter(None, (table.differs, cell.differs))) if cell.ours is not None else ""
-            row = (table.id, *(getattr(cell, name) for name in _COLUMNS[1:-1]), differs)
+            known = {**asdict(cell), "table": table.id, "differs": differs}
+            row = [known[name] for name in _COLUMNS]
             writer.writerow(["" if value is None else value for value in row])
     return buffer.getvalue()
 
@@ -132,7 +137,7 @@ def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing
 
 
 def _findings(reproduction: Reproduction) -> list[str]:
-    header = ["finding", "of", "here", "published", "numbers"]
+    header = ["finding", "of", "verdict", "published", "numbers"]
     rows = [
         [f"{found.id}: {found.statement}", found.about, found.verdict, found.published, finding_numbers(found)]
         for found in reproduction.findings
@@ -153,11 +158,12 @@ def _findings(reproduction: Reproduction) -> list[str]:
 def _table(table: ReproducedTable) -> list[str]:
     lines = ["", f"## {escaped(table_heading(table))}", ""]
     texts = {column: cell_texts(table, column) for column in table.columns}
-    header = ["", *(text for column in table.columns for text in (column, "paper"))]
+    told = ", recomputed" if table.is_recomputed else ""
+    header = ["", *(text for column in table.columns for text in (f"{column}{told}", "paper"))]
     rows = [
         [row, *(text for column in table.columns for text in texts[column].get(row, ("", "")))] for row in table.rows
     ]
     kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in rows)]
     lines += markdown_rows([header[place] for place in kept], [[row[place] for place in kept] for row in rows])
-    told = [*differences_told(table), *unmatched(table), *([table.note] if table.note else [])]
-    return [*lines, "", *(f"- {escaped(text)}" for text in told)] if told else lines
+    notes = [*differences_told(table), *unmatched(table), *([table.note] if table.note else [])]
+    return [*lines, "", *(f"- {escaped(text)}" for text in notes)] if notes else lines

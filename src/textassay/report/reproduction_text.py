@@ -17,6 +17,7 @@ from textassay.report.reproduction_words import (
     finding_numbers,
     inseparable,
     settings_told,
+    sides_told,
     table_heading,
     tau_row,
     unmatched,
@@ -38,8 +39,8 @@ def render_reproduction(reproduction: Reproduction, console: Console) -> None:
         heading(console, "Kendall's tau with the gold order")
         _print_taus(reproduction, console)
     for table in reproduction.tables:
-        sides = ": ours, paper" if any(cell.published is not None for cell in table.cells) else ""
-        heading(console, f"{table_heading(table)}{sides}")
+        sides = sides_told(table)
+        heading(console, f"{table_heading(table)}: {sides}" if sides else table_heading(table))
         _print_table(table, console)
     for title, samples in reproduction.samples.items():
         heading(console, f"Prefix switching: {title}")
@@ -74,7 +75,7 @@ def _print_findings(reproduction: Reproduction, console: Console) -> None:
         numbers = finding_numbers(finding)
         if numbers:
             text.append("\n")
-            text.append(safe(console, f"Here: {numbers}.", "dim"))
+            text.append(safe(console, f"Numbers: {numbers}.", "dim"))
         table.add_row(mark, text)
     table.show_header = False
     console.print(Padding(table, (0, 0, 0, 2), expand=False))

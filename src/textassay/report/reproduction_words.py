@@ -26,6 +26,7 @@ __all__ = [
     "finding_numbers",
     "inseparable",
     "settings_told",
+    "sides_told",
     "table_heading",
     "tau_row",
     "unmatched",
@@ -37,7 +38,10 @@ _FEW = 6
 
 
 def cell_texts(table: ReproducedTable, column: str) -> dict[str, tuple[str, str]]:
-    """Return row to (ours with the longer arm of its interval and the spread over seeds, the published value)."""
+    """Return row to (ours with the longer arm of its interval and the spread over seeds, the published value).
+
+    Where values are recomputed from printed ones, these stand in place of ours.
+    """
     cells = [cell for cell in table.cells if cell.column == column]
     printed = max((_printed_places(cell) for cell in cells), default=0)
     places = max(printed, _places(cells))
@@ -61,7 +65,8 @@ def unmatched(table: ReproducedTable) -> list[str]:
     told: list[str] = []
     if not any(cell.published is not None for cell in table.cells):
         return told
-    for cells, text in ((table.published_alone, "Published, not measured here"), (table.ours_alone, "Not published")):
+    alone = "Published, does not follow from printed values" if table.is_recomputed else "Published, not measured here"
+    for cells, text in ((table.published_alone, alone), (table.ours_alone, "Not published")):
         if cells:
             told.append(f"{text}: {'; '.join(_places_told(cells, set(table.rows)))}.")
     return told
@@ -70,6 +75,13 @@ def unmatched(table: ReproducedTable) -> list[str]:
 def table_heading(table: ReproducedTable) -> str:
     """Return id and title of a table."""
     return f"{table.id[:1].upper()}{table.id[1:]}. {table.title}"
+
+
+def sides_told(table: ReproducedTable) -> str:
+    """Return what stands beside each other in the columns of a table; empty where there is one side alone."""
+    if not any(cell.published is not None for cell in table.cells):
+        return ""
+    return "recomputed from printed values, paper" if table.is_recomputed else "ours, paper"
 
 
 def tau_row(tau: TauDistribution) -> list[str]:
@@ -126,13 +138,14 @@ def _setting(value: Any) -> str:
 
 
 def _places(cells: Iterable[Cell]) -> int:
-    known = [cell for cell in cells if cell.ours is not None]
-    if not known:
+    cells = list(cells)
+    values = [
+        value for value in (cell.recomputed if cell.ours is None else cell.ours for cell in cells) if value is not None
+    ]
+    if not values:
         return 0
-    arms = [arm for arm in map(_arm, known) if arm]
-    return decimals(
-        statistics.median(abs(cell.ours or 0.0) for cell in known), statistics.median(arms) if arms else None
-    )
+    arms = [arm for arm in map(_arm, cells) if arm]
+    return decimals(statistics.median(map(abs, values)), statistics.median(arms) if arms else None)
 
 
 def _printed_places(cell: Cell) -> int:
@@ -150,6 +163,9 @@ def _arm(cell: Cell) -> float:
 
 
 def _ours(cell: Cell, places: int) -> str:
+    if cell.ours is None and cell.recomputed is not None:
+        spread = cell.recomputed_spread
+        return number(cell.recomputed, places) + ("" if spread is None else f" ({number(spread, places)})")
     if cell.ours is None:
         return MISSING
     arm, spread = _arm(cell), cell.spread

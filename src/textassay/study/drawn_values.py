@@ -145,7 +145,7 @@ def _verdict(parts: Parts, level: float, *, exact: bool) -> tuple[Verdict, dict[
         name: float(np.mean(~(holds[:1] if exact or len(holds) == 1 else holds[1:]))) for name, holds in parts.items()
     }
     worst = max(fails, key=lambda name: fails[name])
-    numbers: dict[str, Number] = {"parts": len(parts), "parts that hold here": sum(bool(p[0]) for p in parts.values())}
+    numbers: dict[str, Number] = {"parts": len(parts), "parts that hold": sum(bool(p[0]) for p in parts.values())}
     if fails[worst] > 0:
         numbers[f"chance that this fails: {worst}"] = fails[worst]
     if fails[worst] >= 1 - (1 - level) / len(fails):

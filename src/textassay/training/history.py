@@ -3,7 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self, get_type_hints
 
+from textassay.errors import InputError, check_type
 from textassay.training.recipe import Recipe
 
 __all__ = ["Epoch", "History", "Reading", "Step"]
@@ -34,6 +36,25 @@ class History:
     epochs: tuple[Epoch, ...] = ()
     readings: tuple[Reading, ...] = ()
     precision: str = "float32"
+
+    @classmethod
+    def from_dict(cls, document: Any) -> Self:
+        """Return the history that was written as JSON; raises `InputError`, or `OptionError`, where it is none."""
+        check_type("the history of the training", document, Mapping[str, Any])
+        if document.keys() != {"epochs", "readings", "precision"}:
+            raise InputError("the history of the training must have epochs, readings and precision")
+        rows: dict[type, list[Any]] = {}
+        for name, kind in (("epochs", Epoch), ("readings", Reading)):
+            hints = get_type_hints(kind)
+            check_type(f"{name} of the training", document[name], list[Mapping[str, Any]])
+            for row in document[name]:
+                if row.keys() != hints.keys():
+                    raise InputError(f"each of the {name} of the training must have {', '.join(hints)}")
+                for part, value in row.items():
+                    check_type(f"{part} of the training's {name}", value, hints[part])
+            rows[kind] = [kind(**row) for row in document[name]]
+        check_type("precision of the training", document["precision"], str)
+        return cls(tuple(rows[Epoch]), tuple(rows[Reading]), document["precision"])
 
     @property
     def best(self) -> Epoch:

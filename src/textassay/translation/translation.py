@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.parallel import ParallelText
-from textassay.errors import OptionError
+from textassay.errors import OptionError, check_range
 from textassay.generator.base import check_sample, check_temperature, check_train, sentence_sums, tokens_in
-from textassay.network.fitted_network import TrainedNetwork
+from textassay.network.fitted_network import MAX_LAYERS, TrainedNetwork
 from textassay.network.lessons import Lessons
 from textassay.network.reader import Weights
 from textassay.network.sampling import Choice
@@ -87,16 +87,10 @@ class TranslationModel(TrainedNetwork):
         seed: int = 0,
     ) -> None:
         super().__init__(recipe, seed=seed)
-        counts = {
-            "inner": inner,
-            "encoder_layers": encoder_layers,
-            "decoder_layers": decoder_layers,
-            "heads": heads,
-            "batch_tokens": batch_tokens,
-        }
-        for setting, value in counts.items():
-            if value < 1:
-                raise OptionError(f"{setting} must be at least 1, got {value}")
+        for setting, value in {"inner": inner, "heads": heads, "batch_tokens": batch_tokens}.items():
+            check_range(setting, value, 1)
+        check_range("encoder_layers", encoder_layers, 1, MAX_LAYERS)
+        check_range("decoder_layers", decoder_layers, 1, MAX_LAYERS)
         if width < 1 or width % heads != 0:
             raise OptionError(f"width must be a multiple of heads, {heads}, got {width}")
         for setting, share in (("dropout", dropout), ("smoothing", smoothing)):

@@ -26,6 +26,7 @@ from textassay.study.dd.study import STUDIES, DdStudy
 from textassay.study.dd.text import split_text
 from textassay.study.draws import load_draws
 from textassay.study.measures import exact_estimate, measured, model_cost
+from whose_values import assert_nothing_published_is_ours
 
 N_CLASS = 40
 SCALE = Scale(
@@ -188,6 +189,8 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
     exact = [(called[p], called[q], *(called[c.fingerprint] for c in draws)) for p, q, *draws in seen.exact]
     synthetic = [("real train", whole[n], "test", f"{n} test") for n in NAMES] if name == "dd-synthetic" else []
     assert sorted(exact) == sorted(synthetic)
+
+    assert_nothing_published_is_ours(study.result)
 
     # What is reported of it: validation by validation text, means and spreads over both trainings.
     tables = {table.id: {(cell.row, cell.column): cell for cell in table.cells} for table in study.result().tables}

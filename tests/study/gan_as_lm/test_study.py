@@ -25,6 +25,7 @@ from textassay.study.gan_as_lm.stages import LAST, checkpoints_of
 from textassay.study.gan_as_lm.study import GanStudy
 from textassay.study.gan_as_lm.text import GanText, evenly_spread, read_gan_text
 from textassay.study.gan_as_lm.values import mean_of
+from whose_values import assert_nothing_published_is_ours
 
 MICRO = micro_scale()
 
@@ -46,6 +47,10 @@ def study(text: GanText, tmp_path_factory: pytest.TempPathFactory) -> GanStudy:
 @pytest.fixture(scope="module")
 def results(study: GanStudy) -> GanResults:
     return study.measured()
+
+
+def test_nothing_published_is_called_ours(study: GanStudy) -> None:
+    assert_nothing_published_is_ours(study.result)
 
 
 @pytest.mark.feature("LM-14")

@@ -20,6 +20,7 @@ from textassay.study.generators.study import GeneratorsStudy
 from textassay.study.generators.tables import table_id
 from textassay.study.generators.texts import GeneratorsTexts
 from textassay.study.judges.published import published_table
+from whose_values import assert_nothing_published_is_ours
 
 N = 60
 OF_ORACLE = {name: lines for name, lines in WRITERS.items() if name != OTHER_DOMAIN}
@@ -112,6 +113,10 @@ def test_findings_stand_together(found: tuple[GeneratorsStudy, Reproduction]) ->
     assert verdicts["G6", "real world"] == "holds"
     assert verdicts["O3", "real world"] == "not measured"
     assert verdicts["G4", "oracle world"] == "not measured"
+
+
+def test_nothing_published_is_called_ours(found: tuple[GeneratorsStudy, Reproduction]) -> None:
+    assert_nothing_published_is_ours(found[0].result)
 
 
 def test_files_hold_no_sentence_and_come_back(found: tuple[GeneratorsStudy, Reproduction], tmp_path: Path) -> None:

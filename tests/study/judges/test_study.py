@@ -32,6 +32,7 @@ from textassay.study.judges.published import GENERATORS, PEOPLE
 from textassay.study.judges.study import JudgesStudy
 from textassay.study.judges.tables import human_tables
 from textassay.study.stages import Work
+from whose_values import assert_nothing_published_is_ours
 
 N = 40  # texts of each writer
 
@@ -61,6 +62,16 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[JudgesStudy, Reprod
     assert study.compute(["metric"]) == len(METRICS) + 4
     assert study.compute() == 2 * 5
     return study, study.result()
+
+
+def test_nothing_published_is_called_ours(found: tuple[JudgesStudy, Reproduction]) -> None:
+    """The generators are the paper's by name, and one is not; the values are all our own."""
+    study, result = found
+    assert_nothing_published_is_ours(study.result)
+    memorised = next(one for one in result.figures if one.name == "figure-12").panels[0]
+    (table,) = [one for one in result.tables if one.id == memorised.table]
+    assert {cell.ours for cell in table.cells} == {None}
+    assert "published" in memorised.title
 
 
 @pytest.mark.feature("JJ-41")

@@ -121,7 +121,10 @@ def tables(found: Found, corpus: Corpus, *, differs: str) -> tuple[ReproducedTab
             for cell in cells
             if cell.column in table.columns and (cell.row in (*FAMILIES, "CNN")) == (name == "table 1")
         ]
-        made.append(beside(table, [cell for cell in ours if cell.row != REAL], differs=differs))
+        n = found.n_initialisations
+        runs = f"Ours: {f'means over {n} initialisations' if n > 1 else 'one initialisation'}."
+        note = runs if table.spreads is not None else ""
+        made.append(beside(table, [cell for cell in ours if cell.row != REAL], differs=differs, note=note))
     everything = tuple(cell for cell in cells if cell.row not in (*FAMILIES, "CNN"))
     made.append(ReproducedTable("measured", "Everything measured, at temperature 1", everything))
     return tuple(made)

@@ -80,8 +80,8 @@ def from_printed_numbers(name: str) -> ReproducedTable:
     others = [one for one in ratios if one not in wrong]
     told.append(f"The other ratios differ by at most {max(abs(one.value - one.printed) for one in others):.4f}.")
     cells = [
-        Cell(one.row, one.column, ours=one.value, published=one.printed, spread=one.spread_of_parts,
-             published_spread=one.spread)
+        Cell(one.row, one.column, published=one.printed, published_spread=one.spread, recomputed=one.value,
+             recomputed_spread=one.spread_of_parts)
         for one in ratios
     ]  # fmt: skip
     printed = published_table(name)

@@ -64,7 +64,7 @@ def figures_of(
         TableFigure("figure-11", "Figure 11: how often classifiers say what most people say", "percent of texts",
                     tuple(generators), _panels("figure 11", {name: name for name in ("LSTM", "SVM")})),
         TableFigure("figure-12", "Figure 12: evaluators, memorisation and diversity", tau, evaluators,
-                    (*_panels("table 8, from printed values", {"tau": "BLEU G-train"}),
+                    (*_panels("table 8, from printed values", {"tau": "BLEU G-train, published"}),
                      *_panels("table 7", {"tau": "Self-BLEU, turned"})), starred),
     ]  # fmt: skip
     return tuple(

@@ -194,13 +194,13 @@ def from_printed_values() -> list[ReproducedTable]:
             for gold in golds if row in known else ():
                 for kind, short in KINDS.items():
                     value = correlation(known[row].goodness, known[gold].goodness, kind).value
-                    cells.append(Cell(row, f"{short} {gold}" if len(golds) > 1 else short, ours=value))
+                    cells.append(Cell(row, f"{short} {gold}" if len(golds) > 1 else short, recomputed=value))
         other = PublishedTable(
             f"{name}, from printed values", printed.title, printed.rows, printed.columns, printed.values,
             note=printed.note,
         )  # fmt: skip
-        pairs = [(c.ours, c.published) for c in beside(other, cells).cells if c.ours is not None]
-        most = max(abs(ours - there) for ours, there in pairs if there is not None)
+        pairs = [(c.recomputed, c.published) for c in beside(other, cells).cells if c.recomputed is not None]
+        most = max(abs(value - there) for value, there in pairs if there is not None)
         note = (
             f"{len(pairs)} cells follow from printed values, the largest difference is {most:.5f}; of the others the "
         )
