@@ -11,7 +11,7 @@ from rich.table import Table
 from textassay.meta_evaluation.bench import Bench, Cell
 from textassay.meta_evaluation.bench_summary import ALL, APART, Row, nulls, summarize
 from textassay.meta_evaluation.worlds import FIRST_TEST_SEED
-from textassay.report.console import heading, safe
+from textassay.report.console import heading, print_table, safe
 from textassay.report.number import MISSING, count, number
 
 __all__ = ["render_bench", "seeds_told"]
@@ -161,4 +161,4 @@ def _table(console: Console, first: str, *headers: str) -> Table:
 
 
 def _print(table: Table, console: Console) -> None:
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)

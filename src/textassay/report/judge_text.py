@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.meta_evaluation.judging import Judging, Verdict
-from textassay.report.console import heading, safe
+from textassay.report.console import heading, print_table, safe
 from textassay.report.judge_words import gold_told, verdict_told, wrong_told
 from textassay.report.number import level, number, p_value, span
 
@@ -82,7 +82,7 @@ def _agreements(judging: Judging, verdict: Verdict, console: Console) -> None:
             f"{score.n_wrong} ({score.n_wrong_separated})",
             *([number(score.soft_accuracy, 2)] if wide else []),
         )
-    console.print(table)
+    print_table(console, table, indent=0)
     score = scores[(*verdict.order, *verdict.undefined)[0]]
     _note(console, f"{score.n_pairs} pairs, {score.n_separated} of them told apart by {verdict.gold}.")
 
@@ -107,7 +107,7 @@ def _texts(judging: Judging, console: Console) -> None:
             *([safe(console, span(pooled.low, pooled.high, 2), "dim")] if wide else []),
             *([number(pooled_rho.value, 2)] if wide else []),
         )
-    console.print(table)
+    print_table(console, table, indent=0)
 
 
 def _sortable(value: float) -> float:

@@ -8,7 +8,7 @@ from rich.table import Table
 from textassay.meta_evaluation.damage import DAMAGES
 from textassay.meta_evaluation.damage_curve import DamageCurve
 from textassay.meta_evaluation.stress import Stress
-from textassay.report.console import ARROWS, heading, label_grid, safe
+from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
 from textassay.report.number import count, level
 
 __all__ = ["LEGEND", "render_stress", "strength_text", "verdict_text"]
@@ -51,7 +51,7 @@ def render_stress(stress: Stress, console: Console) -> None:
             curves = [stress.of(metric, damage) for _, damage in part]
             cells = [safe(console, verdict_text(curve, short=True), _STYLES.get(curve.verdict, "")) for curve in curves]
             table.add_row(safe(console, names[metric].rstrip()), *cells)
-        console.print(Padding(table, (0, 0, 1, 2), expand=False))
+        print_table(console, table, below=1)
     _print_pairs(console, [(letter, f"{name}: {DAMAGES[name].summary}") for letter, name in lettered])
     heading(console, "How to read it")
     _print_pairs(console, [(_shortened(mark), meaning) for mark, meaning in LEGEND])
@@ -90,4 +90,4 @@ def _print_pairs(console: Console, pairs: list[tuple[str, str]]) -> None:
     grid = label_grid()
     for first, second in pairs:
         grid.add_row(safe(console, first), safe(console, second, "dim"))
-    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+    print_table(console, grid)

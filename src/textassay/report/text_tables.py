@@ -11,7 +11,7 @@ from rich.text import Text
 
 from textassay.comparison.comparison import FLOOR
 from textassay.report.answer import direction
-from textassay.report.console import ARROWS, heading, safe
+from textassay.report.console import ARROWS, heading, print_table, safe
 from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, level, number, value_and_half_width
@@ -178,7 +178,7 @@ class TablePrinter:
         for label in extra:
             if any(columns[metric][label].plain for metric in metrics):
                 table.add_row(Text(label, "italic dim"), *(columns[metric][label] for metric in metrics))
-        self._console.print(table)
+        print_table(self._console, table, indent=0)
 
     def table(self) -> Table:
         """Return an empty table with a column of names."""
