@@ -129,6 +129,11 @@ class _Printer(TablePrinter):
         for generator in self.rows(table):
             cells = [column[generator] for column in columns.values()]
             table.add_row(self.name_cell(generator, bold=generator in digest.best(metric)), *cells)
+        if digest.at_floor_size(metric):
+            for label, own in digest.own_floors(metric).items():
+                places = digest.places(metric)
+                texts = [number(own.value, places), interval(own.interval, places), *[""] * len(columns)]
+                table.add_row(Text(label, "italic dim"), *texts[: len(columns)])
         print_table(self._console, table, indent=0)
         if _BOUND in columns:
             share = level(digest.comparison.level)
@@ -137,6 +142,9 @@ class _Printer(TablePrinter):
                 self.say(f"{MISSING}: {reason}.")
         for statement in judge_statements(digest, metric):
             self.say(statement)
+        if digest.at_floor_size(metric):
+            note = self.at_floor_size_note()
+            self.say(f"{note[:1].upper()}{note[1:]}.")
         if FLOOR in digest.floors:
             self.say(f"{FLOOR}: one half of the real text against the other, what indistinguishable text scores.")
 
@@ -145,7 +153,7 @@ class _Printer(TablePrinter):
         digest, places = self._digest, self._digest.places(metric)
         columns: dict[str, dict[str, Text]] = {}
         for generator in (*digest.order, *digest.floors):
-            estimate, like = digest.estimate(generator, metric), digest.matched(generator, metric)
+            estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
             bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
             distinct = digest.detail(generator, metric, _DISTINCT)
             mark = generator in digest.best(metric)
