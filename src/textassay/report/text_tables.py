@@ -139,7 +139,12 @@ class TablePrinter:
         """Return at which size the metrics stand of which the floor is the aim."""
         floor = next((found for m in self._digest.metrics if (found := self._digest.estimate(FLOOR, m))), None)
         size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} sentences"
-        return f"values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
+        told = f"values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
+        if any(
+            self._digest.own_floors(metric) for metric in self._digest.metrics if self._digest.at_floor_size(metric)
+        ):
+            told += ", those of a generator with fewer sentences beside real text of its own size"
+        return told
 
     def missing(self, generator: str, metric: str) -> str:
         """Return what stands in place of a value: a sign with the number of its reason."""
