@@ -68,7 +68,14 @@ def is_clear(gap: float, widths: float) -> bool:
 
 
 def more_sentences(
-    difference: float, half_width: float, n: int, *, level: float, margin: float | None = None, n_tests: int = 1
+    difference: float,
+    half_width: float,
+    n: int,
+    *,
+    level: float,
+    margin: float | None = None,
+    n_tests: int = 1,
+    what: str = "sentences a side",
 ) -> tuple[str, float] | None:
     """Return how many more sentences a side would show a difference, in words, and that difference.
 
@@ -82,6 +89,8 @@ def more_sentences(
         The smallest difference that matters, where it is known.
     n_tests
         How many tests Holm's method adjusts for.
+    what
+        Of which there are `n`.
 
     Returns
     -------
@@ -92,12 +101,12 @@ def more_sentences(
     if not (effect > 0 and half_width > 0 and math.isfinite(half_width) and n > 0):
         return None
     if (half_width / effect) ** 2 > _MOST_TIMES:
-        return f"more than {_MOST_TIMES} times as many sentences a side", effect
+        return f"more than {_MOST_TIMES} times as many {what}", effect
     needed = sentences_to_settle(effect, half_width, n, level=level, power=POWER, n_tests=n_tests)
     more = needed - n
     if more <= 0:
         return None
-    return f"about {count(_rounded(more))} more sentences a side", effect
+    return f"about {count(_rounded(more))} more {what}", effect
 
 
 def _rounded(n: int) -> int:

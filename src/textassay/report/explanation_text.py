@@ -102,7 +102,7 @@ class _Printer:
     def _giveaways(self, title: str, shown: Sequence[Giveaway], found: Sequence[Giveaway]) -> None:
         self._title(title)
         if not found:
-            self._say("No n-gram.")
+            self._say("No n-gram is significantly so.")
         if not shown:
             return
         table = self._table("n-gram", "in generated", "", "in real", "", "p adjusted")

@@ -16,7 +16,7 @@ __all__ = ["LEGEND", "render_stress", "strength_text", "verdict_text"]
 LEGEND = (
     ("0.1", "sees it: from this strength on, damaged text is told from real text of this size four times in five"),
     ("weak", "moves the right way, but too little to be told at any strength"),
-    ("-", "blind: no change to be found"),
+    ("-", "blind: no change found in this much text; one too small to be seen may be there (its interval: --json)"),
     ("WRONG 0.1", "takes damage for quality: from this strength on, damaged text scores better than real text"),
     ("(WRONG)", "moves the wrong way, but too little to be told"),
     ("?", "moves, but the draws do not agree which way"),

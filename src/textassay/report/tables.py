@@ -11,9 +11,10 @@ import pandas as pd
 
 from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
+from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
-from textassay.report.digest import Digest, join_words, printable, shorten
+from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judge_statements
 from textassay.report.markdown import escaped
@@ -29,7 +30,7 @@ from textassay.report.number import (
     value_and_half_width,
 )
 
-__all__ = ["RESULT_COLUMNS", "runs_frame", "runs_table", "to_csv", "to_markdown"]
+__all__ = ["RESULT_COLUMNS", "finding_lines", "runs_frame", "runs_table", "to_csv", "to_markdown"]
 
 _MOST_GIVEAWAYS = 5
 _EXAMPLE_WIDTH = 160
@@ -237,16 +238,21 @@ def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
 
 
 def _findings(digest: Digest) -> list[str]:
-    lines = ["", "## What to worry about", ""]
-    for group in digest.grouped_findings():
-        first, *others = group
+    lines = ["", "## What to worry about", "", *finding_lines(digest.comparison.findings)]
+    for warning, names in digest.grouped_warnings():
+        lines.append(f"- {escaped(warning)}{f' (the same of {escaped(join_words(names))})' if names else ''}")
+    return lines if len(lines) > 3 else [*lines, "Nothing was found."]
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """Return findings as a Markdown list, warnings first, those of one kind together."""
+    lines = []
+    for first, *others in group_findings(findings):
         lines.append(f"- **{first.severity}** {escaped(first.generator)}: {escaped(first.message)}")
         also = [f"{escaped(other.generator)} ({count(other.count_generated)})" for other in others]
         lines += [f"    - also: {', '.join(also)}"] if also else []
         lines.append(f"    - do: {escaped(first.remedy)}")
-    for warning, names in digest.grouped_warnings():
-        lines.append(f"- {escaped(warning)}{f' (the same of {escaped(join_words(names))})' if names else ''}")
-    return lines if len(lines) > 3 else [*lines, "Nothing was found."]
+    return lines
 
 
 def _pairs(digest: Digest) -> list[str]:
