@@ -10,6 +10,7 @@ from textassay.meta_evaluation.damage_curve import DamageCurve
 from textassay.meta_evaluation.stress import Stress
 from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
 from textassay.report.number import count, level
+from textassay.report.text import render_findings
 
 __all__ = ["LEGEND", "render_stress", "strength_text", "verdict_text"]
 
@@ -35,6 +36,7 @@ def render_stress(stress: Stress, console: Console) -> None:
         f"{count(stress.n_sentences)} sentences a part, {stress.n_draws} random draws (texts: {texts}); intervals and "
         f"tests at {level(stress.level)}; seed {stress.seed}."
     )
+    render_findings(stress.findings, console, brief_notes=True)
     heading(console, "What does each metric make of damage?")
     console.print(Padding(safe(console, told, "dim"), (0, 0, 0, 2), expand=False))
     lettered = list(zip(_LETTERS, stress.damages, strict=False))
