@@ -116,11 +116,11 @@ def _html(comparison: Comparison, _: pytest.MonkeyPatch) -> dict[str, Column]:
         table = part.split("</table>")[0]
         head = table.split("<tbody")[0]
         if 'class="metric-table"' in part:
-            first, second, *_ = [*head.split("</tr>"), ""]
+            first, second = [*head.split("</tr>"), ""][:2]
             spans = re.findall(r'(?:colspan="(\d)"[^>]*)?>([\w-]+) ?[↓↑≈]?</th>', first)
             families = [name for width, name in spans if name != "generator" for _ in range(int(width or 1))]
-            variants = re.findall(r"<th scope=\"col\">([^<]*)</th>", second) or [""] * len(families)
-            metrics = [f"{f}({v})" if v else f for f, v in zip(families, variants, strict=True)]
+            below = re.findall(r"<th scope=\"col\">([^<]*)</th>", second) or [""] * len(families)
+            metrics = [f"{f}({v})" if v else f for f, v in zip(families, below, strict=True)]
         elif f">{headline}</th>" in head and "interval" in head:
             metrics = [headline]
         else:

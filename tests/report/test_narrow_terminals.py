@@ -58,6 +58,7 @@ WIDTHS = (40, 60, 80, 100, 200)
 NUMBER = re.compile(r"[*\[(<>±+.-]*\d[\d.,\s%±+\[\]()<>/-]*")
 LARGE = 24_046_822.125
 TEXT = TrainedText("train.txt", 100_000, 1_234_567, 0, 0.0)
+STUDY = simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5, "gan": -1.5})
 Report = Callable[[Console], None]
 
 
@@ -201,11 +202,10 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "train seqgan": _adversarial,
     "discrepancy": _discrepancy,
     "study": lambda: lambda console: render_reproduction(make_reproduction(), console),
-    "human analyse": lambda: lambda console: render_analysis(analyse(_STUDY), console),
+    "human analyse": lambda: lambda console: render_analysis(analyse(STUDY), console),
     "human power": _power,
     "human exposure": _next_words,
 }
-_STUDY = simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5, "gan": -1.5})
 
 
 @pytest.fixture

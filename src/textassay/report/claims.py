@@ -111,5 +111,5 @@ def more_sentences(
 
 def _rounded(n: int) -> int:
     """Return `n` to two figures, upwards."""
-    step = 10 ** max(0, len(str(n)) - 2)
+    step: int = 10 ** max(0, len(str(n)) - 2)
     return -(-n // step) * step
