@@ -200,3 +200,29 @@ def test_naturalness_is_said_to_be_chosen_on_published_reviews(files: Path, caps
     assert main(_arguments(files, "--gold", "good>fair>poor", "--metrics", "naturalness,length", "--json")) == 0
     warnings = json.loads(capsys.readouterr().out)["warnings"]
     assert sum("naturalness was chosen on the reviews" in warning for warning in warnings) == 1
+
+
+def test_texts_are_inspected_and_warned_of_first(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A full stop glued to the last word of one generator moves every metric: nobody may miss it."""
+    for name in ("real", "good", "fair", "poor"):
+        path = files / f"{name}.txt"
+        stop = "." if name == "good" else " ."
+        path.write_text("".join(f"{line}{stop}\n" for line in path.read_text().splitlines()))
+    gold = ["--gold", "good>fair>poor"]
+    out = files / "judged"
+    assert main(_arguments(files, *gold, "--out", str(out))) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    parts = ("warning good: Punctuation hangs", "Read the warning", "Which metric to trust")
+    places = [shown.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "--normalize" in shown[: places[-1]]
+    document = json.loads((out / "judge.json").read_text())
+    warned = {(one["kind"], one["generator"]) for one in document["findings"] if one["severity"] == "warning"}
+    assert ("glued-punctuation", "good") in warned
+    page = (out / "judge.md").read_text()
+    parts = ("**warning** good: Punctuation", "Read the warning", "## By known order")
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+    assert main(_arguments(files, *gold, "--normalize", "--json")) == 0
+    kinds = {one["kind"] for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert "glued-punctuation" not in kinds

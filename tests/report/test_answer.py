@@ -64,8 +64,8 @@ def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
     shared = _with_ranks(comparison, "dd", {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)})
     text = answer(Digest(shared))[0]
     assert "a (0.1" in text
-    assert "share first place" in text
-    assert "c and d share last place" in text
+    assert "come first by dd: which of them is closest cannot be told, they may differ by up to 0.1" in text
+    assert "last, in no order that can be told, are c and d" in text
     assert "is last" not in text
 
 
@@ -74,7 +74,7 @@ def test_many_in_first_place_are_counted() -> None:
     ranks = {name: (1, 11) if place < 11 else (12, 12) for place, name in enumerate(names)}
     text = answer(Digest(_with_ranks(make_comparison(names), "dd", ranks)))[0]
     assert re.match(
-        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), are closest to the real text by dd and share", text
+        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), come first by dd: which of them is closest cannot be", text
     )
 
 
@@ -87,14 +87,15 @@ def test_no_separation_names_no_winner_and_marks_none() -> None:
 
 def test_a_generator_that_passes_is_named() -> None:
     text = " ".join(answer(Digest(_with_p(make_comparison(("a", "b")), "a", 0.4))))
-    assert "Not told from real text by dd at this sample size: a (p 0.40)." in text
+    assert "By dd it cannot be told whether a differs from real text (p 0.40; it may be up to 0.3" in text
+    assert "But a is clearly told from real text by length (0.315 against 0.012)" in text
     assert "No generator is indistinguishable" not in text
 
 
 def test_without_p_values_the_interval_at_the_floors_size_decides() -> None:
     digest = Digest(make_comparison(("a", "b")))
-    assert digest.verdict("a", "length") == "apart"
-    assert digest.verdict("a", "vocabulary(of=types)") == "not apart"
+    assert digest.verdict("a", "length") == "separated"
+    assert digest.verdict("a", "vocabulary(of=types)") == "open"
     assert digest.verdict("nobody", "length") is None
 
 
@@ -282,7 +283,7 @@ def test_a_small_generator_is_judged_beside_real_text_of_its_own_size() -> None:
     assert own is not None
     assert own.value == 0.105
     assert digest.badness("a", metric) == pytest.approx(0.005)
-    assert digest.verdict("a", metric) == "not apart"
+    assert digest.verdict("a", metric) == "open"
     assert digest.own_floor("b", metric) is None
 
 

@@ -121,7 +121,8 @@ def test_holds_every_number_reason_and_signature() -> None:
             assert result.error is not None
             assert result.error.split(" needs ")[1] in page
         elif result.estimate.value == result.estimate.value:
-            assert f"{result.estimate.value:.3f}" in page
+            shown = result.matched if result.ranked_by == "matched_value" else result.estimate
+            assert f"{(shown or result.estimate).value:.3f}" in page
             assert str(result.estimate.signature) in page
     assert "3 sentences are empty" in page
 

@@ -23,3 +23,27 @@ def test_a_gold_that_all_metrics_contradict_may_be_a_distance(gold: str, sign: i
     (verdict,) = judging.verdicts
     assert bool(verdict.upside_down) == (sign < 0)
     assert (HINT.format(gold) in verdict_told(judging, verdict)) == hinted
+
+
+def test_a_metric_that_contradicts_people_is_no_rival_of_the_best() -> None:
+    """Six generators are too few to prove a metric of negative sign worse; still it does not stand among the good."""
+    names = NAMES[:6]
+    quality = np.arange(6.0)
+    near = np.array([0.0, 1.0, 3.0, 2.0, 5.0, 4.0])
+    values = {"best": quality, "near": near, "contrary": -near, "even": np.array([2.0, 1.0, 2.0, 1.0, 2.0, 1.5])}
+    judging = judge_evaluators(
+        [Evaluation("H1", "higher", names, quality)],
+        [Evaluation(name, "higher", names, row) for name, row in values.items()],
+        n_resamples=100,
+        text_level=False,
+    )
+    (verdict,) = judging.verdicts
+    assert {"near", "contrary"} <= {*verdict.may_be_best}
+    assert judging.not_separated(verdict) == ("near",)
+    assert "contrary" in (*judging.contrary(verdict), *verdict.upside_down)
+    told = verdict_told(judging, verdict)
+    (rivals,) = [sentence for sentence in told if "cannot tell whether these are worse than best" in sentence]
+    assert "near" in rivals
+    assert "contrary" not in rivals
+    (against,) = [sentence for sentence in told if "do not agree with H1" in sentence]
+    assert "contrary (-0.73)" in against

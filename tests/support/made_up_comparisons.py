@@ -16,6 +16,7 @@ from textassay.comparison.explanation import (
     PositionBin,
     PrefixPoint,
 )
+from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.inspection.inspection import Finding
 
@@ -50,6 +51,15 @@ SCALES = {  # metric to what its made-up fractions are multiplied by, what is ad
     "mmd": (0.0005, -0.0001, "squared distance"),
     "density": (2.0, 0.2, "ratio"),
     "compression-ratio": (5.0, 0.0, "ratio"),
+}
+CLOSE_METRICS: dict[str, Better] = {
+    "dd": "lower",
+    "bleu(order=4)": "higher",
+    "self-bleu(order=4)": "closer",
+    "distinct-n(order=2)": "closer",
+    "length": "lower",
+    "vocabulary(of=unseen)": "closer",
+    "lm-score": "closer",
 }
 FEW_METRICS: dict[str, Better] = {"dd": "lower", "bleu(order=4)": "higher", "vocabulary(of=types)": "neither"}
 REVIEWS = (
@@ -115,7 +125,7 @@ def make_comparison(
                     metric,
                     better,
                     None if gone else estimate,
-                    None if gone or name in floors else matched,
+                    None if gone or name == FLOOR else estimate if name in floors else matched,
                     error=f"{metric} needs at least 50 sentences a side, {name} has 12" if gone else None,
                 )
             )
@@ -141,6 +151,45 @@ def make_comparison(
         level=0.95,
         seed=seed,
         explanations=tuple(make_explanation(name, place) for place, name in enumerate(generators) if explained),
+    )
+
+
+def make_measured(seed: int, *, metrics: Mapping[str, Better] = CLOSE_METRICS, far: float = 0.3) -> Comparison:
+    """Return a comparison whose differences and ranks are computed from its terms, as `compare` computes them.
+
+    Values at the floor's size are in another order than those of all text; "small" has fewer sentences than the floor
+    and a floor of its own; where a third of the metrics is concerned, one generator has no value at the floor's size.
+    """
+    rng = np.random.default_rng(seed)
+    generators = ("a", "b", "c", "small")
+    sizes = {"a": 2000, "b": 2000, "c": 2000, "small": 150, FLOOR: 1000}
+
+    def measured(metric: str, better: Better, name: str, size: int) -> Estimate:
+        terms = rng.normal(rng.uniform(0.4, 0.4 + far), 0.3, 100)
+        value, width = float(terms.mean()), 1.96 * float(terms.std(ddof=1)) / 10
+        return Estimate(
+            metric, value, Interval(value - width, value + width, 0.95, "t"), "fraction", better,
+            {"n_generated": size, "n_real": 1000}, Signature({"metric": metric}), {}, Evidence(None, terms),
+        )  # fmt: skip
+
+    results: list[Result] = []
+    pairs: list[PairDifference] = []
+    ranks: list[Rank] = []
+    for metric, better in metrics.items():
+        floor = measured(metric, better, FLOOR, sizes[FLOOR])
+        gone = "c" if rng.uniform() < 1 / 3 else None
+        rows = []
+        for name in generators:
+            own = measured(metric, better, FLOOR, sizes[name]) if sizes[name] < sizes[FLOOR] else floor
+            full = measured(metric, better, name, sizes[name])
+            matched = None if name == gone else measured(metric, better, name, min(sizes[name], sizes[FLOOR]))
+            rows.append(Result(name, metric, better, full, matched, own))
+        results += [Result(FLOOR, metric, better, floor), *rows]
+        pairs += (found := pair_differences(rows, level=0.95))
+        ranks += rank_intervals(rows, found, level=0.95)
+    real = RealText("real.txt", 2000, "abc123")
+    return Comparison(
+        "0.1.0", real, generators, tuple(metrics), tuple(results), tuple(pairs), tuple(ranks), (), (), 0.95, seed
     )
 
 

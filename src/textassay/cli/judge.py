@@ -26,6 +26,7 @@ from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.human.files import read_judgements
 from textassay.human.judgements import Judgements
+from textassay.inspection.inspection import Finding
 from textassay.meta_evaluation.compared import evaluations_of
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.gold import place_judgements, read_gold
@@ -86,9 +87,11 @@ def run_judge(options: JudgeOptions) -> int:
     n_workers = default_workers() if options.workers is None else options.workers
     with show_progress(quiet=options.quiet) as progress, workers(n_workers), device(options.device):
         if kept is None:
-            evaluations, left_out = _measured(options, texts, golds[0].generators, progress, notes)
+            evaluations, left_out, findings = _measured(options, texts, golds[0].generators, progress, notes)
         else:
             evaluations, left_out = evaluations_of(kept.comparison, generators=golds[0].generators, scores=kept.scores)
+            judged = (*golds[0].generators, FLOOR)
+            findings = tuple(found for found in kept.comparison.findings if found.generator in judged)
             evaluations, left_out = _asked(options, kept.comparison.metrics, evaluations, left_out)
         notes += [_TUNED for evaluation in evaluations if evaluation.name.startswith("naturalness")][:1]
         judging = judge_evaluators(
@@ -96,6 +99,7 @@ def run_judge(options: JudgeOptions) -> int:
             evaluations,
             left_out=left_out,
             notes=notes,
+            findings=findings,
             level=options.level,
             n_resamples=options.resamples,
             seed=options.seed,
@@ -248,8 +252,8 @@ def _measured(
     names: Sequence[str],
     progress: Progress | None,
     notes: list[str],
-) -> tuple[list[Evaluation], dict[str, str]]:
-    """Return what metrics and classifiers say of the generators, and why some say nothing."""
+) -> tuple[list[Evaluation], dict[str, str], tuple[Finding, ...]]:
+    """Return what metrics and classifiers say of the generators, why some say nothing, and what inspection found."""
     comparison = compare(
         texts[FLOOR],
         {name: texts[name] for name in names},
@@ -284,7 +288,7 @@ def _measured(
                 progress(f"{judge} of all generators", place, len(judges))
             made = meta_evaluate(make_discriminator(judge), corpora[FLOOR], generated, seed=options.seed)
             found.append(Evaluation.of_estimates(made.to_estimates()))
-    return found, left_out
+    return found, left_out, comparison.findings
 
 
 def joined(warnings: Sequence[str], names: Sequence[str]) -> list[str]:

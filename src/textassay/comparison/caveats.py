@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, Result
+from textassay.metric.lm_score import LIKELIER
 
-__all__ = ["mixed_log_probs"]
+__all__ = ["MATCHED", "mixed_log_probs", "supported"]
+
+MATCHED = " at the floor's size"  # behind the name of a generator that is measured there
 
 
 def mixed_log_probs(results: Sequence[Result]) -> list[str]:
@@ -28,3 +31,30 @@ def mixed_log_probs(results: Sequence[Result]) -> list[str]:
                 "say nothing; give --log-probs of all or of none"
             )
     return found
+
+
+def supported(warnings: Sequence[str], results: Sequence[Result]) -> list[str]:
+    """Return `warnings` without those that call text likelier than real text though the intervals overlap.
+
+    Parameters
+    ----------
+    warnings
+        Of all metrics, each with the metric's name and the generator's.
+    results
+        Of all generators and metrics, with what real text scores at the same size.
+    """
+    unsupported = tuple(
+        f"{result.metric} of {result.generator}{size}: {LIKELIER}"
+        for result in results
+        for size in ("", MATCHED)
+        if not _is_below_floor(result)
+    )
+    return [warning for warning in warnings if not warning.startswith(unsupported)]
+
+
+def _is_below_floor(result: Result) -> bool:
+    """Return whether the interval at the floor's size lies below that of what real text scores there."""
+    if result.matched is None or result.floor is None:
+        return False
+    own, floor = result.matched.interval, result.floor.interval
+    return own is not None and floor is not None and own.high < floor.low

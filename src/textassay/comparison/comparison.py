@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -52,6 +52,13 @@ class Result:
     matched: Estimate | None = None
     floor: Estimate | None = None
     error: str | None = None
+
+    @property
+    def ranked_by(self) -> Literal["value", "matched_value"] | None:
+        """Which value generators are ranked by: where closer to real text is better, that at the floor's size."""
+        if self.better == "neither":
+            return None
+        return "matched_value" if self.better == "closer" else "value"
 
 
 @dataclass(frozen=True)
@@ -157,6 +164,7 @@ class Comparison:
             "better",
             "matched_value",
             "floor_value",
+            "ranked_by",
             "error",
             "signature",
         ]
@@ -174,6 +182,7 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
         "better": result.better,
         "matched_value": None if matched is None else matched["value"],
         "floor_value": None if floor is None else floor["value"],
+        "ranked_by": result.ranked_by,
         "matched": matched,
         "floor": floor,
         "error": result.error,

@@ -31,6 +31,7 @@ from textassay.resampling.power import sentences_for_margin, sentences_to_detect
 __all__ = [
     "DETECTABLE",
     "MARGINS",
+    "POWER",
     "SEPARABLE",
     "Pilot",
     "PilotCurve",
@@ -40,9 +41,11 @@ __all__ = [
     "pilot_of",
     "plan",
     "run_pilot",
+    "sentences_to_settle",
 ]
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, 0.02), (0.1, 0.05, 0.02)
+POWER = 0.8
 _TESTED_OF_ONE_SPLIT = 10  # one split tests a tenth
 _LEAST_SHARED = 0.1  # of the variance of a difference, what real sentences can make up: with less, rounding decides
 
@@ -131,7 +134,7 @@ def plan(
     dd: float | None = None,
     pilot: Pilot | None = None,
     level: float = 0.95,
-    power: float = 0.8,
+    power: float = POWER,
     folds: int = 5,
 ) -> Plan:
     """Return how many sentences each question takes; without any question, a few typical ones are answered.
@@ -205,6 +208,31 @@ def plan(
         assumptions=(told, *_assumptions(factor, folds, pilot, correlation)),
         pilot=pilot,
     )
+
+
+def sentences_to_settle(
+    difference: float, half_width: float, n: int, *, level: float, power: float = POWER, n_tests: int = 1
+) -> int:
+    """Return about how many sentences a side would show a difference by any metric, from the interval that `n` gave.
+
+    Half an interval shrinks with the square root of the number of sentences.
+
+    Parameters
+    ----------
+    difference
+        To be shown, above 0.
+    half_width
+        Of the interval at `level`, from `n` sentences a side.
+    n
+        Sentences a side, at least 1.
+    level, power
+        As in `plan`.
+    n_tests
+        How many tests are corrected for, at least 1.
+    """
+    error = half_width / float(stats.norm.ppf((1 + level) / 2))
+    z = float(stats.norm.isf((1 - level) / (2 * n_tests))) + float(stats.norm.ppf(power))
+    return math.ceil(n * (z * error / difference) ** 2)
 
 
 def run_pilot(

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.caveats import mixed_log_probs
+from textassay.comparison.caveats import MATCHED as _MATCHED
+from textassay.comparison.caveats import mixed_log_probs, supported
 from textassay.comparison.columns import SideColumns, attach_columns
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, RealText, Result
 from textassay.comparison.explain import explain_generators
@@ -44,7 +45,6 @@ __all__ = ["compare", "make_corpora", "metric_settings"]
 
 TRAIN = "(train)"
 FOLDS = 5
-_MATCHED = " at the floor's size"
 
 
 def compare(
@@ -207,7 +207,7 @@ def compare(
         pairs=tuple(pairs),
         ranks=tuple(ranks),
         findings=tuple(findings),
-        warnings=(*_warnings(cells, results, tasks, alpha=1 - level), *unexplained),
+        warnings=(*supported(_warnings(cells, results, tasks, alpha=1 - level), results), *unexplained),
         level=level,
         seed=seed,
         explanations=explanations,

@@ -19,6 +19,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.discriminator.catalog import DISCRIMINATORS
 from textassay.discriminator.plain import PlainLogistic
 from textassay.errors import InputError, OptionError, check_range
+from textassay.inspection.inspection import Finding, inspect_corpus
 from textassay.meta_evaluation.worlds import N_FOR_TRUTH, WORLD_NAMES, World, worlds
 from textassay.metric.base import Metric, measure
 from textassay.metric.catalog import parse_metric
@@ -125,6 +126,8 @@ class Bench:
         As asked for.
     corpora
         Name to number of sentences the generators were fitted to.
+    findings
+        What inspection found in these texts.
     """
 
     cells: tuple[Cell, ...]
@@ -132,6 +135,7 @@ class Bench:
     sizes: tuple[int, ...]
     seeds: tuple[int, ...]
     corpora: Mapping[str, int]
+    findings: tuple[Finding, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
@@ -141,6 +145,7 @@ class Bench:
             "estimators": list(self.estimators),
             "sizes": list(self.sizes),
             "seeds": list(self.seeds),
+            "findings": [finding.to_dict() for finding in self.findings],
             "cells": [asdict(cell) for cell in self.cells],
         }
 
@@ -250,6 +255,7 @@ def run_bench(
         tuple(sizes),
         tuple(seeds),
         {name: len(corpus) for name, corpus in corpora.items()},
+        tuple(found for name, corpus in corpora.items() for found in inspect_corpus(corpus, name=f"({name})")),
     )
 
 

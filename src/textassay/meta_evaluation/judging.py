@@ -18,6 +18,7 @@ import numpy as np
 
 from textassay.errors import InputError
 from textassay.estimate import json_ready
+from textassay.inspection.finding import Finding
 from textassay.meta_evaluation.correlation import CorrelationKind
 from textassay.meta_evaluation.correlations import (
     Agreement,
@@ -131,6 +132,8 @@ class Judging:
         What a reader has to know.
     level, n_resamples, seed
         Of intervals and tests.
+    findings
+        What inspection found in the texts; trivial differences that metrics take for quality.
     """
 
     golds: tuple[Evaluation, ...]
@@ -147,6 +150,22 @@ class Judging:
     level: float = 0.95
     n_resamples: int = 2_000
     seed: int = 0
+    findings: tuple[Finding, ...] = ()
+
+    def not_separated(self, verdict: Verdict) -> tuple[str, ...]:
+        """Return the evaluators that agree with a gold, if less than the first, and cannot be told from that one."""
+        rivals = [name for name in verdict.may_be_best if name != verdict.order[0]]
+        return tuple(name for name in rivals if self.agreement(verdict.gold, name).value > 0)
+
+    def contrary(self, verdict: Verdict) -> tuple[str, ...]:
+        """Return those that do not agree with a gold at all, though too few generators prove them worse than the first.
+
+        Where even the first does not agree, there are none: then there is nothing to be worse than.
+        """
+        rivals = [name for name in verdict.may_be_best if name not in (verdict.order[0], *verdict.upside_down)]
+        if self.agreement(verdict.gold, verdict.order[0]).value <= 0:
+            return ()
+        return tuple(name for name in rivals if self.agreement(verdict.gold, name).value <= 0)
 
     @property
     def generators(self) -> tuple[str, ...]:
@@ -187,6 +206,7 @@ class Judging:
                 for matrix in self.matrices
             ],
             "left_out": dict(self.left_out),
+            "findings": [finding.to_dict() for finding in self.findings],
             "warnings": list(self.warnings),
         }
         found: dict[str, Any] = json_ready(document)
@@ -199,6 +219,7 @@ def judge_evaluators(
     *,
     left_out: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
+    findings: Sequence[Finding] = (),
     level: float = 0.95,
     n_resamples: int = 2_000,
     text_level: bool = True,
@@ -216,6 +237,8 @@ def judge_evaluators(
         Evaluator to the reason why it is not among `evaluations`.
     notes
         What else a reader has to know; stands behind the warnings.
+    findings
+        What inspection found in the texts.
     level
         Of intervals and, as 1 - `level`, of significance.
     n_resamples
@@ -290,6 +313,7 @@ def judge_evaluators(
         level=level,
         n_resamples=n_resamples,
         seed=seed,
+        findings=tuple(findings),
     )
 
 

@@ -22,6 +22,7 @@ from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Better
+from textassay.inspection.inspection import Finding, inspect, inspect_corpus
 from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
@@ -54,6 +55,8 @@ class Stress:
         Name to number of sentences of the texts that were given.
     left_out
         Metrics and damages that were not measured, and why.
+    findings
+        What inspection found in the texts before any damage.
     """
 
     curves: tuple[DamageCurve, ...]
@@ -66,6 +69,7 @@ class Stress:
     seed: int
     texts: Mapping[str, int]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
 
     def of(self, metric: str, damage: str) -> DamageCurve:
         """Return one curve."""
@@ -84,6 +88,7 @@ class Stress:
             "damages": {name: DAMAGES[name].summary for name in self.damages},
             "metrics": list(self.metrics),
             "left_out": dict(self.left_out),
+            "findings": [finding.to_dict() for finding in self.findings],
             "curves": [curve.to_dict() for curve in self.curves],
         }
 
@@ -187,7 +192,15 @@ def run_stress(
         seed=seed,
         texts={name: len(text) for name, text in given.items()},
         left_out=left_out,
+        findings=_found(real, train, other),
     )
+
+
+def _found(real: Corpus, train: Corpus | None, other: Corpus | None) -> tuple[Finding, ...]:
+    """Return what inspection finds in each text by itself, and of the real text in the training text."""
+    others = {"(train)": train, "(other)": other}
+    own = [found for name, text in others.items() if text is not None for found in inspect_corpus(text, name=name)]
+    return (*inspect(real, {}, train=train), *own)
 
 
 class _Counter:

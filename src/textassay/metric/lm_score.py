@@ -179,17 +179,13 @@ class LmScore:
         return _Statistics(generated, real, seed, scored, unseen, details)
 
     def estimate(self, statistics: "_Statistics") -> Estimate:
-        """Return the cost of a token; warn where generated text is likelier than real text."""
+        """Return the cost of a token; warn where generated text is likelier than real text, beyond both intervals."""
         scored, unseen = statistics.scored, statistics.unseen
-        value, terms = token_cost(scored)
+        value = token_cost(scored)[0]
         real_value, real_terms = token_cost(unseen)
         if scored.nll_without is not None:  # under the models that real_value is of
             value = float(scored.nll_without.mean()) / scored.n_tokens
-        if terms is not None and real_terms is not None:
-            error = math.sqrt(sum(np.var(sample, ddof=1) / len(sample) for sample in (terms, real_terms)))
-            if real_value - value > stats.norm.ppf((1 + self.level) / 2) * error:
-                warnings.warn(LIKELIER, UserWarning, stacklevel=2)
-        return cost_estimate(
+        estimate = cost_estimate(
             self,
             statistics.generated,
             statistics.real,
@@ -200,6 +196,13 @@ class LmScore:
             real_scores=unseen.per_sentence if len(unseen.corpus) == len(statistics.real) else None,
             generated_scores=scored.per_sentence,
         )
+        if real_terms is not None and estimate.interval is not None:
+            z = float(stats.norm.ppf((1 + self.level) / 2))
+            of_real = z * math.sqrt(np.var(real_terms, ddof=1) / len(real_terms))
+            arm = estimate.interval.high - estimate.value  # with the model's dependence on its training text
+            if real_value - value > math.hypot(arm, of_real):
+                warnings.warn(LIKELIER, UserWarning, stacklevel=2)
+        return estimate
 
 
 @dataclass(frozen=True)

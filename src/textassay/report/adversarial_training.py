@@ -15,7 +15,7 @@ from rich.table import Table
 
 from textassay.adversarial.history import Round, RoundsHistory
 from textassay.errors import InputError
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import MISSING, count, decimals, number
 from textassay.report.svg import GENERATED, INK, RULE, SETTINGS, slug, to_svg
@@ -118,13 +118,13 @@ def render_adversarial_training(training: AdversarialTraining, console: Console)
         rows["stopped"] = history.stopped
     for name, told in rows.items():
         grid.add_row(safe(console, name, "dim"), safe(console, told))
-    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+    print_table(console, grid)
     for title, curves in {"Rounds": training.curves, "Monitors": training.readings}.items():
         if curves:
             heading(console, title)
             shown = _shown(curves, history)
             for part in _parts(curves, training, console.width - 2):
-                console.print(Padding(_table(part, shown, training, console.width - 2), (0, 0, 0, 2), expand=False))
+                print_table(console, _table(part, shown, training, console.width - 2))
     if training.monitored is not None:
         console.print(Padding(safe(console, f"{training.monitored}.", "dim"), (0, 0, 0, 2), expand=False))
 

@@ -2,10 +2,12 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 
 from textassay.comparison.comparison import FLOOR, HELDOUT
 from textassay.metric.mauve import N_CLUSTERINGS
-from textassay.report.digest import Digest, Verdict, join_words
+from textassay.report.claims import MOSTLY, Claim, more_sentences
+from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
 
@@ -22,6 +24,12 @@ _COLUMNS = {"log-probs": ("huse", "lm-score(model=self)"), "ratings": ("huse",)}
 _MOST_NAMED = 4
 _MOST_FIRST = 8
 _MOST_DISAGREEMENTS = 2
+_MOST_CLEAR = 2
+_COPIES = {  # kinds of findings of text that overlap takes for quality
+    "repeated-sentences": "repeat an earlier one",
+    "memorised-sentences": "stand in the training text",
+    "shared-sentences": "stand in the real text",
+}
 
 
 def direction(better: str) -> str:
@@ -65,6 +73,7 @@ def answer(digest: Digest) -> tuple[str, ...]:
         *_unequal(digest, metric),
         *_passing(digest, metric),
         *_disagreement(digest, metric),
+        *_repeats(digest, metric),
     ]
     kinds = {group[0].kind for group in digest.grouped_findings() if group[0].severity == "warning"}
     if kinds:
@@ -126,7 +135,7 @@ def _closest(digest: Digest, metric: str) -> str:
     places = digest.places(metric)
 
     def cell(generator: str) -> str:
-        estimate = digest.estimate(generator, metric)
+        estimate = digest.shown(generator, metric)
         if estimate is None:
             return ""
         return f"{number(estimate.value, places)} {interval(estimate.interval, places)}".strip()
@@ -141,24 +150,52 @@ def _closest(digest: Digest, metric: str) -> str:
     superlative = "best" if digest.better(metric) == "higher" else "closest to the real text"
     first = [generator for generator in measured if generator in digest.best(metric)]
     if not first:
-        n_ranked = sum((generator, metric) in digest.ranks for generator in measured)
-        if n_ranked:
-            return f"No two of the {len(measured)} generators are separated by {metric}{against}."
-        return f"{measured[0]} is {superlative} by {metric}: {cell(measured[0])}{against}; ranks are not known."
+        if any(pair.p_adjusted is not None for pair in digest.pairs(metric)):
+            told = f"No two of the {len(measured)} generators are separated by {metric}{against}"
+            return f"{told}: {_open_order(digest, metric, measured)}."
+        return (
+            f"{measured[0]} has the best value by {metric}: {cell(measured[0])}{against}; whether it is {superlative} "
+            "cannot be told, since its differences from the others have no intervals."
+        )
     if len(first) == 1:
         text = f"{first[0]} is {superlative} by {metric}: {cell(first[0])}, rank 1 of {len(measured)}"
     else:
         cells = [f"{generator} ({number(digest.value(generator, metric), places)})" for generator in first]
         if len(first) > _MOST_FIRST:
             cells = [f"{len(first)} generators, {cells[0]} to {cells[-1]},"]
-        text = f"{join_words(cells)} are {superlative} by {metric} and share first place: none is significantly better"
+        text = f"{join_words(cells)} come first by {metric}: {_open_order(digest, metric, first)}"
     last = [generator for generator in measured if _ranked_last(digest, generator, metric)]
     values = join_words([number(digest.value(generator, metric), places) for generator in last])
     if len(measured) > 2 and last == measured[-1:]:
         text += f"; {last[0]} is last at {values}"
     elif len(measured) > 2 and 0 < len(last) <= _MOST_NAMED and not set(last) & set(first):
-        text += f"; {join_words(last)} share last place at {values}"
+        text += f"; last, in no order that can be told, are {join_words(last)} at {values}"
     return f"{text}{against}."
+
+
+def _open_order(digest: Digest, metric: str, generators: Sequence[str]) -> str:
+    """Return what is said of generators that are not separated: how much they may differ, and what would tell."""
+    level = digest.comparison.level
+    found = [pair for pair in digest.pairs(metric) if {pair.a, pair.b} <= set(generators) and pair.low is not None]
+    known = [(pair, pair.difference, pair.low, pair.high) for pair in found if pair.difference is not None]
+    if not known:
+        return "which of them is closest cannot be told"
+    places = digest.places(metric)
+    margin = digest.margin(metric)
+    most = max(max(abs(low), abs(high)) for _, _, low, high in known if low is not None and high is not None)
+    if margin is not None and most <= margin:
+        return f"they differ by {number(most, places)} at most"
+    pair, difference, low, high = max(known, key=lambda item: abs(item[1]))
+    assert low is not None
+    assert high is not None
+    told = f"which of them is closest cannot be told, they may differ by up to {number(most, places)}"
+    n = min((size for name in (pair.a, pair.b) if (size := digest.size(name)) is not None), default=0)
+    n_tests = max(1, len(digest.pairs(metric)))
+    more = more_sentences(difference, (high - low) / 2, n, level=level, margin=margin, n_tests=n_tests)
+    if more is None:
+        return told
+    whom = f" between {pair.a} and {pair.b}" if len(generators) > 2 else ""
+    return f"{told}; {more[0]} would show a difference of {number(more[1], places)}{whom}"
 
 
 def _unequal(digest: Digest, metric: str) -> list[str]:
@@ -184,27 +221,100 @@ def _ranked_last(digest: Digest, generator: str, metric: str) -> bool:
 
 
 def _passing(digest: Digest, metric: str) -> list[str]:
+    """Return whether generators are told from real text, by the headline or, where it cannot tell, by other metrics."""
     verdicts = {generator: digest.verdict(generator, metric) for generator in digest.order}
 
-    def named(verdict: Verdict) -> str:
-        names = [generator for generator, found in verdicts.items() if found == verdict]
-        ps = [digest.detail(generator, metric, "p_value") for generator in names]
-        shown = f" (p {', '.join(map(p_value, ps))})" if all(p is not None for p in ps) else ""
-        return f"{join_words(names)}{shown}" if names else ""
+    def named(verdict: Claim) -> list[str]:
+        return [generator for generator, found in verdicts.items() if found == verdict]
 
     sentences = []
-    if named("not apart"):
-        sentences.append(f"Not told from real text by {metric} at this sample size: {named('not apart')}.")
-    if named("hardly"):
+    sentences += _still_open(digest, named("open"), metric)
+    if named("negligible"):
+        told = [f"{name}{_p(digest, name, metric)}" for name in named("negligible")]
+        most = max(digest.most_apart(name, metric) or 0.0 for name in named("negligible"))
         sentences.append(
-            f"Hardly told from real text: {named('hardly')}; the interval reaches what real text itself scores."
+            f"Not told from real text by {metric}, and no more than {number(most, digest.places(metric))} from it: "
+            f"{join_words(told)}."
         )
-    if verdicts and set(verdicts.values()) == {"apart"}:
+    if named("hardly"):
+        told = [f"{name}{_p(digest, name, metric)}" for name in named("hardly")]
+        sentences.append(
+            f"Hardly told from real text: {join_words(told)}; the interval reaches what real text itself scores."
+        )
+    sentences += _told_by_others(digest, metric, [*named("open"), *named("negligible"), *named("hardly")])
+    if verdicts and set(verdicts.values()) == {"separated"}:
         sentences.append(
             "It is told apart from real text."
             if len(verdicts) == 1
             else "No generator is indistinguishable: each is told apart from real text."
         )
+    return sentences
+
+
+def _still_open(digest: Digest, generators: Sequence[str], metric: str) -> list[str]:
+    """Return a sentence on generators of which noise decides: how far they may be from real text, what would tell."""
+    told = []
+    for name in generators:
+        p = digest.detail(name, metric, "p_value")
+        parts = [] if p is None else [f"p {p_value(p)}"]
+        most, gap = digest.most_apart(name, metric), digest.gap(name, metric)
+        if most is not None and gap is not None:
+            places, level, margin = digest.places(metric), digest.comparison.level, digest.margin(metric)
+            parts.append(f"it may be up to {number(most, places)} away")
+            more = more_sentences(*gap, level=level, margin=margin)
+            parts += [] if more is None else [f"{more[0]} would show a difference of {number(more[1], places)}"]
+        told.append(f"{name} ({'; '.join(parts)})" if parts else name)
+    if not told:
+        return []
+    if len(told) == 1:
+        name, why = generators[0], told[0].removeprefix(generators[0])
+        return [f"By {metric} it cannot be told whether {name} differs from real text{why}."]
+    return [f"By {metric} it cannot be told whether these differ from real text: {join_words(told)}."]
+
+
+def _p(digest: Digest, generator: str, metric: str) -> str:
+    p = digest.detail(generator, metric, "p_value")
+    return "" if p is None else f" (p {p_value(p)})"
+
+
+def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> list[str]:
+    """Return, for each of `generators`, which other metrics separate it clearly from real text."""
+    sentences = []
+    for generator in generators:
+        found: dict[str, tuple[float, str]] = {}
+        for other in digest.metrics:
+            how_clear = digest.clearness(generator, other)
+            like, floor = digest.matched(generator, other), digest.floor(generator, other)
+            if other == metric or how_clear is None or like is None or floor is None:
+                continue
+            places = digest.places(other)
+            told = f"{other} ({number(like.value, places)} against {number(floor.value, places)})"
+            if how_clear > found.get(family_of(other), (0.0, ""))[0]:
+                found[family_of(other)] = (how_clear, told)
+        if found:
+            clearest = [told for _, told in sorted(found.values(), reverse=True)]
+            more = len(clearest) - _MOST_CLEAR
+            rest = [f"{more} more"] if more > 0 else []
+            which = join_words([*clearest[:_MOST_CLEAR], *rest])
+            sentences.append(f"But {generator} is clearly told from real text by {which}.")
+    return sentences
+
+
+def _repeats(digest: Digest, metric: str) -> list[str]:
+    """Return a sentence for each generator that comes first somewhere though its text is mostly repeats or copies."""
+    sentences = []
+    for finding in digest.comparison.findings:
+        what = _COPIES.get(finding.kind)
+        share = finding.count_generated / finding.n_generated if finding.n_generated else 0.0
+        if what is None or finding.severity != "warning" or share < MOSTLY:
+            continue
+        where = [other for other in (metric, *digest.comparison.metrics) if finding.generator in digest.best(other)]
+        if where:
+            whose = join_words(_by_family(digest, list(dict.fromkeys(where))))
+            sentences.append(
+                f"Where {finding.generator} comes first ({whose}), it is with text of which {100 * share:.0f} % of the "
+                f"sentences {what}."
+            )
     return sentences
 
 
@@ -221,7 +331,7 @@ def _disagreement(digest: Digest, metric: str) -> list[str]:
     clearest = [(names, metrics) for names, metrics in others.items() if len(names) < _MOST_NAMED]
     shown = sorted(clearest, key=lambda item: -len(item[1]))[:_MOST_DISAGREEMENTS]
     parts = [
-        f"{join_words(names)} {'is first' if len(names) == 1 else 'share first place'} "
+        f"{join_words(names)} {'is first' if len(names) == 1 else 'come first, in no order that can be told,'} "
         f"by {join_words(_by_family(digest, metrics))}"
         for names, metrics in shown
     ]

@@ -9,7 +9,7 @@ from textassay.approximation.approximation import Approximation
 from textassay.approximation.bound import EPSILON, GAMMA
 from textassay.approximation.count_cost import floor_bits
 from textassay.generator.text_likelihood import Quantity
-from textassay.report.console import heading, safe
+from textassay.report.console import heading, print_table, safe
 from textassay.report.number import MISSING, count, counted, decimals, interval, level, number
 
 __all__ = ["MODE_WORDS", "render_approximation", "window_words"]
@@ -32,10 +32,11 @@ def render_approximation(found: Approximation, console: Console, *, text: str, t
     sizes.append(f"{100 * found.unknown_share:.2f} % unknown")
     _say(console, ", ".join(sizes) + ".")
     _say(console, _drawn(found))
-    console.print(Padding(_values(found), (1, 0, 0, 2), expand=False))
+    console.print()
+    print_table(console, _values(found))
     if len(found.curve) > 1:
         heading(console, "With fewer draws, in bits per token")
-        console.print(Padding(_curve(found), (0, 0, 0, 2), expand=False))
+        print_table(console, _curve(found))
     if found.rule is not None:
         heading(console, "How many draws are enough")
         _say(console, " ".join(_rule(found)))

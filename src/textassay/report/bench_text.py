@@ -11,8 +11,9 @@ from rich.table import Table
 from textassay.meta_evaluation.bench import Bench, Cell
 from textassay.meta_evaluation.bench_summary import ALL, APART, Row, nulls, summarize
 from textassay.meta_evaluation.worlds import FIRST_TEST_SEED
-from textassay.report.console import heading, safe
+from textassay.report.console import heading, print_table, safe
 from textassay.report.number import MISSING, count, number
+from textassay.report.text import render_findings
 
 __all__ = ["render_bench", "seeds_told"]
 
@@ -23,6 +24,7 @@ def render_bench(bench: Bench, console: Console) -> None:
     """Print what `bench` found on `console`, in its width."""
     corpora = ", ".join(f"{name} ({count(n)} sentences)" for name, n in bench.corpora.items())
     _note(console, f"Generators fitted to {corpora}. {seeds_told(bench.seeds)}")
+    render_findings(bench.findings, console, brief_notes=True)
     rows = summarize(bench)
     largest = max(bench.sizes)
     heading(console, f"Share of the true discrepancy found, and order of the worlds, {count(largest)} sentences a side")
@@ -161,4 +163,4 @@ def _table(console: Console, first: str, *headers: str) -> Table:
 
 
 def _print(table: Table, console: Console) -> None:
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)

@@ -10,17 +10,16 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, Result
 from textassay.estimate import Better, Estimate
 from textassay.inspection.inspection import Finding
+from textassay.report.claims import MARGIN, Claim, claim, is_clear
 from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import places_for
 
-__all__ = ["Digest", "Verdict", "group_findings", "join_words", "printable", "shorten"]
-
-Verdict = Literal["apart", "hardly", "not apart"]
+__all__ = ["Digest", "group_findings", "join_words", "printable", "shorten"]
 
 # Unicode's embeddings, overrides and isolates, by which a text turns the order of what follows.
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
@@ -101,9 +100,20 @@ class Digest:
             groups.setdefault(family_of(metric), []).append(metric)
         return tuple((family, tuple(metrics)) for family, metrics in groups.items())
 
+    @cached_property
+    def _betters(self) -> Mapping[str, Better]:
+        return {result.metric: result.better for result in self.comparison.results}
+
+    @cached_property
+    def _pairs(self) -> Mapping[str, tuple[PairDifference, ...]]:
+        found: dict[str, list[PairDifference]] = {}
+        for pair in self.comparison.pairs:
+            found.setdefault(pair.metric, []).append(pair)
+        return {metric: tuple(pairs) for metric, pairs in found.items()}
+
     def better(self, metric: str) -> Better:
         """Return the direction of a metric; "neither" where no result tells it."""
-        return next((result.better for result in self.comparison.results if result.metric == metric), "neither")
+        return self._betters.get(metric, "neither")
 
     def told_unit(self, metric: str) -> str:
         """Return the unit of a metric where a number has to be read with it, such as "nats per token"; else empty.
@@ -122,9 +132,26 @@ class Digest:
         return cell.estimate
 
     def value(self, generator: str, metric: str) -> float | None:
-        """Return the value of a cell, none where there is none."""
-        estimate = self.estimate(generator, metric)
+        """Return the value of a cell as it is shown, none where there is none."""
+        estimate = self.shown(generator, metric)
         return None if estimate is None else estimate.value
+
+    def at_floor_size(self, metric: str) -> bool:
+        """Return whether a metric's generators are ranked, and so shown, at the floor's size.
+
+        So it is where closer to real text is better, and what real text scores is known.
+        """
+        return self.better(metric) == "closer" and any(
+            self.matched(name, metric) is not None and self.floor(name, metric) is not None for name in self.generators
+        )
+
+    def shown(self, generator: str, metric: str) -> Estimate | None:
+        """Return the estimate that tables show and mark: the one by which generators are ranked."""
+        return (self.matched if self.at_floor_size(metric) else self.estimate)(generator, metric)
+
+    def beside(self, generator: str, metric: str) -> Estimate | None:
+        """Return the estimate at the floor's size where that is not the one shown, but of use beside it."""
+        return None if self.at_floor_size(metric) else self.matched(generator, metric)
 
     def matched(self, generator: str, metric: str) -> Estimate | None:
         """Return the estimate at the floor's size; for the floor row itself its own."""
@@ -149,6 +176,15 @@ class Digest:
             return None
         return floor
 
+    def own_floors(self, metric: str) -> Mapping[str, Estimate]:
+        """Return what real text scores at the sizes of generators with fewer sentences, by names of rows."""
+        found = {}
+        for generator in self.order:
+            own = self.own_floor(generator, metric)
+            if own is not None and self.shown(generator, metric) is not None:
+                found[f"{FLOOR} of {own.sizes.get('n_generated', 0):,}"] = own
+        return dict(sorted(found.items(), key=lambda item: -item[1].sizes.get("n_generated", 0)))
+
     def detail(self, generator: str, metric: str, key: str) -> Any:
         """Return one detail of a cell's estimate, none where there is none."""
         estimate = self.estimate(generator, metric)
@@ -166,7 +202,7 @@ class Digest:
 
     def places(self, metric: str) -> int:
         """Return the decimals of a metric's column."""
-        return places_for(self.estimate(generator, metric) for generator in self.generators)
+        return places_for(self.shown(generator, metric) for generator in self.generators)
 
     def badness(self, generator: str, metric: str) -> float:
         """Return a number that grows with the distance from best, infinite where there is no value."""
@@ -176,50 +212,90 @@ class Digest:
         better = self.better(metric)
         floor = self.floor(generator, metric)
         if better == "closer" and floor is not None:
-            like = self.matched(generator, metric)
-            return abs((value if like is None else like.value) - floor.value)
+            return abs(value - floor.value)
         return {"lower": value, "higher": -value}.get(better, 0.0)
 
     def best(self, metric: str) -> frozenset[str]:
         """Return the generators that none is significantly better than.
 
         Empty where the metric has no direction, where there is one generator only, and where no two are separated: a
-        mark on all rows says nothing.
+        mark on all rows says nothing. Generators that could be compared with none are passed over.
         """
         if self.better(metric) == "neither":
             return frozenset()
-        ranked = [generator for generator in self.generators if (generator, metric) in self.ranks]
+        compared = {name for pair in self.pairs(metric) if pair.p_adjusted is not None for name in (pair.a, pair.b)}
+        ranked = [name for name in self.generators if (name, metric) in self.ranks and name in compared]
         first = frozenset(generator for generator in ranked if self.ranks[generator, metric].low == 1)
         return frozenset() if len(first) == len(ranked) else first
 
     def pairs(self, metric: str) -> tuple[PairDifference, ...]:
         """Return the differences of one metric."""
-        return tuple(pair for pair in self.comparison.pairs if pair.metric == metric)
+        return self._pairs.get(metric, ())
 
     def separated(self, pair: PairDifference) -> bool:
         """Return whether the adjusted p-value is below one minus the level."""
         return pair.p_adjusted is not None and pair.p_adjusted < self.alpha
 
-    def verdict(self, generator: str, metric: str) -> Verdict | None:
-        """Return whether `metric` tells a generator's text from real text, none where that cannot be said.
+    def verdict(self, generator: str, metric: str) -> Claim | None:
+        """Return whether `metric` tells a generator's text from real text, by the rules of `textassay.report.claims`.
 
-        With a p-value: "apart" where it is significant and the interval lies above 0, which is guessing, and above what
-        real text scores, "hardly" where it is significant but the interval does not. Without: by the intervals at the
-        floor's size.
+        With a p-value: the interval on all text against guessing, which is 0, and what real text scores. Without: the
+        difference from what real text scores, at the floor's size. None where nothing can be said.
         """
         p, estimate = self.detail(generator, metric, "p_value"), self.estimate(generator, metric)
-        floor = self.floor(generator, metric)
-        if p is not None and p >= self.alpha:
-            return "not apart"
+        floor, margin = self.floor(generator, metric), self.margin(metric)
         if p is not None and estimate is not None:
-            if floor is None or estimate.interval is None:
-                return "apart"
-            return "hardly" if estimate.interval.low <= max(floor.value, 0.0) else "apart"
-        like = self.matched(generator, metric)
+            if estimate.interval is None:
+                return "separated" if p < self.alpha else "open"
+            none = 0.0 if floor is None else max(floor.value, 0.0)
+            low, high = estimate.interval.low, estimate.interval.high
+            said = claim(low, high, none=none, margin=margin, p=p, alpha=self.alpha)
+            if said == "separated" and high < none:
+                return "hardly"
+            return "negligible" if said == "open" and margin is not None and high - none <= margin else said
+        gap = self.gap(generator, metric)
+        if gap is None:
+            return None
+        difference, half_width, _ = gap
+        return claim(difference - half_width, difference + half_width, margin=margin)
+
+    def gap(self, generator: str, metric: str) -> tuple[float, float, int] | None:
+        """Return how far a generator is from real text, half the interval of that, and the sentences it rests on.
+
+        With a p-value, on all text from guessing or what real text scores; without, at the floor's size from that, the
+        two half intervals added, so that it is separated where they do not overlap.
+        """
+        floor, like = self.floor(generator, metric), self.matched(generator, metric)
+        own = self.estimate(generator, metric)
+        if self.detail(generator, metric, "p_value") is not None and own is not None and own.interval is not None:
+            none = 0.0 if floor is None else max(floor.value, 0.0)
+            return own.value - none, (own.interval.high - own.interval.low) / 2, _n_sentences(own)
         if floor is None or like is None or floor.interval is None or like.interval is None:
             return None
-        clear = like.interval.low > floor.interval.high or like.interval.high < floor.interval.low
-        return "apart" if clear else "not apart"
+        difference = like.value - floor.value
+        ends = (like.interval, floor.interval) if difference > 0 else (floor.interval, like.interval)
+        return difference, max(0.0, abs(difference) - (ends[0].low - ends[1].high)), _n_sentences(like)
+
+    def most_apart(self, generator: str, metric: str) -> float | None:
+        """Return how far from real text a generator may be for all that its interval says; None where unknown."""
+        gap = self.gap(generator, metric)
+        if gap is None:
+            return None
+        difference, half_width, _ = gap
+        one_sided = self.detail(generator, metric, "p_value") is not None
+        return max(0.0, difference + half_width) if one_sided else abs(difference) + half_width
+
+    def clearness(self, generator: str, metric: str) -> float | None:
+        """Return how clearly a metric with a direction separates a generator from real text; None where it does not."""
+        gap = None if self.better(metric) == "neither" else self.gap(generator, metric)
+        if gap is None or not is_clear(abs(gap[0]), gap[1]):
+            return None
+        return abs(gap[0]) / gap[1] if gap[1] > 0 else math.inf
+
+    def margin(self, metric: str) -> float | None:
+        """Return the smallest difference by a metric that matters, as far as that is known: of fractions."""
+        units = {found.unit for name in self.generators if (found := self.estimate(name, metric)) is not None}
+        return MARGIN if units == {"fraction"} else None
 
     def size(self, generator: str) -> int | None:
         """Return the number of sentences of a generator, none where no estimate tells it."""
@@ -270,15 +346,21 @@ class Digest:
     def reason(self, result: Result) -> str:
         """Return why a result has no value, without the variant of its metric: one reason for a whole family."""
         reason = result.error or "it is undefined on this text"
+        if result.error is None and self.estimate(result.generator, result.metric) is not None:
+            reason = f"it has no value at the size of the {FLOOR} row, by which it is ranked"
         return reason.replace(result.metric, family_of(result.metric))
 
     def errors(self, metrics: Sequence[str]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         """Return the reasons of missing values among `metrics`, each with the (generator, metric) cells it explains."""
         reasons: dict[str, list[tuple[str, str]]] = {}
         for result in self.comparison.results:
-            if result.metric in metrics and self.estimate(result.generator, result.metric) is None:
+            if result.metric in metrics and self.shown(result.generator, result.metric) is None:
                 reasons.setdefault(self.reason(result), []).append((result.generator, result.metric))
         return tuple((reason, tuple(cells)) for reason, cells in reasons.items())
+
+
+def _n_sentences(estimate: Estimate) -> int:
+    return min((estimate.sizes[key] for key in ("n_generated", "n_real") if key in estimate.sizes), default=0)
 
 
 def group_findings(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:

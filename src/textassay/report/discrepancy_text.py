@@ -7,7 +7,7 @@ from rich.table import Table
 
 from textassay.estimate import Interval
 from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT, ModelDiscrepancy, Side
-from textassay.report.console import heading, safe
+from textassay.report.console import heading, print_table, safe
 from textassay.report.number import count, decimals, interval, level, number
 
 __all__ = ["render_discrepancy"]
@@ -30,7 +30,7 @@ def render_discrepancy(found: ModelDiscrepancy, console: Console) -> None:
     for name, value, bounds, told in rows:
         places = decimals(value, (bounds.high - bounds.low) / 2)
         table.add_row(name, number(value, places), interval(bounds, places), safe(console, told, "dim"))
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)
     console.print()
     for line in (_agreement(found), *(_drawn(name, side, found) for name, side in (("P", found.p), ("Q", found.q)))):
         console.print(Padding(safe(console, line), (0, 0, 0, 2), expand=False))

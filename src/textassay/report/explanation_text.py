@@ -13,7 +13,7 @@ from rich.text import Text
 
 from textassay.comparison.explanation import Example, Explanation, Giveaway
 from textassay.comparison.learning_curve import FLAT
-from textassay.report.console import heading, safe
+from textassay.report.console import heading, print_table, safe
 from textassay.report.digest import printable, shorten
 from textassay.report.number import MISSING, count, level, number, p_value, span
 
@@ -102,7 +102,7 @@ class _Printer:
     def _giveaways(self, title: str, shown: Sequence[Giveaway], found: Sequence[Giveaway]) -> None:
         self._title(title)
         if not found:
-            self._say("No n-gram.")
+            self._say("No n-gram is significantly so.")
         if not shown:
             return
         table = self._table("n-gram", "in generated", "", "in real", "", "p adjusted")
@@ -239,7 +239,7 @@ class _Printer:
         self._console.print(safe(self._console, text, "bold"))
 
     def _print(self, table: Table) -> None:
-        self._console.print(Padding(table, (0, 0, 0, 2), expand=False))
+        print_table(self._console, table)
 
     def _say(self, text: str) -> None:
         self._console.print(Padding(safe(self._console, text, "dim"), (0, 0, 0, 2), expand=False))

@@ -6,7 +6,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.exposure.measurement import Exposure
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.exposure_tables import TextTable, bleu_tables, other_tables
 from textassay.report.exposure_words import explanations, rule, sizes, verdicts
 from textassay.report.switching import print_switching
@@ -24,12 +24,12 @@ def render_exposure(found: Exposure, console: Console) -> None:
         _print(console, line, "dim")
     for table in (*bleu_tables(found), *other_tables(found)):
         heading(console, table.title)
-        console.print(Padding(_drawn(table, console), (0, 0, 0, 2), expand=False))
+        print_table(console, _drawn(table, console))
     heading(console, "How to read it")
     grid = label_grid()
     for name, meaning in explanations(found):
         grid.add_row(safe(console, name), safe(console, meaning, "dim"))
-    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+    print_table(console, grid)
     print_switching(found.samples, console)
 
 

@@ -1,13 +1,16 @@
-"""What was found on exposure bias, in sentences. The rule: an interval that leaves out 1 says something, others do not.
+"""What was found on exposure bias, in sentences, by the rules of `textassay.report.claims`.
 
-The statements are about the longest prefix that was measured, which is fixed before anything is seen.
+An interval that leaves out 1 says that there is exposure bias, or the contrary; one that holds 1 and stays near it,
+that there is no more than so much; any other leaves it open, and the sentence says what would settle it. The statements
+are about the longest prefix that was measured, which is fixed before anything is seen.
 """
 
 import math
 
 from textassay.estimate import Interval
 from textassay.exposure.discrepancy import EbDd
-from textassay.exposure.measurement import Exposure
+from textassay.exposure.measurement import Exposure, ExposureSettings
+from textassay.report.claims import MARGIN, RATIO_MARGIN, claim, more_sentences
 from textassay.report.number import count, counted, interval, level, number
 
 __all__ = ["DISTANCE_NAMES", "explanations", "rule", "sizes", "verdicts"]
@@ -34,10 +37,11 @@ def verdicts(found: Exposure) -> list[str]:
     name = found.settings.distances[0]
     rate = found.rates.get(name, {}).get(_MODEL)
     if rate is not None:
-        told.append(_of_rate(rate.intervals[last], float(rate.values[last]), tokens, DISTANCE_NAMES[name]))
+        told.append(_of_rate(rate.intervals[last], float(rate.values[last]), tokens, name, found.settings))
     bleu = found.bleu.get(_MODEL)
     if bleu is not None:
-        told.append(_of_bleu(bleu.intervals[last], float(bleu.values[last]), tokens))
+        n_continuations = bleu.n_sentences * found.settings.bleu_runs
+        told.append(_of_bleu(bleu.intervals[last], float(bleu.values[last]), tokens, n_continuations, found.settings))
     if bleu is None:
         told.append("Nothing is said of exposure bias: no prefixes of the model were measured.")
     scale = [
@@ -48,9 +52,10 @@ def verdicts(found: Exposure) -> list[str]:
     if scale:
         told.append(f"For scale, this share of BLEU is lost after {tokens} of: {'; '.join(scale)}.")
     if found.excess is not None:
-        told += _of_excess(found.excess.intervals[-1], float(found.excess.values[-1]), found.excess.lengths[-1])
+        excess = found.excess
+        told += _of_excess(excess.intervals[-1], float(excess.values[-1]), excess.lengths[-1], found.settings)
     if found.dd:
-        told += _of_dd(found.dd[-1])
+        told += _of_dd(found.dd[-1], found.settings.level)
     return told
 
 
@@ -65,8 +70,9 @@ def rule(found: Exposure) -> str:
     others = f", or that of {' or of '.join(parts)} above 0" if parts else ""
     return (
         f"Rule: there is exposure bias where the {share} interval of the ratio after the longest prefix, of "
-        f"{counted(longest, 'token')}, lies above 1{others}. Intervals are {over}"
-        + ("; those of dd are over sentences." if found.dd else ".")
+        f"{counted(longest, 'token')}, lies above 1{others}. One that holds 1 and "
+        f"stays within {level(RATIO_MARGIN)} of it rules more than that out; any other leaves it open. Intervals are "
+        f"{over}" + ("; those of dd are over sentences." if found.dd else ".")
     )
 
 
@@ -118,7 +124,8 @@ def explanations(found: Exposure) -> list[tuple[str, str]]:
     return told
 
 
-def _of_rate(bounds: Interval | None, value: float, tokens: str, distance: str) -> str:
+def _of_rate(bounds: Interval | None, value: float, tokens: str, distance: str, settings: ExposureSettings) -> str:
+    name = DISTANCE_NAMES[distance]
     if bounds is None:
         return _without_interval(
             "EB-C", value, "after real words, the next words of model and oracle do not differ in every run"
@@ -128,15 +135,18 @@ def _of_rate(bounds: Interval | None, value: float, tokens: str, distance: str) 
         tail = "" if bounds.low > 1 else " the contrary"
         return (
             f"After {tokens} of its own the model's next words are {_change(value, bounds)} {way} the oracle's than "
-            f"after real ones ({distance}): {what}{tail}."
+            f"after real ones ({name}): {what}{tail}."
         )
-    return (
-        f"No exposure bias is to be seen against the oracle: after {tokens} of its own the model's next words are "
-        f"{_between(bounds, 'nearer to', 'farther from')} the oracle's than after real ones ({distance})."
-    )
+    n, what = settings.n * settings.oracle_runs, "sequences of each kind"
+    return _absent(
+        "Against the oracle",
+        f"after {tokens} of its own the model's next words are {_between(bounds, 'nearer to', 'farther from')} the "
+        f"oracle's than after real ones ({name})",
+        bounds, value, n, what, settings.level,
+    )  # fmt: skip
 
 
-def _of_bleu(bounds: Interval | None, value: float, tokens: str) -> str:
+def _of_bleu(bounds: Interval | None, value: float, tokens: str, n: int, settings: ExposureSettings) -> str:
     if bounds is None:
         return _without_interval(
             "EB-bleu", value, "in some run, no word of the model's continuations stands in a reference"
@@ -148,13 +158,15 @@ def _of_bleu(bounds: Interval | None, value: float, tokens: str) -> str:
             f"After {tokens} of real text the model's continuations have a BLEU {_change(value, bounds)} {way} than "
             f"after its own: {what}{tail}."
         )
-    return (
-        f"No exposure bias is to be seen by BLEU: after {tokens} of real text the model's continuations score "
-        f"{_between(bounds, 'lower', 'higher')} than after its own."
-    )
+    return _absent(
+        "By BLEU",
+        f"after {tokens} of real text the model's continuations score {_between(bounds, 'lower', 'higher')} than after "
+        "its own",
+        bounds, value, n, "continuations of each kind", settings.level,
+    )  # fmt: skip
 
 
-def _of_excess(bounds: Interval | None, value: float, n_tokens: int) -> list[str]:
+def _of_excess(bounds: Interval | None, value: float, n_tokens: int, settings: ExposureSettings) -> list[str]:
     if bounds is None:
         return []
     if bounds.low > 0 or bounds.high < 0:
@@ -164,25 +176,69 @@ def _of_excess(bounds: Interval | None, value: float, n_tokens: int) -> list[str
             f"Over the first {n_tokens} tokens errors pile up {_percent(abs(value), *ends)} {way} after the model's "
             "own words than after the oracle's."
         ]
+    told = (
+        f"over the first {n_tokens} tokens errors pile up {_between(bounds, 'more slowly', 'faster', middle=0.0)} "
+        "after the model's own words than after the oracle's"
+    )
+    n, what = settings.n * settings.oracle_runs, "sequences of each kind"
     return [
-        f"No excess of errors is to be seen: over the first {n_tokens} tokens they pile up "
-        f"{_between(bounds, 'more slowly', 'faster', middle=0.0)} after the model's own words than after the oracle's."
+        _absent(
+            "By accumulated error",
+            told,
+            bounds,
+            value,
+            n,
+            what,
+            settings.level,
+            middle=0.0,
+            thing="an excess of errors",
+        )
     ]
 
 
-def _of_dd(found: EbDd) -> list[str]:
+def _of_dd(found: EbDd, share: float) -> list[str]:
     bounds = found.interval
-    if bounds is None:
+    if bounds is None or found.difference is None:
         return []
     told = f"dd after {count(found.length)} own tokens less dd after as many real ones"
     found_text = f"{number(found.difference, 3)} {interval(bounds, 3)}"
-    if bounds.low > 0 or bounds.high < 0:
+    said = claim(bounds.low, bounds.high, margin=MARGIN)
+    if said == "separated":
         easier = "more" if bounds.low > 0 else "less"
         return [
             f"A classifier tells the model's text from real text {easier} easily after its own words: {told} is "
             f"{found_text}."
         ]
-    return [f"No exposure bias is to be seen by a classifier: {told} is {found_text}."]
+    if said == "negligible":
+        most = number(max(bounds.high, 0.0), 3)
+        return [f"By a classifier there is no exposure bias of more than {most}: {told} is {found_text}."]
+    half = (bounds.high - bounds.low) / 2
+    more = more_sentences(found.difference, half, found.n_sentences, level=share, margin=MARGIN)
+    settle = "" if more is None else f"; {more[0]} would show a difference of {number(more[1], 3)}"
+    return [f"By a classifier it cannot be told whether there is exposure bias: {told} is {found_text}{settle}."]
+
+
+def _absent(
+    by: str,
+    told: str,
+    bounds: Interval,
+    value: float,
+    n: int,
+    what: str,
+    share: float,
+    *,
+    middle: float = 1.0,
+    thing: str = "exposure bias",
+) -> str:
+    """Return what is said where the interval of a ratio holds `middle`: no more than so much, or that it is open."""
+    if claim(bounds.low, bounds.high, none=middle, margin=RATIO_MARGIN) == "negligible":
+        most = number(100 * (bounds.high - middle), _places(bounds.low, bounds.high))
+        return f"{by} there is no sign of {thing}, and none of more than {most} %: {told}."
+    more = more_sentences(
+        value - middle, (bounds.high - bounds.low) / 2, n, level=share, margin=RATIO_MARGIN, what=what
+    )
+    settle = "" if more is None else f"; {more[0]} would show a difference of {number(100 * more[1], 1)} %"
+    return f"{by} it cannot be told whether there is {thing}: {told}{settle}."
 
 
 def _without_interval(name: str, value: float, why: str) -> str:

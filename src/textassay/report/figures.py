@@ -60,12 +60,13 @@ def draw_figures(comparison: Comparison) -> tuple[Drawing, ...]:
 def draw_forest(digest: Digest, metric: str) -> Drawing | None:
     """Return values with intervals, one row a generator, over the band of what real text scores.
 
-    A filled circle is the value on all text; a hollow one is the value at the floor's size, to be compared with the
-    band. For a generator with fewer sentences than that, a hollow diamond is what real text scores at its size. None
-    where no generator has a value.
+    A filled circle is the value by which generators are ranked: on all text, or at the floor's size where closer to
+    real text is better. A hollow one is the value at the floor's size, to be compared with the band. For a generator
+    with fewer sentences than that, a hollow diamond is what real text scores at its size. None where no generator has a
+    value.
     """
     rows = [*digest.order, *digest.floors]
-    if all(digest.estimate(generator, metric) is None for generator in digest.order):
+    if all(digest.shown(generator, metric) is None for generator in digest.order):
         return None
     names = [label(name) for name in rows]
     places = digest.places(metric)
@@ -83,12 +84,12 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
     for row, (generator, name) in enumerate(zip(rows, names, strict=True)):
         is_floor = generator in digest.floors
         colour = REAL if is_floor else GENERATED
-        estimate = digest.estimate(generator, metric)
+        estimate = digest.shown(generator, metric)
         row_text(axes, row, name, bold=generator in best, colour=REAL if is_floor else INK)
-        like = None if is_floor else digest.matched(generator, metric)
+        like = None if is_floor else digest.beside(generator, metric)
         if like is not None:
             axes.plot([like.value], [row + 0.27], "o", ms=4, mfc="none", mec=MUTED, mew=0.9, clip_on=False)
-        own = None if like is None else digest.own_floor(generator, metric)
+        own = None if is_floor else digest.own_floor(generator, metric)
         if own is not None:
             axes.plot([own.value], [row + 0.27], "D", ms=3.4, mfc="none", mec=REAL, mew=0.9, clip_on=False)
         if estimate is None:
@@ -153,8 +154,8 @@ def _span(digest: Digest, rows: Sequence[str], metric: str) -> tuple[float, floa
     points: list[float] = []
     for generator in rows:
         shown: tuple[Estimate | None, ...] = (
-            digest.estimate(generator, metric),
-            digest.matched(generator, metric),
+            digest.shown(generator, metric),
+            digest.beside(generator, metric),
             digest.own_floor(generator, metric),
         )
         for estimate in shown:
@@ -177,7 +178,7 @@ def _told_forest(digest: Digest, metric: str) -> str:
     places = digest.places(metric)
     told = []
     for generator in (*digest.order, *digest.floors):
-        estimate = digest.estimate(generator, metric)
+        estimate = digest.shown(generator, metric)
         shown = "not available" if estimate is None else number(estimate.value, places)
         told.append(f"{printable(generator)} {shown}")
     return f"Values of {metric} with their intervals: {', '.join(told)}."

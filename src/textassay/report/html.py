@@ -78,6 +78,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         headline_direction="" if digest.headline is None else direction(digest.better(digest.headline)),
         head_rows=() if digest.headline is None else _headline_rows(digest, digest.headline),
         head_has=_headline_columns(digest),
+        head_at_floor_size=digest.headline is not None and digest.at_floor_size(digest.headline),
         head_forest=figures.get(("forest", digest.headline or "")),
         head_reasons=()
         if digest.headline is None
@@ -116,7 +117,7 @@ def _headline_columns(digest: Digest) -> dict[str, bool]:
     return {
         "bound": any(digest.detail(g, metric, "certified_bound") is not None for g in digest.generators),
         "p": any(digest.detail(g, metric, "p_value") is not None for g in digest.generators),
-        "like": any(digest.matched(g, metric) is not None for g in digest.generators),
+        "like": any(digest.beside(g, metric) is not None for g in digest.generators),
         "distinct": any(digest.detail(g, metric, _DISTINCT) is not None for g in digest.generators),
         "rank": any((g, metric) in digest.ranks for g in digest.generators),
     }
@@ -126,7 +127,7 @@ def _headline_rows(digest: Digest, metric: str) -> list[dict[str, Any]]:
     places = digest.places(metric)
     rows = []
     for generator in (*digest.order, *digest.floors):
-        estimate, like = digest.estimate(generator, metric), digest.matched(generator, metric)
+        estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
         bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
         distinct = digest.detail(generator, metric, _DISTINCT)
         size = digest.size(generator)
@@ -145,6 +146,10 @@ def _headline_rows(digest: Digest, metric: str) -> list[dict[str, Any]]:
                 "like": "" if like is None else number(like.value, places),
             }
         )
+    for label, own in digest.own_floors(metric).items() if digest.at_floor_size(metric) else ():
+        shown = {"name": label, "floor": True, "n": count(own.sizes.get("n_generated", 0))}
+        numbers = {"value": number(own.value, places), "interval": interval(own.interval, places)}
+        rows.append({**dict.fromkeys(rows[0], ""), "best": False, **shown, **numbers})
     return rows
 
 

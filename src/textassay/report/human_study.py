@@ -14,7 +14,7 @@ from textassay.human.acceptance import Accepted
 from textassay.human.judgements import Judgements
 from textassay.human.next_word_score import NextWordScore
 from textassay.human.study import Study
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.number import count, counted, decimals, level, number, span
 
 __all__ = ["render_exposure", "render_import", "render_power", "render_study"]
@@ -38,7 +38,7 @@ def render_study(study: Study, path: Path, console: Console) -> None:
     }
     for label, text in rows.items():
         grid.add_row(label, safe(console, text))
-    console.print(grid)
+    print_table(console, grid, indent=0)
     sides = {"(real)": study.settings.get("real"), **study.settings.get("generators", {})}
     if not all(isinstance(side, dict) for side in sides.values()):
         return
@@ -55,7 +55,7 @@ def render_study(study: Study, path: Path, console: Console) -> None:
             f"{100 * side['mark_share']:.2f}",
         )
     heading(console, "Texts")
-    console.print(table)
+    print_table(console, table, indent=0)
 
 
 def render_import(found: Accepted, judgements: Judgements, paths: Sequence[Path], console: Console) -> None:
@@ -74,7 +74,7 @@ def render_import(found: Accepted, judgements: Judgements, paths: Sequence[Path]
     }
     for label, text in rows.items():
         grid.add_row(label, safe(console, text))
-    console.print(grid)
+    print_table(console, grid, indent=0)
     if found.refusals:
         heading(console, "Refused")
         table = Table(box=None, pad_edge=False)
@@ -82,7 +82,7 @@ def render_import(found: Accepted, judgements: Judgements, paths: Sequence[Path]
         table.add_column("submissions", justify="right")
         for reason, n in Counter(one.rule for one in found.refusals).most_common():
             table.add_row(safe(console, reason), count(n))
-        console.print(table)
+        print_table(console, table, indent=0)
 
 
 def render_exposure(score: NextWordScore, console: Console) -> None:
@@ -100,7 +100,7 @@ def render_exposure(score: NextWordScore, console: Console) -> None:
         places = decimals(value, None if bounds is None else (bounds.high - bounds.low) / 2)
         shown = "" if bounds is None else f"{span(bounds.low, bounds.high, places)}"
         table.add_row(safe(console, label), number(value, places), shown, count(n))
-    console.print(table)
+    print_table(console, table, indent=0)
     known = score.eb_c_interval or score.cgd_data_interval
     if known is not None:
         text = f"{level(known.level)} intervals; {count(score.n_prefixes)} prefixes, raters: {count(score.n_raters)}"
@@ -124,7 +124,7 @@ def render_power(document: Mapping[str, Any], console: Console) -> None:
     for row in document["rows"]:
         cells = [count(row["judges"]), count(row["texts"]), count(row["judgements"]), f"{row['design_effect']:.2f}"]
         table.add_row(*cells, *([f"{row['power']:.3f}"] if "power" in row else []))
-    console.print(table)
+    print_table(console, table, indent=0)
     text = (
         f"correlation of judgements of one text {document['text_correlation']:.3f}, by one rater "
         f"{document['rater_correlation']:.3f}; texts of a generator a rater judges {document['texts_per_rater']:.2f}"

@@ -11,7 +11,7 @@ from rich.table import Table
 from textassay.human.analysis import HumanAnalysis
 from textassay.human.disagreement import JudgedText
 from textassay.human.verdicts import GeneratorVerdict, Share, Verdict
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.digest import shorten
 from textassay.report.number import MISSING, count, counted, interval, number, p_value, span
 from textassay.report.number import level as percent_of
@@ -61,7 +61,7 @@ def _print_sizes(analysis: HumanAnalysis, console: Console) -> None:
     }
     for name, text in rows.items():
         grid.add_row(name, safe(console, text))
-    console.print(grid)
+    print_table(console, grid, indent=0)
 
 
 def _print_accuracy(analysis: HumanAnalysis, majority: Verdict, console: Console, share: str) -> None:
@@ -262,4 +262,4 @@ def _table() -> Table:
 
 
 def _print(table: Table, console: Console) -> None:
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)

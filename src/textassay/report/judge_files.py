@@ -12,10 +12,11 @@ from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.judging import Judging, Verdict
 from textassay.report.drawing import Drawing
 from textassay.report.judge_figures import draw_judging
-from textassay.report.judge_words import gold_told, verdict_told, wrong_told
+from textassay.report.judge_words import findings_told, gold_told, verdict_told, wrong_told
 from textassay.report.markdown import escaped, markdown_rows
 from textassay.report.number import level, number, p_value, span
 from textassay.report.svg import on_white
+from textassay.report.tables import finding_lines
 from textassay.report.whole_files import write_whole
 
 __all__ = ["judging_csv", "judging_markdown", "write_judging"]
@@ -52,6 +53,9 @@ def judging_csv(judging: Judging) -> str:
 def judging_markdown(judging: Judging, drawings: Sequence[Drawing] = ()) -> str:
     """Return the meta-evaluation as a Markdown document; `drawings` stand beside it."""
     lines = ["# Which metric to trust", "", f"Generators: {escaped(', '.join(judging.generators))}."]
+    if judging.findings:
+        lines += ["", "## What to worry about", "", *finding_lines(judging.findings)]
+        lines += [line for sentence in findings_told(judging) for line in ("", escaped(sentence))]
     for verdict in judging.verdicts:
         lines += ["", f"## By {escaped(gold_told(verdict.gold))}", ""]
         lines += [f"- {escaped(sentence)}" for sentence in verdict_told(judging, verdict)]

@@ -8,9 +8,10 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.meta_evaluation.judging import Judging, Verdict
-from textassay.report.console import heading, safe
-from textassay.report.judge_words import gold_told, verdict_told, wrong_told
+from textassay.report.console import heading, print_table, safe
+from textassay.report.judge_words import findings_told, gold_told, verdict_told, wrong_told
 from textassay.report.number import level, number, p_value, span
+from textassay.report.text import render_findings
 
 __all__ = ["render_judging"]
 
@@ -21,6 +22,9 @@ _WIDE = 100  # columns from which all intervals are shown
 
 def render_judging(judging: Judging, console: Console) -> None:
     """Print what `judging` found on `console`, in its width."""
+    render_findings(judging.findings, console, brief_notes=True)
+    for sentence in findings_told(judging):
+        console.print(Padding(safe(console, sentence, "bold"), (1, 0, 0, 2)))
     for verdict in judging.verdicts:
         heading(console, f"Which metric to trust, by {gold_told(verdict.gold)}")
         for sentence in verdict_told(judging, verdict):
@@ -82,7 +86,7 @@ def _agreements(judging: Judging, verdict: Verdict, console: Console) -> None:
             f"{score.n_wrong} ({score.n_wrong_separated})",
             *([number(score.soft_accuracy, 2)] if wide else []),
         )
-    console.print(table)
+    print_table(console, table, indent=0)
     score = scores[(*verdict.order, *verdict.undefined)[0]]
     _note(console, f"{score.n_pairs} pairs, {score.n_separated} of them told apart by {verdict.gold}.")
 
@@ -107,7 +111,7 @@ def _texts(judging: Judging, console: Console) -> None:
             *([safe(console, span(pooled.low, pooled.high, 2), "dim")] if wide else []),
             *([number(pooled_rho.value, 2)] if wide else []),
         )
-    console.print(table)
+    print_table(console, table, indent=0)
 
 
 def _sortable(value: float) -> float:

@@ -6,7 +6,7 @@ from textassay.meta_evaluation.judging import Judging, Verdict
 from textassay.report.digest import join_words
 from textassay.report.number import number, p_value, span
 
-__all__ = ["gold_told", "tau_told", "verdict_told", "wrong_told"]
+__all__ = ["findings_told", "gold_told", "tau_told", "verdict_told", "wrong_told"]
 
 _GOLDS = {
     "H1": "people, every judgement",
@@ -39,9 +39,16 @@ def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
             f"No metric is to be trusted on these {n} generators: luck may explain even the agreement of "
             f"{tau_told(judging, verdict.gold, first)} with {verdict.gold}."
         )
-    others = [name for name in verdict.may_be_best if name != first and judging.agreement(verdict.gold, name).value > 0]
+    others, contrary = judging.not_separated(verdict), judging.contrary(verdict)
     if others:
-        told.append(f"Not told apart from {first} by {n} generators: {_taus(judging, verdict.gold, others)}.")
+        told.append(
+            f"{n} generators cannot tell whether these are worse than {first}: {_taus(judging, verdict.gold, others)}."
+        )
+    if contrary:
+        told.append(
+            f"These do not agree with {verdict.gold}, though {n} generators are too few to prove them worse than "
+            f"{first}: {_taus(judging, verdict.gold, contrary)}."
+        )
     worse = [name for name in verdict.order if name not in (*verdict.may_be_best, *verdict.upside_down)]
     if worse:
         told.append(f"Worse than {first}: {_taus(judging, verdict.gold, worse)}.")
@@ -61,6 +68,18 @@ def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
     if verdict.undefined:
         told.append(f"Say nothing, all generators being equal to them: {join_words(verdict.undefined)}.")
     return told
+
+
+def findings_told(judging: Judging) -> list[str]:
+    """Return the sentence that stands before all verdicts where inspection warned of the texts."""
+    kinds = sorted({finding.kind for finding in judging.findings if finding.severity == "warning"})
+    if not kinds:
+        return []
+    which, they = ("warnings", "they") if len(kinds) > 1 else ("warning", "it")
+    return [
+        f"Read the {which} first ({join_words(kinds)}): metrics may have ranked the generators by what {they} "
+        f"{'name' if len(kinds) > 1 else 'names'}."
+    ]
 
 
 def tau_told(judging: Judging, gold: str, evaluator: str) -> str:

@@ -39,6 +39,7 @@ _ESCAPES = str.maketrans(
     }
 )
 _NAME_WIDTH = 22
+_AT_FLOOR_SIZE = f"Where closer to real text is better, values are at the size of {FLOOR}, as they are ranked."
 # In printer's points, of the article class at 10 pt: text width, gap between columns, a character in \small and beside
 # it in \scriptsize, measured on Computer Modern digits.
 _TEXT_WIDTH, _GAP, _LETTER, _SMALL_LETTER = 345.0, 8.0, 4.7, 3.8
@@ -69,7 +70,7 @@ def _headline(digest: Digest, metric: str) -> str:
     places = digest.places(metric)
     columns: dict[str, dict[str, str]] = {}
     for generator in (*digest.order, *digest.floors):
-        estimate, like = digest.estimate(generator, metric), digest.matched(generator, metric)
+        estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
         bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
         size = digest.size(generator)
         cells = {
@@ -98,7 +99,13 @@ def _headline(digest: Digest, metric: str) -> str:
             for generators in (digest.order, digest.floors)
             if generators
         ]
+        if digest.at_floor_size(metric):
+            for label, own in digest.own_floors(metric).items():
+                cells = {_column_name(digest, metric): _plain(number(own.value, places))}
+                rows[-1].append(_row(label, [cells.get(name, "") for name in names]))
         caption = [f"{metric} of generated from real text ({direction(digest.better(metric))})."]
+        if digest.at_floor_size(metric):
+            caption.append(_AT_FLOOR_SIZE)
         if "at least" in names:
             caption.append("At least: certified bound on the total variation distance.")
         if FLOOR in digest.floors:
@@ -116,17 +123,23 @@ def _metrics_table(digest: Digest, title: str, metrics: Sequence[str]) -> str:
     likes = {
         metric: {name: digest.matched(name, metric) for name in (*digest.order, *digest.floors)} for metric in metrics
     }
-    matched = any(likes[metric][name] is not None for metric in metrics for name in digest.order)
+    floored = [metric for metric in metrics if digest.at_floor_size(metric)]
+    others = [metric for metric in metrics if metric not in floored]
+    matched = any(likes[metric][name] is not None for metric in others for name in digest.order)
     above = [name for name in (*digest.order, *digest.floors) if not (matched and name == FLOOR)]
     blocks = [[_row(name, [_value(digest, name, metric, width=True) for metric in metrics]) for name in above]]
     if matched:
         blocks.append(_like_rows(digest, metrics, likes))
+    elif floored:
+        blocks[0] += _own_floor_rows(digest, metrics)
     caption = [f"{title}."]
     arrows = {digest.better(metric): _ARROWS[digest.better(metric)].strip() for metric in metrics}
     caption += [f"{sign}: {direction(better)}." for better, sign in arrows.items() if sign]
     units = dict.fromkeys(filter(None, map(digest.told_unit, metrics)))
     named = {unit: join_words(_of_unit(digest, metrics, unit)) for unit in units}
     caption += [f"{names} in {unit}." for unit, names in named.items()]
+    if floored:
+        caption.append(_AT_FLOOR_SIZE)
     if matched and FLOOR in digest.floors:
         caption.append(
             f"Below: at the size of {FLOOR}, which is one half of the real text against the other, to be compared with "
@@ -148,6 +161,11 @@ def _like_rows(
                 for cell, metric in zip(cells, metrics, strict=True)
             ]
             rows.append(_row(name, list(map(_plain, shown))))
+    return [*rows, *_own_floor_rows(digest, metrics)]
+
+
+def _own_floor_rows(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return what real text scores at the sizes of generators with fewer sentences than the floor."""
     smaller: dict[int, dict[str, str]] = {}
     for metric in metrics:
         for name in digest.order:
@@ -155,9 +173,10 @@ def _like_rows(
             if own is not None:
                 sizes = smaller.setdefault(own.sizes.get("n_generated", 0), {})
                 sizes[metric] = _plain(number(own.value, digest.places(metric)))
-    for size, cells_of_size in sorted(smaller.items(), reverse=True):
-        rows.append(_row(f"{FLOOR} of {count(size)}", [cells_of_size.get(metric, "") for metric in metrics]))
-    return rows
+    return [
+        _row(f"{FLOOR} of {count(size)}", [cells.get(metric, "") for metric in metrics])
+        for size, cells in sorted(smaller.items(), reverse=True)
+    ]
 
 
 def _table(
@@ -254,7 +273,7 @@ def _row(name: str, cells: Sequence[str]) -> str:
 
 def _value(digest: Digest, generator: str, metric: str, *, width: bool = False) -> str:
     """Return a value, bold where none is significantly better, with half its interval where asked for."""
-    estimate = digest.estimate(generator, metric)
+    estimate = digest.shown(generator, metric)
     if estimate is None:
         return MISSING if (generator, metric) in digest.cells else ""
     value, arm = value_and_half_width(estimate, digest.places(metric))
@@ -293,7 +312,7 @@ def _width(digest: Digest, metric: str) -> float:
     header = _LETTER * max(len(variant_of(metric)), 0 if variant_of(metric) else len(metric) + 2)
     widths = [header]
     for name in (*digest.order, *digest.floors):
-        estimate = digest.estimate(name, metric)
+        estimate = digest.shown(name, metric)
         if estimate is not None:
             value, arm = value_and_half_width(estimate, digest.places(metric))
             widths.append(_LETTER * (len(value) + 0.7) + _SMALL_LETTER * len(arm))

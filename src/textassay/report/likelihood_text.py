@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.generator.text_likelihood import Quantity, TextLikelihood
-from textassay.report.console import heading, safe
+from textassay.report.console import heading, print_table, safe
 from textassay.report.number import count, decimals, interval, level, number
 
 __all__ = ["render_likelihood"]
@@ -73,4 +73,4 @@ def _print_values(likelihood: TextLikelihood, console: Console, *, share: float)
         arm = None if found.interval is None else (found.interval.high - found.interval.low) / 2
         places = decimals(found.value, arm)
         table.add_row(name, number(found.value, places), interval(found.interval, places))
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)

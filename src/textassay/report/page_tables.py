@@ -73,6 +73,8 @@ class KindSection:
     tables: tuple[MetricTable, ...]
     legend: str
     reasons: tuple[str, ...]
+    at_floor_size: bool  # whether values of some metrics are
+    beside: bool  # whether those of others stand below the value
 
 
 def kind_sections(digest: Digest, figures: Mapping[tuple[str, str], Markup]) -> list[KindSection]:
@@ -90,6 +92,8 @@ def kind_sections(digest: Digest, figures: Mapping[tuple[str, str], Markup]) -> 
                 tables=tuple(_table(digest, table, reasons, figures) for table in kind.tables),
                 legend=_legend(digest, metrics),
                 reasons=tuple(reasons),
+                at_floor_size=any(map(digest.at_floor_size, metrics)),
+                beside=any(digest.beside(name, metric) is not None for metric in metrics for name in digest.order),
             )
         )
     return sections
@@ -145,14 +149,14 @@ def _table(
 
 
 def _cell(digest: Digest, generator: str, metric: str, reasons: Sequence[str]) -> Cell:
-    estimate = digest.estimate(generator, metric)
+    estimate = digest.shown(generator, metric)
     if estimate is None:
         cell = digest.cells.get((generator, metric))
         reason = digest.reason(cell) if cell is not None else None
         return Cell(MISSING, note=reasons.index(reason) + 1 if reason in reasons else None)
     places = digest.places(metric)
     value, width = value_and_half_width(estimate, places)
-    like = digest.matched(generator, metric)
+    like = digest.beside(generator, metric)
     own = digest.own_floor(generator, metric)
     return Cell(
         value,

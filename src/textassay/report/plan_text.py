@@ -6,7 +6,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.comparison.planning import Pilot, Plan, Requirement
-from textassay.report.console import heading, safe
+from textassay.report.console import heading, print_table, safe
 from textassay.report.number import count, level, number, span
 
 __all__ = ["render_plan"]
@@ -76,4 +76,4 @@ def _table() -> Table:
 
 
 def _print(table: Table, console: Console) -> None:
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)

@@ -57,7 +57,8 @@ def reading_guide(digest: Digest) -> tuple[tuple[str, str], ...]:
             (
                 "p",
                 "How often shuffled labels separate the two sides as well as the true ones. Small: the generator is "
-                "told from real text. Large: it is not, at this sample size.",
+                "told from real text. Large: at this sample size that cannot be told, and does not mean that they are "
+                "alike.",
             )
         )
     if digest.comparison.ranks:

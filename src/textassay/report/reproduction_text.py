@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.number import number
 from textassay.report.reproduction_words import (
     MARKS,
@@ -60,7 +60,7 @@ def render_reproduction(reproduction: Reproduction, console: Console) -> None:
     grid = label_grid()
     for name, text in settings_told(reproduction):
         grid.add_row(safe(console, name, "dim"), safe(console, text))
-    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+    print_table(console, grid)
 
 
 def _print_findings(reproduction: Reproduction, console: Console) -> None:
@@ -78,7 +78,7 @@ def _print_findings(reproduction: Reproduction, console: Console) -> None:
             text.append(safe(console, f"Numbers: {numbers}.", "dim"))
         table.add_row(mark, text)
     table.show_header = False
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)
 
 
 def _print_taus(reproduction: Reproduction, console: Console) -> None:
@@ -90,7 +90,7 @@ def _print_taus(reproduction: Reproduction, console: Console) -> None:
             metric, *row = tau_row(tau)
             table.add_row(safe(console, "" if metric == before else metric), *(safe(console, text) for text in row))
             before = metric
-        console.print(Padding(table, (0, 0, 0, 2), expand=False))
+        print_table(console, table)
         for text in inseparable(taus):
             _say(console, text)
 
@@ -110,7 +110,7 @@ def _print_table(table: ReproducedTable, console: Console) -> None:
             cells = [part.get(row, "") for part in kept]
             if any(cells):
                 shown.add_row(safe(console, row), *(safe(console, text) for text in cells))
-        console.print(Padding(shown, (0, 0, 1, 2), expand=False))
+        print_table(console, shown, below=1)
     for text in [*differences_told(table), *unmatched(table), *([table.note] if table.note else [])]:
         _say(console, text)
 

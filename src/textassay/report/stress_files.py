@@ -11,6 +11,7 @@ from textassay.report.number import count, level
 from textassay.report.stress_figures import draw_stress
 from textassay.report.stress_text import LEGEND, verdict_text
 from textassay.report.svg import on_white
+from textassay.report.tables import finding_lines
 from textassay.report.whole_files import write_whole
 
 __all__ = ["stress_csv", "stress_markdown", "write_stress"]
@@ -65,6 +66,7 @@ def stress_markdown(stress: Stress, figures: list[tuple[str, str]]) -> str:
     lines = [
         "# What does each metric make of damage?",
         "",
+        *([*finding_lines(stress.findings), ""] if stress.findings else []),
         f"{count(stress.n_sentences)} sentences a part, {stress.n_draws} random draws (sentences given: {texts}); "
         f"intervals and tests at {level(stress.level)}; seed {stress.seed}; textassay {stress.to_dict()['version']}.",
         "",

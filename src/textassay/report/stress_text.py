@@ -8,15 +8,16 @@ from rich.table import Table
 from textassay.meta_evaluation.damage import DAMAGES
 from textassay.meta_evaluation.damage_curve import DamageCurve
 from textassay.meta_evaluation.stress import Stress
-from textassay.report.console import ARROWS, heading, label_grid, safe
+from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
 from textassay.report.number import count, level
+from textassay.report.text import render_findings
 
 __all__ = ["LEGEND", "render_stress", "strength_text", "verdict_text"]
 
 LEGEND = (
     ("0.1", "sees it: from this strength on, damaged text is told from real text of this size four times in five"),
     ("weak", "moves the right way, but too little to be told at any strength"),
-    ("-", "blind: no change to be found"),
+    ("-", "blind: no change found in this much text; one too small to be seen may be there (its interval: --json)"),
     ("WRONG 0.1", "takes damage for quality: from this strength on, damaged text scores better than real text"),
     ("(WRONG)", "moves the wrong way, but too little to be told"),
     ("?", "moves, but the draws do not agree which way"),
@@ -35,6 +36,7 @@ def render_stress(stress: Stress, console: Console) -> None:
         f"{count(stress.n_sentences)} sentences a part, {stress.n_draws} random draws (texts: {texts}); intervals and "
         f"tests at {level(stress.level)}; seed {stress.seed}."
     )
+    render_findings(stress.findings, console, brief_notes=True)
     heading(console, "What does each metric make of damage?")
     console.print(Padding(safe(console, told, "dim"), (0, 0, 0, 2), expand=False))
     lettered = list(zip(_LETTERS, stress.damages, strict=False))
@@ -51,7 +53,7 @@ def render_stress(stress: Stress, console: Console) -> None:
             curves = [stress.of(metric, damage) for _, damage in part]
             cells = [safe(console, verdict_text(curve, short=True), _STYLES.get(curve.verdict, "")) for curve in curves]
             table.add_row(safe(console, names[metric].rstrip()), *cells)
-        console.print(Padding(table, (0, 0, 1, 2), expand=False))
+        print_table(console, table, below=1)
     _print_pairs(console, [(letter, f"{name}: {DAMAGES[name].summary}") for letter, name in lettered])
     heading(console, "How to read it")
     _print_pairs(console, [(_shortened(mark), meaning) for mark, meaning in LEGEND])
@@ -90,4 +92,4 @@ def _print_pairs(console: Console, pairs: list[tuple[str, str]]) -> None:
     grid = label_grid()
     for first, second in pairs:
         grid.add_row(safe(console, first), safe(console, second, "dim"))
-    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+    print_table(console, grid)

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from textassay.exposure.switching import SwitchedSample
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.digest import printable
 from textassay.report.markdown import markdown_rows
 
@@ -28,7 +28,7 @@ def print_switching(samples: Sequence[SwitchedSample], console: Console) -> None
                 safe(console, sample.kind, "dim"),
                 Text.assemble(safe(console, prefix, "bold"), safe(console, gap + sample.continuation.lstrip())),
             )
-        console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+        print_table(console, grid)
     if samples:
         console.print()
         console.print(Padding(safe(console, NOTE, "dim"), (0, 0, 0, 2), expand=False))

@@ -11,9 +11,10 @@ import pandas as pd
 
 from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
+from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
-from textassay.report.digest import Digest, join_words, printable, shorten
+from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judge_statements
 from textassay.report.markdown import escaped
@@ -29,10 +30,12 @@ from textassay.report.number import (
     value_and_half_width,
 )
 
-__all__ = ["RESULT_COLUMNS", "runs_frame", "runs_table", "to_csv", "to_markdown"]
+__all__ = ["RESULT_COLUMNS", "finding_lines", "runs_frame", "runs_table", "to_csv", "to_markdown"]
 
 _MOST_GIVEAWAYS = 5
 _EXAMPLE_WIDTH = 160
+
+_AT_FLOOR_SIZE = f"Values of {ARROWS['closer']} are at the size of the (real) row, as they are ranked."
 
 RESULT_COLUMNS = (
     "generator",
@@ -52,6 +55,7 @@ RESULT_COLUMNS = (
     "matched_low",
     "matched_high",
     "floor_value",
+    "ranked_by",
     "error",
     "signature",
 )
@@ -177,10 +181,10 @@ def _headline(digest: Digest, metric: str) -> list[str]:
     ]
     rows = []
     for generator in (*digest.order, *digest.floors):
-        estimate = digest.estimate(generator, metric)
+        estimate = digest.shown(generator, metric)
         bound = digest.bound(generator, metric)
         p = digest.detail(generator, metric, "p_value")
-        like = digest.matched(generator, metric)
+        like = digest.beside(generator, metric)
         rows.append(
             [
                 _marked(digest, generator, metric, escaped(generator)),
@@ -192,10 +196,16 @@ def _headline(digest: Digest, metric: str) -> list[str]:
                 "" if like is None else number(like.value, places),
             ]
         )
+    if digest.at_floor_size(metric):
+        rows += [
+            [label, number(own.value, places), interval(own.interval, places), "", "", "", ""]
+            for label, own in digest.own_floors(metric).items()
+        ]
     why = [*(reason for reason, _ in digest.errors([metric])), *digest.bound_reasons(metric)]
     reasons = [f"- {MISSING}: {escaped(reason)}" for reason in why]
     judges = [escaped(statement) for statement in judge_statements(digest, metric)]
     notes = f"{direction(digest.better(metric)).capitalize()}; bold: none is significantly better."
+    notes += f" {_AT_FLOOR_SIZE}" * digest.at_floor_size(metric)
     return [*_table(header, rows), "", " ".join([notes, *judges]), *(["", *reasons] if reasons else [])]
 
 
@@ -204,37 +214,45 @@ def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
     for generator in (*digest.order, *digest.floors):
         row = [escaped(generator)]
         for metric in metrics:
-            estimate = digest.estimate(generator, metric)
+            estimate = digest.shown(generator, metric)
             places = digest.places(metric)
             value, width = (MISSING, "") if estimate is None else value_and_half_width(estimate, places)
             cell = _marked(digest, generator, metric, value) + (f" {width}" if width else "")
-            like = None if generator in digest.floors else digest.matched(generator, metric)
-            own = digest.own_floor(generator, metric)
-            beside = "" if own is None else f"; real {number(own.value, places)}"
-            row.append(cell if like is None else f"{cell} ({number(like.value, places)}{beside})")
+            like = None if generator in digest.floors else digest.beside(generator, metric)
+            own = None if generator in digest.floors else digest.own_floor(generator, metric)
+            told = [] if like is None else [number(like.value, places)]
+            told += [] if own is None else [f"real {number(own.value, places)}"]
+            row.append(f"{cell} ({'; '.join(told)})" if told else cell)
         rows.append(row)
     header = ["generator", *(f"{escaped(metric)} {ARROWS[digest.better(metric)]}".rstrip() for metric in metrics)]
     betters = dict.fromkeys(digest.better(metric) for metric in metrics)
     legend = "; ".join(f"{ARROWS[better]} {direction(better)}".strip() for better in betters)
-    note = (
-        f"{legend[:1].upper()}{legend[1:]}. In brackets: the value at the size of the (real) row, to compare with it."
-    )
+    note = f"{legend[:1].upper()}{legend[1:]}."
+    if not all(map(digest.at_floor_size, metrics)):
+        note += " In brackets: the value at the size of the (real) row, to compare with it."
+    if any(map(digest.at_floor_size, metrics)):
+        note += f" {_AT_FLOOR_SIZE}"
     if any(digest.own_floor(generator, metric) for generator in digest.generators for metric in metrics):
         note += " A generator with fewer sentences is compared with real text of its own size, given after it."
     return [*_table(header, rows), "", note]
 
 
 def _findings(digest: Digest) -> list[str]:
-    lines = ["", "## What to worry about", ""]
-    for group in digest.grouped_findings():
-        first, *others = group
+    lines = ["", "## What to worry about", "", *finding_lines(digest.comparison.findings)]
+    for warning, names in digest.grouped_warnings():
+        lines.append(f"- {escaped(warning)}{f' (the same of {escaped(join_words(names))})' if names else ''}")
+    return lines if len(lines) > 3 else [*lines, "Nothing was found."]
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """Return findings as a Markdown list, warnings first, those of one kind together."""
+    lines = []
+    for first, *others in group_findings(findings):
         lines.append(f"- **{first.severity}** {escaped(first.generator)}: {escaped(first.message)}")
         also = [f"{escaped(other.generator)} ({count(other.count_generated)})" for other in others]
         lines += [f"    - also: {', '.join(also)}"] if also else []
         lines.append(f"    - do: {escaped(first.remedy)}")
-    for warning, names in digest.grouped_warnings():
-        lines.append(f"- {escaped(warning)}{f' (the same of {escaped(join_words(names))})' if names else ''}")
-    return lines if len(lines) > 3 else [*lines, "Nothing was found."]
+    return lines
 
 
 def _pairs(digest: Digest) -> list[str]:

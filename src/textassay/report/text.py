@@ -14,7 +14,7 @@ from rich.text import Text
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, direction, scope
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
 from textassay.report.judges import judge_statements
 from textassay.report.number import MISSING, interval, level, number, p_value, span
@@ -88,7 +88,7 @@ def render_findings(findings: Sequence[Finding], console: Console, *, brief_note
             also = [_also(other) for other in group[1:]]
             grid.add_row(Text("also", "dim"), safe(console, ", ".join(also)))
         grid.add_row(Text("do", "dim"), safe(console, first.remedy))
-        console.print(Padding(grid, (0, 0, 0, 4), expand=False))
+        print_table(console, grid, indent=4)
     if brief_notes and any(finding.severity == "note" for finding in findings):
         line = safe(console, "`textassay inspect` shows examples of the notes, and what to do.", "dim")
         console.print(Padding(line, (0, 0, 0, 2), expand=False))
@@ -105,7 +105,7 @@ class _Printer(TablePrinter):
         grid = label_grid()
         for label, text in scope(self._digest):
             grid.add_row(Text(label, "dim"), safe(self._console, text))
-        self._console.print(grid)
+        print_table(self._console, grid, indent=0)
 
     def warnings(self) -> None:
         warnings = self._digest.grouped_warnings()
@@ -129,7 +129,12 @@ class _Printer(TablePrinter):
         for generator in self.rows(table):
             cells = [column[generator] for column in columns.values()]
             table.add_row(self.name_cell(generator, bold=generator in digest.best(metric)), *cells)
-        self._console.print(table)
+        if digest.at_floor_size(metric):
+            for label, own in digest.own_floors(metric).items():
+                places = digest.places(metric)
+                texts = [number(own.value, places), interval(own.interval, places), *[""] * len(columns)]
+                table.add_row(Text(label, "italic dim"), *texts[: len(columns)])
+        print_table(self._console, table, indent=0)
         if _BOUND in columns:
             share = level(digest.comparison.level)
             self.say(f"{_BOUND}: the total variation is at least this, certified at {share}.")
@@ -137,6 +142,9 @@ class _Printer(TablePrinter):
                 self.say(f"{MISSING}: {reason}.")
         for statement in judge_statements(digest, metric):
             self.say(statement)
+        if digest.at_floor_size(metric):
+            note = self.at_floor_size_note()
+            self.say(f"{note[:1].upper()}{note[1:]}.")
         if FLOOR in digest.floors:
             self.say(f"{FLOOR}: one half of the real text against the other, what indistinguishable text scores.")
 
@@ -145,7 +153,7 @@ class _Printer(TablePrinter):
         digest, places = self._digest, self._digest.places(metric)
         columns: dict[str, dict[str, Text]] = {}
         for generator in (*digest.order, *digest.floors):
-            estimate, like = digest.estimate(generator, metric), digest.matched(generator, metric)
+            estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
             bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
             distinct = digest.detail(generator, metric, _DISTINCT)
             mark = generator in digest.best(metric)
@@ -204,7 +212,7 @@ class _Printer(TablePrinter):
                 Text(f"p {p_value(pair.p_adjusted)}"),
                 *([] if shown is close else [_separated(digest.separated(pair))]),
             )
-        self._console.print(Padding(table, (0, 0, 0, 2), expand=False))
+        print_table(self._console, table)
         if len(shown) > _MOST_PAIRS:
             self.say(f"and {len(shown) - _MOST_PAIRS} more in the report.")
 

@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from textassay.comparison.comparison import FLOOR
+from textassay.estimate import Estimate
 from textassay.report.answer import direction
-from textassay.report.console import ARROWS, heading, safe
+from textassay.report.console import ARROWS, heading, print_table, safe
 from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, level, number, value_and_half_width
@@ -35,36 +36,45 @@ class TablePrinter:
         digest = self._digest
         others = [metric for metric in digest.metrics if metric != digest.headline]
         columns = {}
+        own_floors: dict[str, int] = {}
         for metric in others:
             places = digest.places(metric)
             columns[metric] = {name: self._cell(name, metric, places) for name in (*digest.order, *digest.floors)}
-        for group in self._packed(columns, keep_families=True):
-            self._print_columns(group, columns)
+            if digest.at_floor_size(metric):
+                for label, own in digest.own_floors(metric).items():
+                    columns[metric][label] = self._numbers(own, places)
+                    own_floors[label] = own.sizes.get("n_generated", 0)
+        extra = sorted(own_floors, key=own_floors.__getitem__, reverse=True)
+        for cells in columns.values():
+            for label in extra:
+                cells.setdefault(label, Text(""))
+        for group in self._packed(columns, keep_families=True, extra=extra):
+            self._print_columns(group, columns, extra=extra)
         if others:
             legend = f"± the longer arm of the {level(digest.comparison.level)} interval"
             arrows = {digest.better(metric) for metric in others} - {"neither"}
             legend += "".join(f"; {ARROWS[better]} {direction(better)}" for better in sorted(arrows))
             marked = any(digest.best(metric) for metric in digest.comparison.metrics)
+            legend += f"; {self.at_floor_size_note()}" * any(map(digest.at_floor_size, others))
             legend += "".join(f"; {unit}" for unit in self._units(others))
             self.say(legend + ("; * none is significantly better." if marked else "."))
 
     def like_beside_like(self, *, headline_shown: bool) -> None:
         """Print each generator's values at the floor's size, against the same half of the real text.
 
-        Where a generator has fewer sentences than that, real text is shown at its size too. `headline_shown` tells
-        whether those of the headline stand elsewhere.
+        Metrics that are shown at that size anyway are left out. Where a generator has fewer sentences than that, real
+        text is shown at its size too. `headline_shown` tells whether those of the headline stand elsewhere.
         """
         digest = self._digest
         columns: dict[str, dict[str, Text]] = {}
         smaller: dict[str, int] = {}
         for metric in digest.metrics:
-            likes = {name: digest.matched(name, metric) for name in (*digest.order, *digest.floors)}
-            for name in digest.order:
-                own = digest.own_floor(name, metric)
-                if own is not None:
-                    label = f"{FLOOR} of {own.sizes.get('n_generated', 0):,}"
-                    likes[label] = own
-                    smaller[label] = own.sizes.get("n_generated", 0)
+            if digest.at_floor_size(metric):
+                continue
+            likes = {name: digest.beside(name, metric) for name in (*digest.order, *digest.floors)}
+            for label, own in digest.own_floors(metric).items():
+                likes[label] = own
+                smaller[label] = own.sizes.get("n_generated", 0)
             shown_above = metric == digest.headline and headline_shown
             if shown_above or all(likes[name] is None for name in digest.order):
                 continue
@@ -113,15 +123,28 @@ class TablePrinter:
         return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]
 
     def _cell(self, generator: str, metric: str, places: int) -> Text:
-        estimate = self._digest.estimate(generator, metric)
+        estimate = self._digest.shown(generator, metric)
         if estimate is None:
             return Text(self.missing(generator, metric), "dim")
+        return self._numbers(estimate, places, mark=generator in self._digest.best(metric))
+
+    def _numbers(self, estimate: Estimate, places: int, *, mark: bool = False) -> Text:
         value, width = value_and_half_width(estimate, places)
-        mark = generator in self._digest.best(metric)
         return Text.assemble(
             (f"*{value}" if mark else value, "bold green" if mark else ""),
             safe(self._console, f" {width}" if width else "", "dim"),
         )
+
+    def at_floor_size_note(self) -> str:
+        """Return at which size the metrics stand of which the floor is the aim."""
+        floor = next((found for m in self._digest.metrics if (found := self._digest.estimate(FLOOR, m))), None)
+        size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} sentences"
+        told = f"values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
+        if any(
+            self._digest.own_floors(metric) for metric in self._digest.metrics if self._digest.at_floor_size(metric)
+        ):
+            told += ", those of a generator with fewer sentences beside real text of its own size"
+        return told
 
     def missing(self, generator: str, metric: str) -> str:
         """Return what stands in place of a value: a sign with the number of its reason."""
@@ -178,7 +201,7 @@ class TablePrinter:
         for label in extra:
             if any(columns[metric][label].plain for metric in metrics):
                 table.add_row(Text(label, "italic dim"), *(columns[metric][label] for metric in metrics))
-        self._console.print(table)
+        print_table(self._console, table, indent=0)
 
     def table(self) -> Table:
         """Return an empty table with a column of names."""

@@ -15,7 +15,7 @@ from rich.table import Table
 from textassay.errors import InputError
 from textassay.estimate import json_ready
 from textassay.generator.likelihood import perplexity
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import MISSING, count, decimals, number
 from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, to_svg
@@ -161,7 +161,7 @@ def render_training(training: Training, console: Console) -> None:
     rows["validation"] = f"perplexity {_perplexity(cost)} per token ({number(cost, 3)} nats){ends}"
     for name, told in rows.items():
         grid.add_row(safe(console, name, "dim"), safe(console, told))
-    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+    print_table(console, grid)
     if training.epochs:
         heading(console, "Epochs")
         _print_epochs(training, console)
@@ -175,7 +175,7 @@ def _print_epochs(training: Training, console: Console) -> None:
     for epoch in training.epochs:
         kept = "kept" if epoch.number == training.kept else ""
         table.add_row(str(epoch.number), number(epoch.loss, 3), _perplexity(-epoch.score), kept)
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)
 
 
 def _print_readings(training: Training, console: Console) -> None:
@@ -191,7 +191,7 @@ def _print_readings(training: Training, console: Console) -> None:
     monitored = training.monitored
     if monitored is not None and monitored.floor:
         table.add_row("real text", "", *(_value(monitored.floor.get(name)) for name in names), style="dim")
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    print_table(console, table)
     if monitored is not None:
         console.print(Padding(safe(console, f"{monitored}.", "dim"), (0, 0, 0, 2), expand=False))
 

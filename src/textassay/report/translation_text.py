@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from textassay.report.console import heading, label_grid, safe
+from textassay.report.console import heading, label_grid, print_table, safe
 
 __all__ = ["ForcedText", "render_translations"]
 
@@ -44,7 +44,7 @@ def render_translations(
         grid.add_row(safe(console, "reference", "dim"), safe(console, reference))
         for mode, translations in found.items():
             grid.add_row(safe(console, mode.upper(), "dim"), _marked(translations[number], console))
-        console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+        print_table(console, grid)
     forced = [mode.upper() for mode in found if mode != "normal"]
     if forced:
         note = f"In brackets: what was forced. {', '.join(forced)} are not scored against the reference."

@@ -93,7 +93,7 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
         told = [
             f"Higher is better, {n} generators; intervals are over other generators and other texts; pairs: share of "
             "pairs of generators in the same order.",
-            f"Not told apart from {verdict.may_be_best[0]}: {join_words(list(verdict.may_be_best[1:])) or 'none'}."
+            f"Not told apart from {verdict.may_be_best[0]}: {join_words(judging.not_separated(verdict)) or 'none'}."
             if verdict.may_be_best
             else "",
             f"Not by luck: {join_words(list(verdict.not_luck)) or 'none'}.",

@@ -229,7 +229,7 @@ class JudgesStudy(StagedStudy):
         for verdict in judging.verdicts:
             told.append(
                 f"By {verdict.gold}: {verdict.may_be_best[0]} agrees best; not told apart from it by "
-                f"{len(judging.generators)} generators: {join_words(list(verdict.may_be_best[1:])) or 'none'}; "
+                f"{len(judging.generators)} generators: {join_words(judging.not_separated(verdict)) or 'none'}; "
                 f"upside down: {join_words(list(verdict.upside_down)) or 'none'}."
             )
         missing = [name for name in CLASSIFIERS if name not in self.classifiers]
