@@ -10,9 +10,10 @@ from textassay.comparison.explanation import Explanation
 from textassay.estimate import Better, Estimate
 from textassay.inspection.finding import HELDOUT, REAL, Finding
 
-__all__ = ["FLOOR", "HELDOUT", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
+__all__ = ["FLOOR", "HELDOUT", "TRAIN", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
 
 FLOOR = REAL  # the row of the real text itself
+TRAIN = "(train)"  # the row of the text that the generators were trained on
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class RealText:
 
 @dataclass(frozen=True)
 class Result:
-    """One metric for one generator; for the floor rows `generator` is ``(real)`` or ``(real-heldout)``.
+    """One metric for one generator; for rows of reference `generator` is ``(real)``, ``(real-heldout)`` or ``(train)``.
 
     Attributes
     ----------
