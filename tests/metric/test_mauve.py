@@ -181,7 +181,7 @@ def test_differences_hold_the_spread_of_the_clusterings() -> None:
         assert estimate.interval is not None
         terms = estimate.evidence.generated_terms
         assert terms is not None
-        spread = estimate.details["sd_clusterings"] ** 2 / (len(estimate.details["values"]) - 1)
+        spread = estimate.details["sd_clusterings"] ** 2 / len(estimate.details["values"])
         assert spread > 0
         assert terms.var(ddof=1) / len(terms) >= spread * (1 - 1e-9)
 

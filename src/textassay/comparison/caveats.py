@@ -5,9 +5,19 @@ from collections.abc import Collection, Sequence
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Result
 from textassay.estimate import Estimate
 
-__all__ = ["heldout_differs", "mixed_log_probs", "train_differs", "unequal_sizes"]
+__all__ = [
+    "MOST_CLUSTERS",
+    "N_CLUSTERS",
+    "heldout_differs",
+    "mixed_log_probs",
+    "train_differs",
+    "unequal_sizes",
+    "unlike_clusters",
+]
 
 _REFERENCES = (FLOOR, HELDOUT, TRAIN)
+N_CLUSTERS = "n_clusters"  # the detail of a metric of clusters that says how many there are
+MOST_CLUSTERS = 1.1  # times as many at which values are still compared: mauve of poor text then moves by 6 %
 _MUCH = 1.25  # times as many sentences: values that move with their number can no longer be compared
 
 
@@ -75,7 +85,7 @@ def unequal_sizes(results: Sequence[Result], size_sensitive: Collection[str]) ->
         Of all generators and metrics; rows of reference are passed over.
     size_sensitive
         Names of the metrics whose expected value changes with the number of sentences. Those of which "closer" to real
-        text is better are passed over: they are compared at one size.
+        text is better are passed over, since they are compared at one size; so are those of `unlike_clusters`.
     """
     known: dict[str, Estimate] = {}
     metrics: dict[str, None] = {}
@@ -83,6 +93,8 @@ def unequal_sizes(results: Sequence[Result], size_sensitive: Collection[str]) ->
         if result.generator in _REFERENCES or result.estimate is None or "n_generated" not in result.estimate.sizes:
             continue
         known.setdefault(result.generator, result.estimate)
+        if N_CLUSTERS in result.estimate.details:
+            continue
         if result.metric in size_sensitive and result.better in ("lower", "higher"):
             metrics[result.metric.split("(")[0]] = None
     sizes = {name: estimate.sizes["n_generated"] for name, estimate in known.items()}
@@ -95,6 +107,28 @@ def unequal_sizes(results: Sequence[Result], size_sensitive: Collection[str]) ->
         f"the generators have unlike numbers of sentences ({listed}; the most {most}), and values of "
         f"{', '.join(metrics)} move with it: do not compare theirs with those of the others; give all the same number"
     ]
+
+
+def unlike_clusters(results: Sequence[Result]) -> list[str]:
+    """Return a warning for every metric of clusters whose values for some generators stand on far fewer of them."""
+    found = []
+    for metric in dict.fromkeys(result.metric for result in results):
+        counts = {
+            result.generator: result.estimate.details[N_CLUSTERS]
+            for result in results
+            if result.metric == metric and result.estimate is not None and N_CLUSTERS in result.estimate.details
+            if result.generator not in _REFERENCES
+        }
+        most = max(counts.values(), default=0)
+        fewer = {name: n for name, n in counts.items() if most > MOST_CLUSTERS * n}
+        if fewer:
+            listed = ", ".join(f"{name} stands on {n}" for name, n in fewer.items())
+            found.append(
+                f"{metric} of {listed} clusters, of others on up to {most}: there is one for every ten sentences of "
+                "the smaller side, and fewer make the value higher, so these are not compared with the others; give "
+                "all generators the same number of sentences"
+            )
+    return found
 
 
 def mixed_log_probs(results: Sequence[Result]) -> list[str]:

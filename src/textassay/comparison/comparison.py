@@ -1,7 +1,7 @@
 """The comparison: every metric for every generator, the differences between pairs, ranks, findings, explanations."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -84,7 +84,7 @@ class Rank:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Many metrics over many generators against one real text."""
+    """Many metrics over many generators against one real text; `settings` are the others of the call, by name."""
 
     version: str
     real: RealText
@@ -98,6 +98,7 @@ class Comparison:
     level: float
     seed: int
     explanations: tuple[Explanation, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return one line: all the numbers are what `to_frame` is for."""
@@ -125,6 +126,7 @@ class Comparison:
             "findings": [finding.to_dict() for finding in self.findings],
             "warnings": list(self.warnings),
             "explanations": [explanation.to_dict() for explanation in self.explanations],
+            "settings": dict(self.settings),
         }
 
     @classmethod
@@ -143,6 +145,7 @@ class Comparison:
             level=data["level"],
             seed=data["seed"],
             explanations=tuple(Explanation.from_dict(explanation) for explanation in data.get("explanations", ())),
+            settings=data.get("settings", {}),
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.caveats import heldout_differs, mixed_log_probs, train_differs, unequal_sizes
+from textassay.comparison.caveats import heldout_differs, mixed_log_probs, train_differs, unequal_sizes, unlike_clusters
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, RealText, Result
 from textassay.comparison.explain import explain_generators
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
+from textassay.comparison.same_settings import check_same_settings
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.normalization import normalize as normalize_text
@@ -125,14 +126,16 @@ def compare(
         Where networks run: ``auto`` (a GPU where there is one), ``cpu``, or PyTorch's name, such as ``cuda:1``.
     out
         Folder in which estimates are kept, so that the same call resumes and another generator or metric is added
-        without computing the rest again.
+        without computing the rest again. Where it holds the report of another real text or of other settings, nothing
+        is done.
     progress
         Called with a label, the number of steps done and their total.
 
     Raises
     ------
     InputError
-        If a text is empty or too short, a generator's text is the real text itself, or an array does not fit.
+        If a text is empty or too short, a generator's text is the real text itself, or an array does not fit; or if
+        `out` holds results of another real text or of other settings.
     OptionError
         If a setting is unknown or out of range.
     """
@@ -166,6 +169,16 @@ def compare(
     rows = {name: corpora[name] for name in generated}
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
     _check_corpora(real_corpus, {**references, **rows})
+    real_text = RealText(_name_of(real), len(real_corpus), real_corpus.fingerprint)
+    settings = {
+        "tokenizer": real_corpus.tokenizer,
+        "effort": effort,
+        "encoder": _encoder_name(encoder, has_features=bool(features)),
+        "folds": folds,
+        "paper": paper,
+    }
+    if out is not None:
+        check_same_settings(Path(out), real=real_text, level=level, seed=seed, settings=settings)
     findings = inspect(real_corpus, rows, train=train_corpus, heldout=heldout)
     if train_corpus is not None:
         references[TRAIN] = _part_of_train(train_corpus, len(real_corpus), seed)
@@ -212,7 +225,7 @@ def compare(
         ranks += rank_intervals(of_generators, of_pairs, level=level)
     return Comparison(
         version=version,
-        real=RealText(_name_of(real), len(real_corpus), real_corpus.fingerprint),
+        real=real_text,
         generators=tuple(generated),
         metrics=tuple(metric.name for metric in chosen),
         results=tuple(results),
@@ -226,6 +239,7 @@ def compare(
         level=level,
         seed=seed,
         explanations=explanations,
+        settings=settings,
     )
 
 
@@ -249,6 +263,12 @@ def metric_settings(
     chosen = encoder or ("given" if has_features else "lsa")
     of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
     return {"effort": effort, "encoder": chosen, "level": level, **(of_paper if paper else {"folds": folds})}
+
+
+def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
+    if encoder is None:
+        return "given" if has_features else "lsa"
+    return str(encoder) if isinstance(encoder, str | Path) else encoder.name
 
 
 def make_corpora(
@@ -431,5 +451,6 @@ def _warnings(
         *heldout_differs(results, alpha=alpha),
         *train_differs(results, alpha=alpha),
         *unequal_sizes(results, size_sensitive),
+        *unlike_clusters(results),
         *mixed_log_probs(results),
     ]

@@ -196,7 +196,12 @@ def _headline(digest: Digest, metric: str) -> list[str]:
     reasons = [f"- {MISSING}: {escaped(reason)}" for reason in why]
     judges = [escaped(statement) for statement in judge_statements(digest, metric)]
     notes = f"{direction(digest.better(metric)).capitalize()}; bold: none is significantly better."
-    return [*_table(header, rows), "", " ".join([notes, *judges]), *(["", *reasons] if reasons else [])]
+    return [
+        *_table(header, rows),
+        "",
+        " ".join([notes, *filter(None, [escaped(digest.train_note)]), *judges]),
+        *(["", *reasons] if reasons else []),
+    ]
 
 
 def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
@@ -220,7 +225,10 @@ def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
         f"{legend[:1].upper()}{legend[1:]}. In brackets: the value at the size of the (real) row, to compare with it."
     )
     if any(digest.own_floor(generator, metric) for generator in digest.generators for metric in metrics):
-        note += " A generator with fewer sentences is compared with real text of its own size, given after it."
+        note += (
+            " A generator with fewer sentences, or with log-probabilities or ratings, is compared with real text of "
+            "its own size and with those, given after it."
+        )
     return [*_table(header, rows), "", note]
 
 

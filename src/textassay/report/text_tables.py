@@ -51,8 +51,9 @@ class TablePrinter:
     def like_beside_like(self, *, headline_shown: bool) -> None:
         """Print each generator's values at the floor's size, against the same half of the real text.
 
-        Where a generator has fewer sentences than that, real text is shown at its size too. `headline_shown` tells
-        whether those of the headline stand elsewhere.
+        Where a generator has fewer sentences than that, real text is shown at its size too; where it comes with
+        log-probabilities or ratings, real text with those. `headline_shown` tells whether those of the headline stand
+        elsewhere.
         """
         digest = self._digest
         columns: dict[str, dict[str, Text]] = {}
@@ -62,7 +63,7 @@ class TablePrinter:
             for name in digest.order:
                 own = digest.own_floor(name, metric)
                 if own is not None:
-                    label = f"{FLOOR} of {own.sizes.get('n_generated', 0):,}"
+                    label = digest.own_floor_name(name, metric)
                     likes[label] = own
                     smaller[label] = own.sizes.get("n_generated", 0)
             shown_above = metric == digest.headline and headline_shown
