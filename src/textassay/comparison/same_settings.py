@@ -24,8 +24,12 @@ def check_same_comparison(folder: Path, comparison: Comparison) -> None:
     )
 
 
-def check_same_settings(folder: Path, *, real: RealText, level: float, seed: int, settings: Mapping[str, Any]) -> None:
+def check_same_settings(
+    folder: Path, *, real: RealText | None, level: float, seed: int, settings: Mapping[str, Any]
+) -> None:
     """Raise where `folder` holds the report of another real text or of other settings; what it does not tell passes.
+
+    Without `real`, settings alone are compared.
 
     Raises
     ------
@@ -42,7 +46,7 @@ def check_same_settings(folder: Path, *, real: RealText, level: float, seed: int
     ]
     old_real = _mapping(before.get("real"))
     prepared_alike = was.get("tokenizer") in (None, settings.get("tokenizer"))
-    if old_real and prepared_alike and old_real.get("fingerprint") != real.fingerprint:
+    if real is not None and old_real and prepared_alike and old_real.get("fingerprint") != real.fingerprint:
         old, new = (f"{text.get('n_sentences')} sentences of {text.get('name')}" for text in (old_real, asdict(real)))
         changed.append(f"real text {old}, now {new if new != old else 'others'}")
     if changed:
