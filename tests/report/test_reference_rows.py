@@ -52,7 +52,7 @@ def test_the_training_text_has_a_row_in_every_report(comparison: Comparison) -> 
     for found in (comparison, read):
         assert NOTE in printed(found).replace("\n", " ")
         assert NOTE in to_markdown(found)
-        assert NOTE in to_latex(found).replace("\\textquotesingle{}", "'")
+        assert NOTE in to_latex(found).replace("{\\char39}", "'")
         drawings = draw_figures(found)
         assert any(TRAIN in drawing.svg for drawing in drawings)
         page = to_html(found, drawings, {})
