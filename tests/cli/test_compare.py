@@ -43,11 +43,28 @@ def test_the_table_goes_to_standard_output_alone(run: Run) -> None:
 def test_json_is_one_document_with_the_promised_keys(run: Run) -> None:
     document = _document(run, "--real", "real.txt", "lstm.txt", "trigram.txt", "--train", "train.txt")
     assert {"version", "real", "results", "pairs", "ranks", "findings", "warnings"} <= set(document)
-    assert {result["generator"] for result in document["results"]} == {"(real)", "lstm", "trigram"}
+    assert {result["generator"] for result in document["results"]} == {"(real)", "(train)", "lstm", "trigram"}
+    assert {name for pair in document["pairs"] for name in (pair["a"], pair["b"])} == {"lstm", "trigram"}
+    assert {rank["generator"] for rank in document["ranks"]} == {"lstm", "trigram"}
     assert all(set(result) >= RESULT_KEYS for result in document["results"])
     assert all(set(pair) == PAIR_KEYS for pair in document["pairs"])
     assert len(document["metrics"]) > 10
     Comparison.from_dict(document)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_folder_takes_more_generators_and_metrics_but_no_other_seed(run: Run) -> None:
+    command = ("compare", "--real", "real.txt", "lstm.txt", "--out", "report", "--quiet", "--metrics")
+    assert run(*command, "length", "--seed", 1).status == 0
+    assert run(*command, "length,zipf", "trigram.txt", "--seed", 1).status == 0
+    before = Path("report/results.json").read_bytes()
+    outcome = run(*command, "length", "--seed", 2)
+    assert outcome.status == 2
+    assert outcome.stderr == (
+        "textassay: error: report holds results of other settings (seed 1, now 2): choose another --out, give the same "
+        "settings, or delete report/results.json\n"
+    )
+    assert Path("report/results.json").read_bytes() == before
 
 
 @pytest.mark.usefixtures("folder")

@@ -7,7 +7,7 @@ import pytest
 from textassay.cli import demo
 from textassay.cli.compare import CompareOptions
 from textassay.cli.demo import DemoOptions, demo_texts, run_demo
-from textassay.errors import OptionError
+from textassay.errors import InputError, OptionError
 
 SENTENCES = [
     f"{verb} the {noun} of number {number} ."
@@ -73,3 +73,10 @@ def test_quiet_and_refusals(asked: list[CompareOptions], tmp_path: Path, capsys:
     assert capsys.readouterr().err == ""
     with pytest.raises(OptionError, match="--seed must be at least 0, got -1"):
         run_demo(DemoOptions(out=tmp_path, seed=-1))
+
+
+def test_a_folder_of_another_seed_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"seed": 4}')
+    with pytest.raises(InputError, match="seed 4, now 0"):
+        run_demo(DemoOptions(out=tmp_path, quiet=True))
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]

@@ -1,7 +1,7 @@
 """The cells of a comparison: shared work is done once, kept estimates are not computed again."""
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -119,38 +119,6 @@ def test_what_stands_beside_an_asked_row_may_lack_sentences() -> None:
     assert cells["one", "counting(order=1)"].estimate is not None
 
 
-@dataclass
-class JointCounting(CountingMetric):
-    """Counts the sentences of all generators together."""
-
-    def prepare_jointly(self, real: Corpus, generated: Sequence[Corpus], *, seed: int) -> int:
-        self.calls.append("prepare_jointly")
-        return sum(map(len, generated))
-
-    def statistics(self, state: int, generated: Corpus, *, seed: int) -> tuple[int, int]:
-        return state, state
-
-
-def test_a_joint_metric_sees_all_generators_and_is_computed_again_with_another(tmp_path: Path) -> None:
-    metric = JointCounting()
-
-    def run(tasks: list[Task]) -> dict[tuple[str, str], Estimate | None]:
-        metric.calls.clear()
-        cells = measure_cells([metric], tasks, seed=0, store=EstimateStore(tmp_path), strict=True, version="1")
-        return {key: cell.estimate for key, cell in cells.items()}
-
-    alone = run(TASKS[:1])["one", "counting(order=1)"]
-    assert alone is not None
-    assert alone.value == 2
-    both = run(TASKS)["one", "counting(order=1)"]
-    assert both is not None
-    assert both.value == 4
-    assert metric.calls.count("prepare_jointly") == 1
-    assert "prepare" not in metric.calls
-    run(TASKS[::-1])
-    assert metric.calls == []
-
-
 def test_columns_decide_for_metrics_that_read_them_only(tmp_path: Path) -> None:
     metric = CountingMetric()
 
@@ -196,17 +164,31 @@ def test_beyond_its_limit_a_metric_says_so_instead_of_running() -> None:
     assert "for more than 2 (3 here)" in str(cells["one", "counting(order=1)"].error)
 
 
-def test_a_joint_metric_does_not_see_what_is_beyond_its_limit() -> None:
-    large = Corpus.concatenate([CORPORA["one"], CORPORA["two"]])
-    tasks = [*TASKS, Task("large", large, CORPORA["real"])]
-    limits = {"counting(order=1)": 3}
-    cells = measure_cells(
-        [JointCounting()], tasks, seed=0, store=EstimateStore(None), strict=False, version="1", limits=limits
-    )
-    assert "for more than 3 (4 here)" in str(cells["large", "counting(order=1)"].error)
-    estimate = cells["one", "counting(order=1)"].estimate
-    assert estimate is not None
-    assert estimate.value == 4
+def test_what_is_prepared_for_columns_is_prepared_anew_for_others() -> None:
+    @dataclass
+    class Column(CountingMetric):
+        reads_columns = True
+
+        def prepare(self, real: Corpus) -> int:
+            return int(real.columns["features"][0])
+
+        def statistics(self, state: int, generated: Corpus, *, seed: int) -> tuple[int, int]:
+            return state, state
+
+    tasks = [
+        Task(name, CORPORA[name], replace(CORPORA["real"], columns={"features": np.full(3, float(column))}))
+        for name, column in (("one", 5), ("two", 7))
+    ]
+    cells = measure_cells([Column()], tasks, seed=0, store=EstimateStore(None), strict=True, version="1")
+    assert [float(cell.estimate) for cell in cells.values() if cell.estimate is not None] == [5.0, 7.0]
+
+
+def test_what_makes_no_sense_is_not_computed() -> None:
+    metrics, calls = make_metrics()
+    task = replace(TASKS[0], senseless={metric.name: "it counts itself" for metric in metrics})
+    cells = measure_cells(metrics, [task], seed=0, store=EstimateStore(None), strict=True, version="1")
+    assert calls == []
+    assert {cell.error for cell in cells.values()} == {"it counts itself"}
 
 
 def test_another_level_is_another_estimate(tmp_path: Path) -> None:

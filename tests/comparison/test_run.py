@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
+from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison
 from textassay.comparison.run import compare
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
@@ -126,6 +126,59 @@ def test_a_heldout_file_that_differs_is_called_out(folds: int) -> None:
 
 def test_a_heldout_file_of_the_same_text_is_not_called_out(comparison: Comparison) -> None:
     assert not any("held-out" in warning for warning in comparison.warnings)
+
+
+def test_training_text_of_another_source_is_called_out() -> None:
+    train = sentences(900, 7, shift=0.8)
+    comparison = compare(
+        REAL, {"far": GENERATED["far"]}, train=train, metrics=["dd", "memorization"], effort="quick", explain=False
+    )
+    row = comparison.result(TRAIN, "dd")
+    assert row.estimate is not None
+    assert row.matched is not None
+    assert row.estimate.sizes["n_generated"] == len(REAL)
+    assert row.estimate.details["drawn_from"] == 900
+    assert row.matched.sizes["n_generated"] == len(REAL) // 2
+    assert row.floor == comparison.result(FLOOR, "dd").estimate
+    assert any(warning.startswith("the training text itself differs from the real") for warning in comparison.warnings)
+    assert comparison.result(TRAIN, "memorization").estimate is None
+    assert "memorization looks for sentences" in str(comparison.result(TRAIN, "memorization").error)
+    assert comparison.generators == ("far",)
+    assert not comparison.pairs
+    assert [rank.generator for rank in comparison.ranks if rank.metric == "dd"] == ["far"]
+    seeds = [
+        compare(REAL, {"far": GENERATED["far"]}, train=train, metrics=["length"], seed=seed).result(TRAIN, "length")
+        for seed in (0, 1)
+    ]
+    assert float(seeds[0].estimate or math.nan) != float(seeds[1].estimate or math.nan)  # another part is drawn
+
+
+def test_training_text_of_the_same_source_is_not_called_out() -> None:
+    comparison = compare(
+        REAL, {"far": GENERATED["far"]}, train=sentences(500, 8), metrics=["dd", "mmd"], effort="quick", explain=False
+    )
+    row = comparison.result(TRAIN, "dd").estimate
+    assert row is not None
+    assert row.sizes["n_generated"] == 500
+    assert "drawn_from" not in row.details
+    assert not any("training text" in warning for warning in comparison.warnings)
+
+
+def test_training_text_that_is_the_real_text_is_refused() -> None:
+    with pytest.raises(InputError, match=r"\(train\) is the real text itself.*have not seen"):
+        compare(REAL, {"far": GENERATED["far"]}, train=REAL, metrics=["length"])
+
+
+def test_features_of_the_training_text_may_be_left_out() -> None:
+    rng = np.random.default_rng(0)
+    train = sentences(80, 5)
+    features = {"real": rng.normal(size=(len(REAL), 3)), "far": rng.normal(size=(len(GENERATED["far"]), 3))}
+    more = {**features, "train": rng.normal(size=(len(train), 3))}
+    for given, known in ((features, False), (more, True)):
+        comparison = compare(REAL, {"far": GENERATED["far"]}, train=train, features=given, metrics=["fed"])
+        assert (comparison.result(TRAIN, "fed(encoder=given)").estimate is not None) == known
+    with pytest.raises(OptionError, match="unknown name in features 'train'"):
+        compare(REAL, {"far": GENERATED["far"]}, features=more, metrics=["fed"])
 
 
 def test_a_generator_smaller_than_the_floor_is_ranked_beside_real_text_of_its_size() -> None:

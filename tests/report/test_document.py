@@ -151,13 +151,23 @@ def test_failure_in_the_middle_leaves_what_was_there(
     monkeypatch.setattr(Path, "replace", replace)
     with pytest.raises(OutputError, match="No space left on device") as caught:
         write_report(
-            make_comparison(("other", "names", "here"), seed=1, metrics=FEW_METRICS), out, texts=make_texts(("other",))
+            make_comparison(("other", "names", "here"), metrics=FEW_METRICS), out, texts=make_texts(("other",))
         )
     assert "\n" not in str(caught.value)
     assert _contents(out) == before
     with pytest.raises(OutputError):
         write_report(make_comparison(GENERATORS, metrics=FEW_METRICS), tmp_path / "fresh")
     assert not (tmp_path / "fresh").exists()
+
+
+def test_a_report_of_another_seed_is_not_replaced(tmp_path: Path) -> None:
+    write_report(make_comparison(GENERATORS, metrics=FEW_METRICS), tmp_path)
+    before = _contents(tmp_path)
+    with pytest.raises(InputError, match="seed 0, now 1"):
+        write_report(make_comparison(GENERATORS, seed=1, metrics=FEW_METRICS), tmp_path)
+    assert _contents(tmp_path) == before
+    (tmp_path / "results.json").unlink()
+    write_report(make_comparison(GENERATORS, seed=1, metrics=FEW_METRICS), tmp_path)
 
 
 def test_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,8 +154,9 @@ def _check_columns(options: CompareOptions) -> None:
     """Raise where what ``--features``, ``--log-probs`` or ``--ratings`` name is not there, or not everything is."""
     sides = {"real": options.real, "real-heldout": options.real_heldout}
     rows = [name for name, source in sides.items() if source is not None] + list(options.generators)
+    optional = () if options.train is None else ("train",)
     for name in options.features:
-        if name not in rows:
+        if name not in (*rows, *optional):
             raise unknown_name("name in --features", name, rows)
     for name in rows if options.features else ():
         if name not in options.features:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from textassay.cli.compare import CompareOptions, run_compare
 from textassay.cli.options import check_writable
+from textassay.comparison.same_settings import check_same_settings
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.errors import OptionError
@@ -35,6 +36,7 @@ def run_demo(options: DemoOptions) -> int:
     if options.seed < 0:
         raise OptionError(f"--seed must be at least 0, got {options.seed}")
     check_writable(options.out)
+    check_same_settings(options.out, real=None, level=CompareOptions.level, seed=options.seed, settings={})
     say = _silent if options.quiet else _say
     begun = time.perf_counter()
     say("reading the docstrings of this Python's standard library")

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.comparison import FLOOR, HELDOUT
+from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.given import FEATURES
 from textassay.errors import InputError, OptionError, unknown_name
 
-__all__ = ["LOG_PROBS", "RATINGS", "REAL_NAMES", "SideColumns", "attach_columns"]
+__all__ = ["LOG_PROBS", "RATINGS", "REAL_NAMES", "SideColumns", "attach_columns", "columns_of", "has_own_columns"]
 
 SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of real sentences, of its own)
 
 REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT}  # what features of real text are given under
+_TRAIN_NAME = "train"  # the same of the training text, whose features may be left out
 LOG_PROBS, RATINGS = "log_probs", "ratings"
 _LARGEST = 1e15  # in a feature: its fourth power is finite, its square in single precision too
 
@@ -36,11 +37,12 @@ def attach_columns(
     Parameters
     ----------
     corpora
-        By name, real text under ``(real)`` and ``(real-heldout)``.
+        By name, real text under ``(real)`` and ``(real-heldout)``, that of training under ``(train)``.
     generators
         Which of them are generators.
     features
         Vectors of sentences, shapes (N, d), under ``real``, ``real-heldout`` and the generators' names; all or none.
+        Those of the training text, under ``train``, may be left out.
     log_probs
         Generator to its log-probabilities (nats) of all real and of all its own sentences, shapes (n_real,), (N,).
     ratings
@@ -56,10 +58,10 @@ def attach_columns(
     generators = list(generators)
     columns: dict[str, dict[str, npt.NDArray[np.floating[Any]]]] = {name: {} for name in corpora}
     if features:
-        aliases = {REAL_NAMES.get(name, name): name for name in features}
-        wanted = {name: name for name in generators} | {
-            row: alias for alias, row in REAL_NAMES.items() if row in corpora
-        }
+        of_train = {_TRAIN_NAME: TRAIN} if _TRAIN_NAME in set(features) - set(generators) else {}
+        rows = REAL_NAMES | of_train
+        aliases = {rows.get(name, name): name for name in features}
+        wanted = {name: name for name in generators} | {row: alias for alias, row in rows.items() if row in corpora}
         for name in aliases.keys() - wanted.keys():
             raise unknown_name("name in features", aliases[name], wanted.values())
         for row, name in wanted.items():
@@ -85,6 +87,22 @@ def attach_columns(
     return {
         name: replace(corpus, columns=columns[name]) if columns[name] else corpus for name, corpus in corpora.items()
     }
+
+
+def columns_of(corpus: Corpus, name: str) -> Corpus:
+    """Return the corpus with no other columns than features and those of the comparison with generator `name`."""
+    columns = {key: column for key, column in corpus.columns.items() if _owner(key) in ("", name)}
+    return corpus if len(columns) == len(corpus.columns) else replace(corpus, columns=columns)
+
+
+def has_own_columns(corpus: Corpus, name: str) -> bool:
+    """Return whether the corpus has columns of the comparison with generator `name`."""
+    return any(_owner(key) == name for key in corpus.columns)
+
+
+def _owner(column: str) -> str:
+    """Return the generator's name in that of a column such as ``log_probs/NAME``; empty for features."""
+    return column.partition("/")[2]
 
 
 def _checked(values: npt.ArrayLike, what: str, n: int, *, n_axes: int) -> npt.NDArray[np.floating[Any]]:

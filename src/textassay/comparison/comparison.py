@@ -1,7 +1,7 @@
 """The comparison: every metric for every generator, the differences between pairs, ranks, findings, explanations."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import pandas as pd
@@ -10,9 +10,10 @@ from textassay.comparison.explanation import Explanation
 from textassay.estimate import Better, Estimate
 from textassay.inspection.finding import HELDOUT, REAL, Finding
 
-__all__ = ["FLOOR", "HELDOUT", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
+__all__ = ["FLOOR", "HELDOUT", "TRAIN", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
 
 FLOOR = REAL  # the row of the real text itself
+TRAIN = "(train)"  # the row of the text that the generators were trained on
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class RealText:
 
 @dataclass(frozen=True)
 class Result:
-    """One metric for one generator; for the floor rows `generator` is ``(real)`` or ``(real-heldout)``.
+    """One metric for one generator; for rows of reference `generator` is ``(real)``, ``(real-heldout)`` or ``(train)``.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class Rank:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Many metrics over many generators against one real text."""
+    """Many metrics over many generators against one real text; `settings` are the others of the call, by name."""
 
     version: str
     real: RealText
@@ -104,6 +105,7 @@ class Comparison:
     level: float
     seed: int
     explanations: tuple[Explanation, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return one line: all the numbers are what `to_frame` is for."""
@@ -131,6 +133,7 @@ class Comparison:
             "findings": [finding.to_dict() for finding in self.findings],
             "warnings": list(self.warnings),
             "explanations": [explanation.to_dict() for explanation in self.explanations],
+            "settings": dict(self.settings),
         }
 
     @classmethod
@@ -149,6 +152,7 @@ class Comparison:
             level=data["level"],
             seed=data["seed"],
             explanations=tuple(Explanation.from_dict(explanation) for explanation in data.get("explanations", ())),
+            settings=data.get("settings", {}),
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from textassay.comparison.columns import columns_of
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
 from textassay.comparison.giveaways import find_giveaways
 from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
@@ -149,17 +150,17 @@ def explain_generators(
         Called with a label, the number of steps done and their total.
     """
     explanations, reasons = [], []
-    for number, (name, corpus) in enumerate(generated.items()):
+    for number, name in enumerate(generated):
         if progress is not None:
             progress(f"explanation of {name}", number, len(generated))
-        key = _key(real, corpus, top, effort, folds, level, seed, halvings, version)
+        sides = columns_of(real, name), columns_of(generated[name], name)
+        key = _key(*sides, top, effort, folds, level, seed, halvings, version)
         kept = _kept(store, key)
         if kept is None:
             try:
-                full = _judge(real, corpus, effort, folds, level, seed, store, version)
+                full = _judge(*sides, effort, folds, level, seed, store, version)
                 kept = explain(
-                    real,
-                    corpus,
+                    *sides,
                     top=top,
                     effort=effort,
                     folds=folds,

@@ -2,14 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
 from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.metric.base import ColumnMetric, JointMetric, Metric
+from textassay.metric.base import ColumnMetric, Metric
 
 __all__ = ["Cell", "Progress", "Task", "cell_key", "measure_cells"]
 
@@ -21,12 +21,14 @@ class Task:
     """One corpus to be measured against one real corpus; `name` says which row of the table it is for.
 
     Too few sentences of an `asked` one may be an error; the others stand beside those, where they can be measured.
+    `senseless` maps the names of metrics that are not computed for it to the reason.
     """
 
     name: str
     generated: Corpus
     real: Corpus
     asked: bool = True
+    senseless: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,7 @@ def measure_cells(
 ) -> dict[tuple[str, str], Cell]:
     """Return the cell of every (task name, metric name).
 
-    Metrics that share statistics are computed together, and the real side of each is prepared once a real corpus; a
-    `JointMetric` then sees all generated corpora that are measured against it, none that is beyond its limit.
+    Metrics that share statistics are computed together, and the real side of each is prepared once a real corpus.
 
     Parameters
     ----------
@@ -86,15 +87,14 @@ def measure_cells(
     cells: dict[tuple[str, str], Cell] = {}
     for family in families:
         states: dict[str, object] = {}
-        measured = [task for task in tasks if _too_large(family[0], task, limits or {}) is None]
         for task in tasks:
             if progress is not None:
                 progress(f"{family[0].name.split('(')[0]} of {task.name}", done, total)
-            too_large = _too_large(family[0], task, limits or {})
-            if too_large is not None:
-                cells.update({(task.name, metric.name): Cell(None, too_large) for metric in family})
+            reason = task.senseless.get(family[0].name) or _too_large(family[0], task, limits or {})
+            if reason is not None:
+                cells.update({(task.name, metric.name): Cell(None, reason) for metric in family})
             else:
-                run = _Run(measured, states, seed, store, strict, version)
+                run = _Run(states, seed, store, strict, version)
                 cells.update({(task.name, metric.name): cell for metric, cell in _measure_family(family, task, run)})
             done += 1
     if progress is not None:
@@ -119,26 +119,14 @@ def _too_large(metric: Metric, task: Task, limits: Mapping[str, int]) -> str | N
 class _Run:
     """What all cells of one family of metrics share; `states` keeps what was prepared for each real corpus."""
 
-    tasks: Sequence[Task]
     states: dict[str, object]
     seed: int
     store: EstimateStore
     strict: bool
     version: str
 
-    def beside(self, task: Task) -> list[Corpus]:
-        """Return all corpora that are measured against the real corpus of `task`, each once, by content."""
-        found = {other.generated.fingerprint: other.generated for other in self.tasks if _same_real(other, task)}
-        return [found[fingerprint] for fingerprint in sorted(found)]
 
-
-def _same_real(first: Task, second: Task) -> bool:
-    return first.real.fingerprint == second.real.fingerprint
-
-
-def cell_key(
-    metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str, beside: Sequence[Corpus] = ()
-) -> str:
+def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:
     """Return what an estimate is kept under: all that can change it.
 
     Parameters
@@ -147,38 +135,30 @@ def cell_key(
         What is measured.
     version
         Of the software.
-    beside
-        All corpora that a `JointMetric` looks at.
     """
-    parts = [metric.name, metric.level, repr(metric.shares), seed, version]
-    for corpus in (generated, real, *beside):
-        reads = isinstance(metric, ColumnMetric) and metric.reads_columns
-        parts += [corpus.fingerprint, corpus.columns_fingerprint if reads else ""]
-    return estimate_key(*parts)
+    return estimate_key(
+        *(metric.name, metric.level, repr(metric.shares), seed, version),
+        *(part for corpus in (generated, real) for part in _content(metric, corpus)),
+    )
+
+
+def _content(metric: Metric, corpus: Corpus) -> tuple[str, str]:
+    """Return hashes of all that `metric` can see of `corpus`: its text, and its columns where it reads those."""
+    reads = isinstance(metric, ColumnMetric) and metric.reads_columns
+    return corpus.fingerprint, corpus.columns_fingerprint if reads else ""
 
 
 def _prepare(metric: Metric, task: Task, run: _Run) -> object:
-    state = task.real.fingerprint
-    if state not in run.states:
-        run.states[state] = (
-            metric.prepare_jointly(task.real, run.beside(task), seed=run.seed)
-            if isinstance(metric, JointMetric)
-            else metric.prepare(task.real)
-        )
-    return run.states[state]
+    content = " ".join(_content(metric, task.real))
+    if content not in run.states:
+        run.states[content] = metric.prepare(task.real)
+    return run.states[content]
 
 
 def _measure_family(family: Sequence[Metric], task: Task, run: _Run) -> Iterator[tuple[Metric, Cell]]:
     """Yield the cells of metrics that share statistics."""
     keys = {
-        metric.name: cell_key(
-            metric,
-            task.generated,
-            task.real,
-            seed=run.seed,
-            version=run.version,
-            beside=run.beside(task) if isinstance(metric, JointMetric) else (),
-        )
+        metric.name: cell_key(metric, task.generated, task.real, seed=run.seed, version=run.version)
         for metric in family
     }
     kept = {metric.name: run.store.load(keys[metric.name]) for metric in family}

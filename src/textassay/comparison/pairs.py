@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from textassay.comparison.caveats import MOST_CLUSTERS, N_CLUSTERS
 from textassay.comparison.comparison import PairDifference, Rank, Result
 from textassay.estimate import Estimate
 from textassay.resampling.multiplicity import holm
@@ -50,7 +51,7 @@ def pair_differences(results: Sequence[Result], *, level: float) -> list[PairDif
     for first, second in itertools.combinations(results, 2):
         a, b = terms[first.generator], terms[second.generator]
         names = (first.metric, first.generator, second.generator)
-        if a is None or b is None:
+        if a is None or b is None or not _comparable(first, second):
             pairs.append(PairDifference(*names, None, None, None, None, None))
         else:
             pairs.append(PairDifference(*names, *_difference(a, b, level), None))
@@ -63,13 +64,18 @@ def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *
     """Return the rank interval of every generator under one metric; none where the metric has no direction.
 
     The interval runs from 1 + the number of generators significantly better to n - the number significantly worse,
-    among the n generators that have a value.
+    among the n generators that have a value. One that could be compared with none of the others has no rank.
     """
     if not results or results[0].better == "neither":
         return []
     sign = 1.0 if results[0].better == "higher" else -1.0
+    compared = {name for pair in pairs if pair.difference is not None for name in (pair.a, pair.b)}
     able = [
-        result.generator for result in results if result.estimate is not None and math.isfinite(result.estimate.value)
+        result.generator
+        for result in results
+        if result.estimate is not None
+        and math.isfinite(result.estimate.value)
+        and (result.generator in compared or not compared)
     ]
     better = dict.fromkeys(able, 0)
     worse = dict.fromkeys(able, 0)
@@ -80,6 +86,16 @@ def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *
         better[loser] += 1
         worse[winner] += 1
     return [Rank(name, results[0].metric, 1 + better[name], len(able) - worse[name]) for name in able]
+
+
+def _comparable(first: Result, second: Result) -> bool:
+    """Return whether the values of two generators stand on about as many clusters, where they stand on clusters.
+
+    With fewer sentences there are fewer clusters, in which texts look more alike.
+    """
+    details = [{} if result.estimate is None else result.estimate.details for result in (first, second)]
+    counts = [one[N_CLUSTERS] for one in details if N_CLUSTERS in one]
+    return len(counts) < 2 or max(counts) <= MOST_CLUSTERS * min(counts)
 
 
 def _terms(result: Result) -> _Terms | None:

@@ -2,12 +2,16 @@
 
 The main values use all text. Beside them stands the floor: one half of the real text measured as if it were generated,
 against the other half, which is what text that cannot be told from real text scores. Most metrics move with the number
-of sentences, so each generator is also measured at that size and against that same half.
+of sentences, so each generator is also measured at that size and against that same half. With the generators' training
+text there is a row of that, too: what a generator that learnt it perfectly would score.
+
+What a row says depends on the real text, its own text, what comes with that, and the settings; never on which other
+rows there are.
 """
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -17,12 +21,20 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.caveats import MATCHED as _MATCHED
-from textassay.comparison.caveats import mixed_log_probs, supported
-from textassay.comparison.columns import SideColumns, attach_columns
-from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, RealText, Result
+from textassay.comparison.caveats import (
+    heldout_differs,
+    mixed_log_probs,
+    supported,
+    train_differs,
+    unequal_sizes,
+    unlike_clusters,
+)
+from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
+from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, RealText, Result
 from textassay.comparison.explain import explain_generators
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
+from textassay.comparison.same_settings import check_same_settings
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.normalization import normalize as normalize_text
@@ -38,13 +50,16 @@ from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
 from textassay.inspection.inspection import inspect
 from textassay.metric.base import Effort, Metric, check_effort
-from textassay.metric.catalog import default_metrics, limits_of, parse_metrics
+from textassay.metric.catalog import default_metrics, limits_of, parse_metrics, size_sensitive_of
 from textassay.seeding import stream
 
 __all__ = ["compare", "make_corpora", "metric_settings"]
 
-TRAIN = "(train)"
 FOLDS = 5
+_REMEDIES = {
+    HELDOUT: "give real text of another draw, or leave it out",
+    TRAIN: "compare with real text that the generators have not seen",
+}
 
 
 def compare(
@@ -84,7 +99,8 @@ def compare(
     real_heldout
         More real sentences, from another draw: a second row of what real text scores.
     train
-        The sentences the generators were trained on, to find memorised ones.
+        The sentences the generators were trained on, to find memorised ones; and a row of reference, for which as many
+        of them are drawn as there are real ones.
     metrics
         Names such as ``dd`` or ``bleu(order=4)``; where none is given, `DEFAULT_METRICS` and those that need `train`,
         `log_probs` or `ratings`, where these are given.
@@ -117,14 +133,16 @@ def compare(
         Where networks run: ``auto`` (a GPU where there is one), ``cpu``, or PyTorch's name, such as ``cuda:1``.
     out
         Folder in which estimates are kept, so that the same call resumes and another generator or metric is added
-        without computing the rest again.
+        without computing the rest again. Where it holds the report of another real text or of other settings, nothing
+        is done.
     progress
         Called with a label, the number of steps done and their total.
 
     Raises
     ------
     InputError
-        If a text is empty or too short, a generator's text is the real text itself, or an array does not fit.
+        If a text is empty or too short, a generator's text is the real text itself, or an array does not fit; or if
+        `out` holds results of another real text or of other settings.
     OptionError
         If a setting is unknown or out of range.
     """
@@ -154,12 +172,25 @@ def compare(
             paper=paper,
         ),
     )
-    real_corpus, heldout = corpora[FLOOR], corpora.get(HELDOUT)
+    real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
     rows = {name: corpora[name] for name in generated}
-    others = {} if heldout is None else {HELDOUT: heldout}
-    _check_corpora(real_corpus, {**others, **rows})
-    findings = inspect(real_corpus, rows, train=corpora.get(TRAIN), heldout=heldout)
-    tasks = _tasks(real_corpus, {**others, **rows}, seed)
+    references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
+    _check_corpora(real_corpus, {**references, **rows})
+    real_text = RealText(_name_of(real), len(real_corpus), real_corpus.fingerprint)
+    settings = {
+        "tokenizer": real_corpus.tokenizer,
+        "effort": effort,
+        "encoder": _encoder_name(encoder, has_features=bool(features)),
+        "folds": folds,
+        "paper": paper,
+    }
+    if out is not None:
+        check_same_settings(Path(out), real=real_text, level=level, seed=seed, settings=settings)
+    findings = inspect(real_corpus, rows, train=train_corpus, heldout=heldout)
+    if train_corpus is not None:
+        references[TRAIN] = _part_of_train(train_corpus, len(real_corpus), seed)
+    drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
+    tasks, floors = _tasks(real_corpus, {**references, **rows}, seed, senseless={TRAIN: _of_train(chosen)})
     version = installed_version("textassay")
     kept = None if out is None else Path(out)
     with (
@@ -189,10 +220,11 @@ def compare(
             limits={} if metrics is not None else limits_of(chosen),
             progress=progress,
         )
-    sizes = {task.name.removesuffix(_MATCHED): len(task.generated) for task in tasks if task.name.endswith(_MATCHED)}
     results, pairs, ranks = [], [], []
     for metric in chosen:
-        rows_of_metric = [_result(metric, name, cells, sizes) for name in (FLOOR, *others, *generated)]
+        rows_of_metric = [
+            _result(metric, name, cells, floors, drawn_from.get(name)) for name in (FLOOR, *references, *generated)
+        ]
         of_generators = rows_of_metric[-len(generated) :]
         of_pairs = pair_differences(of_generators, level=level)
         results += rows_of_metric
@@ -200,17 +232,23 @@ def compare(
         ranks += rank_intervals(of_generators, of_pairs, level=level)
     return Comparison(
         version=version,
-        real=RealText(_name_of(real), len(real_corpus), real_corpus.fingerprint),
+        real=real_text,
         generators=tuple(generated),
         metrics=tuple(metric.name for metric in chosen),
         results=tuple(results),
         pairs=tuple(pairs),
         ranks=tuple(ranks),
         findings=tuple(findings),
-        warnings=(*supported(_warnings(cells, results, tasks, alpha=1 - level), results), *unexplained),
+        warnings=(
+            *supported(
+                _warnings(cells, results, tasks, alpha=1 - level, size_sensitive=size_sensitive_of(chosen)), results
+            ),
+            *unexplained,
+        ),
         level=level,
         seed=seed,
         explanations=explanations,
+        settings=settings,
     )
 
 
@@ -234,6 +272,12 @@ def metric_settings(
     chosen = encoder or ("given" if has_features else "lsa")
     of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
     return {"effort": effort, "encoder": chosen, "level": level, **(of_paper if paper else {"folds": folds})}
+
+
+def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
+    if encoder is None:
+        return "given" if has_features else "lsa"
+    return str(encoder) if isinstance(encoder, str | Path) else encoder.name
 
 
 def make_corpora(
@@ -293,13 +337,33 @@ def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
             raise EmptyCorpusError(f"{name} is empty: none of its {len(corpus)} sentences has a token")
     for name, corpus in others.items():
         if corpus.fingerprint == real.fingerprint:
-            raise InputError(f"{name} is the real text itself, sentence by sentence: give text that was generated")
+            remedy = _REMEDIES.get(name, "give text that was generated")
+            raise InputError(f"{name} is the real text itself, sentence by sentence: {remedy}")
 
 
-def _tasks(real: Corpus, others: Mapping[str, Corpus], seed: int) -> list[Task]:
-    """Return what is measured: the floor, each corpus in full, and each at the floor's size.
+def _part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
+    """Return `n` sentences of the training text, drawn at random, or all of them where there are no more."""
+    if len(train) <= n:
+        return train
+    return train.take(np.sort(stream(seed, "train", "row").permutation(len(train))[:n]))
 
-    For those that have fewer sentences than the floor there are smaller floors.
+
+def _of_train(metrics: Sequence[Metric]) -> dict[str, str]:
+    """Return the metrics that look sentences up in the training text, each with why it has no value for that text."""
+    return {
+        metric.name: f"{metric.name.split('(')[0]} looks for sentences of the training text, which this text is"
+        for metric in metrics
+        if getattr(metric, "train", None) is not None
+    }
+
+
+def _tasks(
+    real: Corpus, others: Mapping[str, Corpus], seed: int, *, senseless: Mapping[str, Mapping[str, str]]
+) -> tuple[list[Task], dict[str, str]]:
+    """Return what is measured: the floor, each corpus in full, and each at the floor's size; and the floor of each.
+
+    For those that have fewer sentences than the floor there are smaller floors, and for a generator that comes with
+    log-probabilities or ratings a floor with those. None sees what belongs to another generator.
     """
     first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
     scored, against = real.take(first), real.take(second)
@@ -308,38 +372,51 @@ def _tasks(real: Corpus, others: Mapping[str, Corpus], seed: int) -> list[Task]:
         return corpus.take(np.sort(stream(seed, "floor", "size").permutation(len(corpus))[:size]))
 
     sizes = {name: min(len(scored), len(corpus)) for name, corpus in others.items()}
-    return [
-        Task(FLOOR, scored, against, asked=False),
-        *(Task(name, corpus, real, asked=name != HELDOUT) for name, corpus in others.items()),
-        *(Task(name + _MATCHED, part(corpus, sizes[name]), against, asked=False) for name, corpus in others.items()),
-        *(
-            Task(_floor_of(size), part(scored, size), against, asked=False)
-            for size in sorted(set(sizes.values()) - {len(scored)})
-        ),
-    ]
-
-
-def _floor_of(size: int) -> str:
-    return f"{FLOOR} of {size} sentences"
+    floors = {
+        name: f"{FLOOR} beside {name}"
+        if has_own_columns(real, name)
+        else FLOOR
+        if sizes[name] == len(scored)
+        else f"{FLOOR} of {sizes[name]} sentences"
+        for name in others
+    }
+    tasks = [Task(FLOOR, columns_of(scored, FLOOR), columns_of(against, FLOOR), asked=False)]
+    for name, corpus in others.items():
+        asked = name not in (HELDOUT, TRAIN)
+        tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), asked, senseless.get(name, {})))
+    for name, corpus in others.items():
+        matched = part(columns_of(corpus, name), sizes[name])
+        tasks.append(Task(name + _MATCHED, matched, columns_of(against, name), False, senseless.get(name, {})))
+    smaller = {floor: name for name, floor in floors.items() if floor != FLOOR}
+    for floor, name in sorted(smaller.items(), key=lambda item: sizes[item[1]]):
+        tasks.append(Task(floor, columns_of(part(scored, sizes[name]), name), columns_of(against, name), asked=False))
+    return tasks, floors
 
 
 def _result(
-    metric: Metric, name: str, cells: Mapping[tuple[str, str], Cell], matched_sizes: Mapping[str, int]
+    metric: Metric,
+    name: str,
+    cells: Mapping[tuple[str, str], Cell],
+    floors: Mapping[str, str],
+    drawn_from: int | None,
 ) -> Result:
+    """Return one cell of the table; `drawn_from` is the size of a text of which only a part was measured."""
     cell = cells[name, metric.name]
     error = cell.error
     if cell.estimate is not None and math.isnan(cell.estimate.value):
         error = "; ".join(cell.warnings) or f"{metric.name} is undefined for this text"
     if name == FLOOR:
         return Result(name, metric.name, metric.better, cell.estimate, error=error)
-    floor = cells.get((_floor_of(matched_sizes[name]), metric.name), cells[FLOOR, metric.name])
+    estimate = cell.estimate
+    if drawn_from is not None and estimate is not None:
+        estimate = replace(estimate, details={**estimate.details, "drawn_from": drawn_from})
     return Result(
         generator=name,
         metric=metric.name,
         better=metric.better,
-        estimate=cell.estimate,
+        estimate=estimate,
         matched=cells[name + _MATCHED, metric.name].estimate,
-        floor=floor.estimate,
+        floor=cells[floors[name], metric.name].estimate,
         error=error,
     )
 
@@ -349,30 +426,40 @@ def _name_of(source: Any) -> str:
 
 
 def _warnings(
-    cells: Mapping[tuple[str, str], Cell], results: Sequence[Result], tasks: Sequence[Task], *, alpha: float
+    cells: Mapping[tuple[str, str], Cell],
+    results: Sequence[Result],
+    tasks: Sequence[Task],
+    *,
+    alpha: float,
+    size_sensitive: Collection[str],
 ) -> list[str]:
     """Return what a reader of the numbers has to know: the metrics' own warnings, and what real text itself shows."""
+
+    def said(name: str, metric: str, text: str) -> bool:
+        """Return whether the row that this one stands beside comes with the same warning."""
+        beside = name.removesuffix(_MATCHED) if name.endswith(_MATCHED) else FLOOR if name.startswith(FLOOR) else name
+        return beside != name and text in cells[beside, metric].warnings
+
     found = [
         f"{name}: {text}" if text.startswith(metric) else f"{metric} of {name}: {text}"
         for (name, metric), cell in cells.items()
         for text in cell.warnings
-        if not (name.endswith(_MATCHED) and text in cells[name.removesuffix(_MATCHED), metric].warnings)
+        if not said(name, metric, text)
     ]
     floor_size = len(tasks[0].generated)
     for task in tasks:
         if task.name.endswith(_MATCHED) and len(task.generated) < floor_size:
             name = task.name.removesuffix(_MATCHED)
+            verb = "compared with" if name in (HELDOUT, TRAIN) else "ranked beside"
             found.append(
                 f"{name} has {len(task.generated)} sentences, fewer than the {floor_size} of the {FLOOR} row: where "
-                "closer to real text is better, it is ranked beside real text of its own size"
+                f"closer to real text is better, it is {verb} real text of its own size"
             )
-    for result in results:
-        p = None if result.estimate is None else result.estimate.details.get("p_value")
-        if result.generator == HELDOUT and p is not None and p < alpha:
-            assert result.estimate is not None
-            found.append(
-                f"the held-out real text itself differs from the real text "
-                f"({result.metric} {result.estimate.value:.2f}, "
-                f"p {p:.2g}): no generator can be expected to come closer than that"
-            )
-    return [*found, *mixed_log_probs(results)]
+    return [
+        *found,
+        *heldout_differs(results, alpha=alpha),
+        *train_differs(results, alpha=alpha),
+        *unequal_sizes(results, size_sensitive),
+        *unlike_clusters(results),
+        *mixed_log_probs(results),
+    ]

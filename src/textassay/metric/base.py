@@ -1,6 +1,6 @@
 """What a metric is, and the parts every metric file uses."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal, Protocol, cast, get_args, runtime_checkable
@@ -12,7 +12,6 @@ from textassay.estimate import Better, Estimate, Signature
 __all__ = [
     "ColumnMetric",
     "Effort",
-    "JointMetric",
     "Metric",
     "check_corpora",
     "check_effort",
@@ -62,29 +61,6 @@ class Metric(Protocol):
 
     def estimate(self, statistics: Any) -> Estimate:
         """Return the number with its interval."""
-        ...
-
-
-@runtime_checkable
-class JointMetric(Metric, Protocol):
-    """A metric that looks at all generators of a comparison together, such as one clustering for all.
-
-    Its `statistics` takes the state of `prepare_jointly`, where the generated corpus is among those given there, or
-    that of `prepare`, and then looks at the one generated corpus alone.
-    """
-
-    def prepare_jointly(self, real: Corpus, generated: Sequence[Corpus], *, seed: int) -> Any:
-        """Return what depends on the real text and on all generated corpora that are measured against it.
-
-        Parameters
-        ----------
-        real
-            The real text.
-        generated
-            All of them, each once, in an order that does not depend on that of the comparison.
-        seed
-            As for `statistics`.
-        """
         ...
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "limits_of",
     "parse_metric",
     "parse_metrics",
+    "size_sensitive_of",
     "split_names",
 ]
 
@@ -59,6 +60,11 @@ def limits_of(metrics: Iterable[Metric]) -> dict[str, int]:
     """Return, for the metrics that have one, the number of sentences a side up to which they are computed unasked."""
     limits = {metric.name: CATALOG[metric.name.split("(")[0]].most for metric in metrics}
     return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def size_sensitive_of(metrics: Iterable[Metric]) -> list[str]:
+    """Return the names of the metrics whose expected value changes with the number of sentences."""
+    return [metric.name for metric in metrics if CATALOG[metric.name.split("(")[0]].size_sensitive]
 
 
 def split_names(text: str) -> list[str]:

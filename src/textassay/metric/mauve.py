@@ -2,17 +2,17 @@
 
 Source: Pillutla et al., "MAUVE: Measuring the Gap Between Neural Text and Human Text using Divergence Frontiers",
 NeurIPS 2021: unit vectors, 90 % of their variance, k-means with a tenth as many clusters as sentences, scale 5.
-Departs from it: all generators of a comparison are clustered together, once, since values from different clusterings
-cannot be compared; the value is the mean over several clusterings, which alone move it by 0.005 to 0.02; the encoder is
+Departs from it: the value is the mean over several clusterings, which alone move it by 0.005 to 0.02; the encoder is
 any that sees real text only, not GPT-2. The other divergences stand on the same clusters: Pimentel, Meister, Cotterell,
 "On the Usefulness of Embeddings, Clusters and Strings for Text Generation Evaluation", ICLR 2023.
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _VARIANCE = 0.9  # share of the variance kept in principal components, section 4 of the paper
-_PER_CLUSTER = 10  # sentences of the smallest corpus for each cluster
+_PER_CLUSTER = 10  # sentences of the smaller side for each cluster
 _SCALE = 5.0  # c of the paper
 _WEIGHTS = np.linspace(1e-6, 1 - 1e-6, 25)  # of real text in the mixtures along the frontier
 N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
@@ -95,7 +95,7 @@ def mauve(
 
 @dataclass(frozen=True)
 class Mauve(OfVectors):
-    """MAUVE as a `Metric`; a comparison clusters all its generators together."""
+    """MAUVE as a `Metric`."""
 
     encoder: str | Encoder = "lsa"
     effort: Effort = "default"
@@ -121,31 +121,19 @@ class Mauve(OfVectors):
 
     def prepare(self, real: Corpus) -> "_State":
         """Return the real text with the encoder fitted to it."""
-        return _State(real, fit_encoder(self.encoder, real), {})
-
-    def prepare_jointly(self, real: Corpus, generated: Sequence[Corpus], *, seed: int) -> "_State":
-        """Return the clusters of all sentences of a comparison together; corpora too small to measure stay out."""
-        fitted = fit_encoder(self.encoder, real)
-        large = [corpus for corpus in generated if len(corpus) >= 2]
-        if len(real) < 2 or not large:
-            return _State(real, fitted, {})
-        clusters = _cluster([real, *large], fitted, N_CLUSTERINGS[self.effort], seed)
-        return _State(real, fitted, {_key(corpus): clusters for corpus in large})
+        return _State(real, fit_encoder(self.encoder, real))
 
     def statistics(self, state: "_State", generated: Corpus, *, seed: int) -> "_Statistics":
         """Return the frontiers of all clusterings, and what they would be without each group of sentences."""
         real = state.real
         check_corpora(generated, real, metric="mauve", at_least=2)
-        clusters = state.clusters.get(_key(generated))
-        if clusters is None:
-            clusters = _cluster([real, generated], state.fitted, N_CLUSTERINGS[self.effort], seed)
+        clusters = _cluster(real, generated, state.fitted, N_CLUSTERINGS[self.effort], seed)
         groups = [
             assign_groups(len(corpus), stream(seed, "groups", side), units=corpus.groups)
             for side, corpus in (("real", real), ("generated", generated))
         ]
-        labels = [clusters.labels[_key(corpus)] for corpus in (real, generated)]
         one = partial(_without_groups, groups=groups, n_clusters=clusters.n_clusters)
-        found = parallel_map(one, list(zip(*labels, strict=True)))
+        found = parallel_map(one, list(zip(clusters.real, clusters.generated, strict=True)))
         values, frontiers, real_replicates, generated_replicates, divergences = zip(*found, strict=True)
         value = float(np.mean(values))
         terms = [
@@ -168,10 +156,11 @@ class Mauve(OfVectors):
         """Return the mean area."""
         generated, real, clusters = statistics.generated, statistics.state.real, statistics.clusters
         value = float(statistics.values.mean())
+        spread = float(statistics.values.var(ddof=1)) / len(statistics.values)
         n_groups = [0 if terms is None else len(terms) for terms in (statistics.real_terms, statistics.generated_terms)]
         interval = terms_interval(
             value,
-            _with_clusterings([statistics.real_terms, statistics.generated_terms], statistics.values),
+            _with_clusterings([statistics.real_terms, statistics.generated_terms], spread),
             level=self.level,
             method=f"t: jackknife over {n_groups[1]}+{n_groups[0]} groups, and spread of clusterings; encoder fixed",
             low=0.0,
@@ -183,7 +172,7 @@ class Mauve(OfVectors):
             interval=interval,
             unit="area",
             better=self.better,
-            sizes={"n_generated": len(generated), "n_real": len(real), "n_clustered": clusters.n_clustered},
+            sizes={"n_generated": len(generated), "n_real": len(real)},
             signature=make_signature(
                 self.name,
                 generated,
@@ -192,7 +181,6 @@ class Mauve(OfVectors):
                 **statistics.state.fitted.settings,
                 pca=_VARIANCE,
                 clusters=clusters.n_clusters,
-                clustered=clusters.n_clustered,
                 clusterings=len(statistics.values),
                 scale=f"{_SCALE:g}",
             ),
@@ -204,27 +192,29 @@ class Mauve(OfVectors):
                 "frontier": statistics.frontier.tolist(),
                 **statistics.divergences,
             },
-            evidence=None if interval is None else Evidence(statistics.real_terms, statistics.generated_terms),
+            # the spread of clusterings goes with the generated side: each generator has clusterings of its own
+            evidence=None
+            if interval is None
+            else Evidence(statistics.real_terms, _with_variance(statistics.generated_terms, spread)),
         )
 
 
 @dataclass(frozen=True)
 class _Clusters:
-    """Clusters of several corpora: content of a corpus to the labels of its sentences, shape (n_clusterings, N)."""
+    """Clusterings of both sides together: the cluster of each sentence, shapes (n_clusterings, N)."""
 
-    labels: Mapping[str, IntArray]
+    real: IntArray
+    generated: IntArray
     n_clusters: int
     n_components: int
-    n_clustered: int
 
 
 @dataclass(frozen=True)
 class _State:
-    """The real text, its encoder, and the clusters made for a whole comparison, by the generated corpora in them."""
+    """The real text and its encoder."""
 
     real: Corpus
     fitted: FittedEncoder
-    clusters: Mapping[str, _Clusters]
 
 
 @dataclass(frozen=True)
@@ -242,35 +232,38 @@ class _Statistics:
     generated_terms: FloatArray | None
 
 
-def _with_clusterings(terms: Sequence[FloatArray | None], values: FloatArray) -> list[FloatArray | None]:
-    """Return terms with the same means, whose variance has that of the mean over clusterings added.
-
-    Differences between generators go without, since all of them stand on the same clusterings.
-    """
-    variance = float(np.var(values, ddof=1)) / len(values)
+def _with_clusterings(terms: Sequence[FloatArray | None], spread: float) -> list[FloatArray | None]:
+    """Return terms with the same means, whose variance has `spread`, that of the mean over clusterings, added."""
     known = [side for side in terms if side is not None]
     sampling = sum(float(np.var(side, ddof=1)) / len(side) for side in known)
-    factor = math.sqrt(1 + variance / sampling) if sampling > 0 else 1.0
+    factor = math.sqrt(1 + spread / sampling) if sampling > 0 else 1.0
     return [None if side is None else side.mean() + factor * (side - side.mean()) for side in terms]
 
 
-def _key(corpus: Corpus) -> str:
-    return f"{corpus.fingerprint} {corpus.columns_fingerprint}"
+def _with_variance(terms: FloatArray | None, added: float) -> FloatArray | None:
+    """Return terms with the same mean, the variance of which is larger by `added`."""
+    if terms is None:
+        return None
+    mean, own = terms.mean(), float(np.var(terms, ddof=1)) / len(terms)
+    if own > 1e-12 * added:  # more than rounding
+        return np.asarray(mean + math.sqrt(1 + added / own) * (terms - mean))
+    signs = np.resize([1.0, -1.0], len(terms))
+    signs -= signs.mean()
+    return np.asarray(mean + math.sqrt(added * len(terms) / np.var(signs, ddof=1)) * signs)
 
 
-def _text_hashes(corpora: Sequence[Corpus]) -> IntArray:
+def _text_hashes(texts: Iterable[str]) -> IntArray:
     """Return a hash of each sentence's text, shape (N,): the same on every machine, unlike the last bits of vectors."""
-    texts = (text.encode("utf-8", "surrogatepass") for corpus in corpora for text in corpus.texts)
-    return np.array([int.from_bytes(blake2b(text, digest_size=7).digest()) for text in texts], dtype=np.int64)
+    encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+    return np.array([int.from_bytes(blake2b(text, digest_size=7).digest()) for text in encoded], dtype=np.int64)
 
 
-def _cluster(corpora: Sequence[Corpus], fitted: FittedEncoder, n_clusterings: int, seed: int) -> _Clusters:
-    """Return clusterings of all sentences together, in an order that only texts and vectors decide."""
-    sizes = [len(corpus) for corpus in corpora]
-    rows = unit_rows(np.concatenate([features(fitted, corpus) for corpus in corpora]))
+def _cluster(real: Corpus, generated: Corpus, fitted: FittedEncoder, n_clusterings: int, seed: int) -> _Clusters:
+    """Return clusterings of the sentences of both sides, in an order that only texts and vectors decide."""
+    rows = unit_rows(np.concatenate([features(fitted, corpus) for corpus in (real, generated)]))
     kinds = row_hashes(rows)
-    order = np.lexsort((kinds, _text_hashes(corpora)))
-    n_clusters = max(2, round(min(sizes) / _PER_CLUSTER))
+    order = np.lexsort((kinds, _text_hashes(chain(real.texts, generated.texts))))
+    n_clusters = max(2, round(min(len(real), len(generated)) / _PER_CLUSTER))
     with one_blas_thread():
         points = principal_components(rows[order], _VARIANCE)
         found = parallel_map(
@@ -279,9 +272,7 @@ def _cluster(corpora: Sequence[Corpus], fitted: FittedEncoder, n_clusterings: in
         )
     labels = np.empty((n_clusterings, len(rows)), dtype=np.int64)
     labels[:, order] = found
-    parts = np.split(labels, np.cumsum(sizes)[:-1], axis=1)
-    of_corpora = {_key(corpus): part for corpus, part in zip(corpora, parts, strict=True)}
-    return _Clusters(of_corpora, n_clusters, points.shape[1], len(rows))
+    return _Clusters(labels[:, : len(real)], labels[:, len(real) :], n_clusters, points.shape[1])
 
 
 _DIVERGENCES = ("total_variation", "jensen_shannon", "kl_generated_real", "kl_real_generated")

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from textassay.comparison.comparison import FLOOR, HELDOUT
+from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
 from textassay.metric.mauve import N_CLUSTERINGS
 from textassay.report.claims import MOSTLY, Claim, more_sentences
 from textassay.report.digest import Digest, join_words
@@ -98,7 +98,7 @@ def command_line(digest: Digest) -> str:
         metrics = [_MODEL.sub("", metric).replace("()", "") for metric in metrics]
     parts = ["textassay compare", f"--real {shlex.quote(comparison.real.name)}"]
     parts += ["--real-heldout FILE"] * (HELDOUT in digest.floors)
-    parts += ["--train FILE"] * (digest.setting("train") is not None)
+    parts += ["--train FILE"] * (TRAIN in digest.floors or digest.setting("train") is not None)
     parts += [shlex.quote(f"{generator}=FILE") for generator in digest.generators]
     if any(_encoder(metric) == "given" for metric in metrics):
         rows = ["real", *["real-heldout"] * (HELDOUT in digest.floors), *digest.generators]
@@ -144,6 +144,8 @@ def _closest(digest: Digest, metric: str) -> str:
     against = "" if floor is None else f"; real text against real text scores {number(floor, places)}"
     heldout = digest.value(HELDOUT, metric)
     against += "" if heldout is None else f", held-out real text {number(heldout, places)}"
+    train = digest.value(TRAIN, metric)
+    against += "" if train is None else f", the training text {number(train, places)}"
     measured = [generator for generator in digest.order if digest.value(generator, metric) is not None]
     if len(measured) == 1:
         return f"{measured[0]} scores {cell(measured[0])} by {metric}{against}."

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, Result
+from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, PairDifference, Rank, Result
 from textassay.estimate import Better, Estimate
 from textassay.inspection.inspection import Finding
 from textassay.report.claims import MARGIN, Claim, claim, is_clear
 from textassay.report.kinds import Kind, family_of, group_by_kind
-from textassay.report.number import places_for
+from textassay.report.number import count, places_for
 
 __all__ = ["Digest", "group_findings", "join_words", "printable", "shorten"]
 
@@ -77,9 +77,23 @@ class Digest:
 
     @cached_property
     def floors(self) -> tuple[str, ...]:
-        """Which of the two real-text rows the comparison has."""
+        """Which rows of reference the comparison has: real text, held-out real text, the training text."""
         present = {result.generator for result in self.comparison.results}
-        return tuple(name for name in (FLOOR, HELDOUT) if name in present)
+        return tuple(name for name in (FLOOR, HELDOUT, TRAIN) if name in present)
+
+    @cached_property
+    def train_note(self) -> str:
+        """Return what the row of the training text is; empty where there is none."""
+        if TRAIN not in self.floors:
+            return ""
+        drawn_from = next(filter(None, (self.detail(TRAIN, m, "drawn_from") for m in self.comparison.metrics)), None)
+        size = self.size(TRAIN)
+        part = (
+            ""
+            if drawn_from is None or size is None
+            else f"{count(size)} of its {count(drawn_from)} sentences, drawn at random, "
+        )
+        return f"{TRAIN}: the generators' training text, {part}measured as if it were generated."
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
@@ -170,19 +184,28 @@ class Digest:
         return cell.floor
 
     def own_floor(self, generator: str, metric: str) -> Estimate | None:
-        """Return `floor` where it is not the floor row itself; None where the two are the same."""
+        """Return `floor` where it is not the floor row itself; None where the two are the same.
+
+        It is another one for a generator with fewer sentences, or with log-probabilities or ratings of its own.
+        """
+        floor = self.floor(generator, metric)
+        return None if floor == self.estimate(FLOOR, metric) else floor
+
+    def own_floor_name(self, generator: str, metric: str) -> str:
+        """Return what to call `own_floor`."""
         floor, row = self.floor(generator, metric), self.estimate(FLOOR, metric)
-        if floor is None or row is None or floor.sizes.get("n_generated") == row.sizes.get("n_generated"):
-            return None
-        return floor
+        size = 0 if floor is None else floor.sizes.get("n_generated", 0)
+        if row is None or size == row.sizes.get("n_generated"):
+            return f"{FLOOR} beside {generator}"
+        return f"{FLOOR} of {size:,}"
 
     def own_floors(self, metric: str) -> Mapping[str, Estimate]:
-        """Return what real text scores at the sizes of generators with fewer sentences, by names of rows."""
+        """Return what real text scores beside generators with a floor of their own, by names of rows."""
         found = {}
         for generator in self.order:
             own = self.own_floor(generator, metric)
             if own is not None and self.shown(generator, metric) is not None:
-                found[f"{FLOOR} of {own.sizes.get('n_generated', 0):,}"] = own
+                found[self.own_floor_name(generator, metric)] = own
         return dict(sorted(found.items(), key=lambda item: -item[1].sizes.get("n_generated", 0)))
 
     def detail(self, generator: str, metric: str, key: str) -> Any:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from textassay.comparison.comparison import Comparison
+from textassay.comparison.same_settings import check_same_comparison
 from textassay.errors import InputError, OutputError
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_figures
@@ -56,10 +57,13 @@ def write_report(
 
     Raises
     ------
+    InputError
+        If the folder holds the report of another real text or of other settings.
     OutputError
         If a file cannot be written; then the folder is as it was before.
     """
     out = Path(out)
+    check_same_comparison(out, comparison)
     existed = out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -94,6 +94,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         rank_figure=figures.get(("ranks", "")),
         pair_tables=_pair_tables(digest),
         has_floor=FLOOR in digest.floors,
+        train_note=digest.train_note,
         has_best={metric: bool(digest.best(metric)) for metric in comparison.metrics},
         has_own_floors=any(digest.own_floor(*cell) is not None for cell in digest.cells),
         signatures=[

@@ -110,6 +110,8 @@ def _headline(digest: Digest, metric: str) -> str:
             caption.append("At least: certified bound on the total variation distance.")
         if FLOOR in digest.floors:
             caption.append(f"{FLOOR}: one half of the real text against the other.")
+        if digest.train_note:
+            caption.append(digest.train_note)
         if page == 1:
             caption += judge_statements(digest, metric)
         reasons = [f"{MISSING}: {reason}." for reason, _ in digest.errors([metric])]

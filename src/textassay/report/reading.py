@@ -35,6 +35,14 @@ def reading_guide(digest: Digest) -> tuple[tuple[str, str], ...]:
                 "compare it with each generator's value at the floor's size, not with its main value.",
             )
         )
+    if digest.train_note:
+        guide.append(
+            (
+                "The training text",
+                f"{digest.train_note} A generator that learnt it perfectly, and copied nothing, would score the same. "
+                "Where it is far from the real text, the two are of different sources, and no generator can come near.",
+            )
+        )
     guide.append(
         (
             "Intervals",

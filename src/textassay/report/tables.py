@@ -206,7 +206,12 @@ def _headline(digest: Digest, metric: str) -> list[str]:
     judges = [escaped(statement) for statement in judge_statements(digest, metric)]
     notes = f"{direction(digest.better(metric)).capitalize()}; bold: none is significantly better."
     notes += f" {_AT_FLOOR_SIZE}" * digest.at_floor_size(metric)
-    return [*_table(header, rows), "", " ".join([notes, *judges]), *(["", *reasons] if reasons else [])]
+    return [
+        *_table(header, rows),
+        "",
+        " ".join([notes, *filter(None, [escaped(digest.train_note)]), *judges]),
+        *(["", *reasons] if reasons else []),
+    ]
 
 
 def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
@@ -233,7 +238,10 @@ def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
     if any(map(digest.at_floor_size, metrics)):
         note += f" {_AT_FLOOR_SIZE}"
     if any(digest.own_floor(generator, metric) for generator in digest.generators for metric in metrics):
-        note += " A generator with fewer sentences is compared with real text of its own size, given after it."
+        note += (
+            " A generator with fewer sentences, or with log-probabilities or ratings, is compared with real text of "
+            "its own size and with those, given after it."
+        )
     return [*_table(header, rows), "", note]
 
 

@@ -147,6 +147,8 @@ class _Printer(TablePrinter):
             self.say(f"{note[:1].upper()}{note[1:]}.")
         if FLOOR in digest.floors:
             self.say(f"{FLOOR}: one half of the real text against the other, what indistinguishable text scores.")
+        if digest.train_note:
+            self.say(digest.train_note)
 
     def _headline_columns(self, metric: str) -> dict[str, dict[str, Text]]:
         """Return what can be said of one metric, column by column; those that say nothing are left out."""

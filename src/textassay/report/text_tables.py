@@ -63,7 +63,8 @@ class TablePrinter:
         """Print each generator's values at the floor's size, against the same half of the real text.
 
         Metrics that are shown at that size anyway are left out. Where a generator has fewer sentences than that, real
-        text is shown at its size too. `headline_shown` tells whether those of the headline stand elsewhere.
+        text is shown at its size too; where it comes with log-probabilities or ratings, real text with those.
+        `headline_shown` tells whether those of the headline stand elsewhere.
         """
         digest = self._digest
         columns: dict[str, dict[str, Text]] = {}

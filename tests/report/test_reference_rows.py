@@ -1,0 +1,86 @@
+"""Rows of reference in every report: the training text, and floors with what came with a generator."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from made_up import sentences
+from textassay.comparison.comparison import TRAIN, Comparison
+from textassay.comparison.run import compare
+from textassay.report.answer import answer, command_line
+from textassay.report.digest import Digest
+from textassay.report.document import to_json
+from textassay.report.figures import draw_figures
+from textassay.report.html import to_html
+from textassay.report.latex import to_latex
+from textassay.report.tables import to_csv, to_markdown
+from textassay.report.text import render
+
+NOTE = "the generators' training text, 60 of its 90 sentences, drawn at random, measured as if it were generated."
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    rng = np.random.default_rng(0)
+    generated = {"one": sentences(60, 2, shift=0.5), "two": sentences(60, 3)}
+    beside = {name: (-rng.random(60), -rng.random(60)) for name in generated}
+    return compare(
+        sentences(60, 1),
+        generated,
+        train=sentences(90, 4),
+        metrics=["length", "memorization", "huse"],
+        log_probs=beside,
+        ratings=beside,
+        explain=False,
+    )
+
+
+def printed(comparison: Comparison) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    render(comparison, console)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def test_the_training_text_has_a_row_in_every_report(comparison: Comparison) -> None:
+    read = Comparison.from_dict(json.loads(to_json(comparison)))
+    for found in (comparison, read):
+        assert NOTE in printed(found).replace("\n", " ")
+        assert NOTE in to_markdown(found)
+        assert NOTE in to_latex(found).replace("{\\char39}", "'")
+        drawings = draw_figures(found)
+        assert any(TRAIN in drawing.svg for drawing in drawings)
+        page = to_html(found, drawings, {})
+        assert NOTE.replace("'", "&#39;") in page
+        rows = list(csv.DictReader(io.StringIO(to_csv(found))))
+        assert [row["value"] != "" for row in rows if row["generator"] == TRAIN] == [True, False, False]
+        assert ", the training text 0." in answer(Digest(found))[0]
+        assert "--train FILE" in command_line(Digest(found))
+
+
+def test_no_rank_no_pair_and_no_star_for_the_training_text(comparison: Comparison) -> None:
+    digest = Digest(comparison)
+    assert digest.order == ("one", "two") or digest.order == ("two", "one")
+    assert digest.floors == ("(real)", TRAIN)
+    assert all(TRAIN not in digest.best(metric) for metric in comparison.metrics)
+    assert not any(TRAIN in (pair.a, pair.b) for pair in comparison.pairs)
+
+
+def test_real_text_with_the_ratings_of_a_generator_stands_beside_that_one(comparison: Comparison) -> None:
+    digest = Digest(comparison)
+    assert digest.estimate("(real)", "huse") is None
+    floors = [digest.own_floor(name, "huse") for name in ("one", "two")]
+    assert floors[0] is not None
+    assert floors[1] is not None
+    assert floors[0].details["generator"] == "one"
+    assert floors[0].value != floors[1].value
+    text = printed(comparison)
+    for name, floor in zip(("one", "two"), floors, strict=True):
+        line = next(line for line in text.splitlines() if line.startswith(f"(real) beside {name}"))
+        assert line.split()[-1] == f"{floor.value:.3f}"
+    assert digest.own_floor("one", "length") is None
