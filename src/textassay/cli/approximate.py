@@ -22,6 +22,7 @@ from textassay.cli.progress import show_progress
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.characters import read_running
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.limits import running_text
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import check_device, default_workers, device, workers
@@ -123,7 +124,8 @@ def _check(options: ApproximateOptions) -> None:
 def _read(options: ApproximateOptions, opened: OpenedGenerator) -> Corpus:
     """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
     if options.window is not None:
-        return opened.form.corpus([read_running(options.text, column=options.column)])
+        with running_text():
+            return opened.form.corpus([read_running(options.text, column=options.column)])
     file = read_texts(options.text, column=options.column)
     if not any(text and not text.isspace() for text in file.texts):
         raise EmptyCorpusError(f"{options.text} is empty: all of its {len(file.texts)} lines are blank")

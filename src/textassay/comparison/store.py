@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from textassay.corpus.documents import parse_json
 from textassay.errors import OutputError
 from textassay.estimate import Estimate, Evidence
 
@@ -47,7 +48,7 @@ class EstimateStore:
             return self._memory.get(key)
         try:
             with (self._folder / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as kept:
-                document = json.loads(str(kept["document"]))
+                document = parse_json(str(kept["document"]))
                 estimate = Estimate.from_dict(document["estimate"])
                 arrays = {name: kept.get(name) for name in _ARRAYS}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
@@ -74,7 +75,7 @@ class EstimateStore:
         if self._folder is None:
             return None
         try:
-            return json.loads((self._folder / f"{key}.json").read_text(encoding="ascii"))
+            return parse_json((self._folder / f"{key}.json").read_text(encoding="ascii"))
         except (OSError, ValueError):
             return None
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.limits import current_limits, long_text
 from textassay.errors import InputError, OptionError
 
 __all__ = ["TextFile", "as_texts", "choose_column", "number_groups"]
@@ -38,6 +39,15 @@ class TextFile:
     texts: tuple[str, ...]
     groups: npt.NDArray[np.int64] | None = None
     path: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `InputError` where a text is longer than `InputLimits.max_text`."""
+        limit = current_limits().max_text
+        longest = max(map(len, self.texts), default=0)
+        if longest > limit:
+            place = self.name if self.path is None else self.path
+            number = next(number for number, text in enumerate(self.texts, start=1) if len(text) > limit)
+            raise long_text(f"{place}: text {number}", len(self.texts[number - 1]), limit)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.documents import parse_json, read_document
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError, OutputError
@@ -213,7 +214,7 @@ def _document(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} is no folder of a model: there is no such folder")
     path = folder / _DOCUMENT
     try:
-        document = json.loads(path.read_text("utf-8"))
+        document = parse_json(read_document(path))
     except FileNotFoundError:
         raise InputError(f"{folder} is no folder of a model: it has no {_DOCUMENT}") from None
     except (OSError, ValueError) as error:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from textassay.comparison.comparison import Comparison
+from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, OutputError
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_figures
@@ -90,7 +91,7 @@ def read_comparison(out: Path | str) -> Comparison:
     """
     path = Path(out) / "results.json"
     try:
-        return Comparison.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return Comparison.from_dict(parse_json(read_document(path)))
     except FileNotFoundError:
         raise InputError(f"{path} does not exist: give the folder that 'textassay compare --out' wrote") from None
     except OSError as error:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, OutputError
 from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
 from textassay.report.digest import join_words
@@ -75,7 +76,7 @@ def read_reproduction(path: Path) -> Reproduction:
         If the file cannot be read or is no such document.
     """
     try:
-        return Reproduction.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return Reproduction.from_dict(parse_json(read_document(path)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is no reproduced study: {error}") from error
 

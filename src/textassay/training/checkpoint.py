@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from textassay.corpus.documents import parse_json
 from textassay.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
         raise InputError(f"cannot read the checkpoint {path}: {reason}; delete it to begin anew") from None
     if _checksum(tensors, metadata[_DOCUMENT]) != metadata.get(_CHECKSUM):
         raise InputError(f"the checkpoint {path} is damaged (its checksum differs): delete it to begin anew")
-    return tensors, json.loads(metadata[_DOCUMENT])
+    return tensors, parse_json(metadata[_DOCUMENT], str(path))
 
 
 def _apart(tensors: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
