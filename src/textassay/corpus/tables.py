@@ -13,7 +13,7 @@ from textassay.corpus.source import Source
 from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError
 
-__all__ = ["Rows", "csv_rows", "read_csv", "read_json", "read_json_lines"]
+__all__ = ["Rows", "csv_rows", "long_fields", "read_csv", "read_json", "read_json_lines"]
 
 Rows = tuple[list[str], list[Any] | None]  # sentences and, where asked for, group labels
 _SPACES = (" ", "\n", "\r", "\t")  # what JSON calls white space
@@ -121,7 +121,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
     InputError
         If it is no such file, or a row has not as many fields as the header; the message gives the line.
     """
-    with _long_fields():
+    with long_fields():
         reader = csv.reader(_with_ends(source), delimiter=delimiter, strict=True)
         try:
             header = next(reader, [])
@@ -166,7 +166,7 @@ def _line_limit() -> int:
 
 
 @contextmanager
-def _long_fields() -> Iterator[None]:
+def long_fields() -> Iterator[None]:
     """Set the csv module's limit on the length of a field to our own, and put it back."""
     limit = csv.field_size_limit(min(_line_limit(), _LONGEST_FIELD))
     try:

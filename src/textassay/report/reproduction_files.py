@@ -4,13 +4,12 @@ The figures have a white ground, so that they can be read on dark pages, too. No
 samples after prefixes of real text begin with its words.
 """
 
-import csv
-import io
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from textassay.corpus.csv_text import csv_text
 from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, OutputError
 from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
@@ -83,15 +82,12 @@ def read_reproduction(path: Path) -> Reproduction:
 
 def reproduction_csv(reproduction: Reproduction) -> str:
     """Return every cell as a row, in full precision; an empty field is a value that is not there."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows = []
     for table in reproduction.tables:
         for cell in table.cells:
             differs = "; ".join(filter(None, (table.differs, cell.differs))) if cell.ours is not None else ""
-            row = (table.id, *(getattr(cell, name) for name in _COLUMNS[1:-1]), differs)
-            writer.writerow(["" if value is None else value for value in row])
-    return buffer.getvalue()
+            rows.append((table.id, *(getattr(cell, name) for name in _COLUMNS[1:-1]), differs))
+    return csv_text(_COLUMNS, rows)
 
 
 def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing] = ()) -> str:
