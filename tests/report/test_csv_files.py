@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from made_up_comparisons import make_comparison, make_texts
+from made_up_comparisons import FEW_METRICS, make_comparison, make_texts
 from made_up_judgements import from_table
 from made_up_reproductions import make_reproduction
 from textassay.cli.human_study import run_export, run_import
@@ -32,7 +32,7 @@ TEXTS = ("a\rb", "=1+1", "-2+3", "\t=1", "\r=1", "+x", "@y", '"=z"', "a,b;c", "l
 
 def _report(folder: Path) -> None:
     texts = {name: [*TEXTS, *list(given)[len(TEXTS) :]] for name, given in make_texts(NAMES).items()}
-    write_report(make_comparison(NAMES), folder, texts=texts)
+    write_report(make_comparison(NAMES, metrics=FEW_METRICS), folder, texts=texts)
 
 
 def _analysis(folder: Path) -> None:
@@ -121,7 +121,7 @@ def test_ratings_come_back_whatever_their_texts(tmp_path: Path) -> None:
 
 def test_long_texts_in_the_file_of_sentences_are_read_back(tmp_path: Path) -> None:
     texts = {name: ["x" * 200_000, *list(given)[1:]] for name, given in make_texts(NAMES[:2]).items()}
-    write_report(make_comparison(NAMES[:2]), tmp_path, texts=texts)
+    write_report(make_comparison(NAMES[:2], metrics=FEW_METRICS), tmp_path, texts=texts)
     table = open_sentences(tmp_path / "sentences.csv")
     assert table is not None
     assert sum(1 for _ in table.rows) == len(read_texts(tmp_path / "sentences.csv", column="text").texts)
