@@ -15,7 +15,7 @@ from rich.console import Console
 from textassay.approximation.approximation import approximate, choose_mode
 from textassay.approximation.count_cost import check_floor
 from textassay.approximation.stopping_rule import check_samples
-from textassay.cli.messages import print_line
+from textassay.cli.messages import not_saved, print_line
 from textassay.cli.models import OpenedGenerator, open_generator, set_precision
 from textassay.cli.options import check_writable
 from textassay.cli.progress import show_progress
@@ -98,7 +98,8 @@ def run_approximate(options: ApproximateOptions) -> int:
         render_approximation(found, Console(), text=options.text, tokenizer=opened.form.tokenizer.name)
     if options.out is not None:
         figures = {drawing.file_name: on_white(drawing.svg) for drawing in draw_approximation(found)}
-        written = write_whole(options.out, {"approximation.json": told + "\n", **figures})
+        with not_saved():
+            written = write_whole(options.out, {"approximation.json": told + "\n", **figures})
         if not options.quiet:
             print_line(f"wrote {', '.join(path.name for path in written)} to {options.out}")
     sys.stdout.flush()

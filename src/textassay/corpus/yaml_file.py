@@ -77,6 +77,12 @@ class _Loader(yaml.SafeLoader):
         for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
+    def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803
+        """Begin a list or mapping in brackets, of which the scanner would look through thousands first."""
+        if self.flow_level >= _DEPTH:
+            raise RecursionError
+        super().fetch_flow_collection_start(TokenClass)
+
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """Return the value of `node`."""
         try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textassay.corpus.documents import parse_json
+from textassay.corpus.whole_file import is_running
 from textassay.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -115,15 +116,5 @@ def remove_leftovers(path: Path) -> None:
     """Remove what processes that are no more left half-written beside `path`, named ``.NAME.PROCESS.tmp``."""
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         number = leftover.name.split(".")[-2]
-        if number.isdigit() and int(number) != os.getpid() and not _runs(int(number)):
+        if number.isdigit() and int(number) != os.getpid() and not is_running(int(number)):
             leftover.unlink(missing_ok=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
