@@ -56,6 +56,12 @@ def _load(path: Path) -> Mapping[Any, Any]:
 
 
 def _value(path: Path, key: str, value: Any, *, may_repeat: bool) -> Any:
+    pairs = [*value, *value.values()] if isinstance(value, Mapping) else value
+    for part in pairs if isinstance(pairs, list) else [pairs]:
+        if isinstance(part, str) and any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in part):
+            raise OptionError(
+                f"{path}: the value of '{key}' holds what no command line can: a zero or half a character"
+            )
     if key in NAMED_FILES and isinstance(value, Mapping):
         return [f"{name}={source}" for name, source in value.items()]
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):

@@ -3,7 +3,7 @@
 Every reader sees the same rows: a field with a line break of any kind (`csv.writer` forgets the lone carriage return),
 a quote, a separator, or white space at an end stands in double quotes. No cell of text is a formula: spreadsheets
 compute what begins with ``=``, ``+``, ``-`` or ``@``, so such a text gets an apostrophe in front, as OWASP advises, and
-`plain_cell` takes it off again. Numbers stay as they are. The exact text stands in the JSON file beside a table.
+`plain_cell` takes it off again. Numbers stay as they are.
 
 Source: OWASP, "CSV Injection", https://owasp.org/www-community/attacks/CSV_Injection.
 """

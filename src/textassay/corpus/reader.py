@@ -67,6 +67,8 @@ def read_texts(
     if is_url(source):
         return read_texts(download(str(source)), column=column, group_column=group_column)
     path = Path(source)
+    if "\0" in str(path):
+        raise InputError(f"no file can be called {str(path)!r}: the name holds a zero byte")
     if not path.exists():
         raise InputError(f"no file {path}{nearest_files(path)}")
     if path.is_dir():

@@ -54,7 +54,8 @@ def read_json(source: Source, column: str | None, group_column: str | None) -> R
 def _items(source: Source) -> Iterator[Any]:
     """Yield the items of a JSON list one by one, so that only what is used of them is held."""
     text = source.text()
-    scan = json.JSONDecoder().scan_once
+    decoder: Any = json.JSONDecoder()
+    scan = decoder.scan_once
 
     def after_space(place: int) -> int:
         match = _SPACE.match(text, place)
