@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from textassay.comparison.comparison import Comparison
     from textassay.comparison.run import compare
     from textassay.corpus.corpus import Corpus, corpora_from_texts
+    from textassay.corpus.limits import input_limits
     from textassay.corpus.reader import read_texts
     from textassay.errors import TextassayError
     from textassay.estimate import Estimate, Interval
@@ -25,6 +26,7 @@ __all__ = [
     "TextassayError",
     "compare",
     "corpora_from_texts",
+    "input_limits",
     "inspect",
     "measure",
     "parse_metric",
@@ -41,6 +43,7 @@ _HOMES = {
     "TextassayError": "textassay.errors",
     "compare": "textassay.comparison.run",
     "corpora_from_texts": "textassay.corpus.corpus",
+    "input_limits": "textassay.corpus.limits",
     "inspect": "textassay.inspection.inspection",
     "measure": "textassay.metric.base",
     "parse_metric": "textassay.metric.catalog",

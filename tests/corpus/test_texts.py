@@ -1,6 +1,8 @@
 """Sentences that come from Python: what is taken, and what is wrong is said with its position."""
 
+import importlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,62 @@ class PolarsLike:
 def test_every_kind_of_source_gives_the_same_sentences(source: Any) -> None:
     assert as_texts(source, "real").texts == SENTENCES
     assert {type(text) for text in as_texts(source, "real").texts} <= {str}
+
+
+class DatasetLike:
+    """Has what a `datasets.Dataset` has: rows by number, columns by name, `column_names`, and no `columns`."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self._columns = columns
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return self._columns[key]
+        return {name: values[key] for name, values in self._columns.items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[row] for row in range(len(self)))
+
+
+def tables(columns: dict[str, list[Any]]) -> Iterator[Any]:
+    """Yield one table of each kind that is installed."""
+    yield DatasetLike(columns)
+    yield pd.DataFrame(columns)
+    for module, make in (("pyarrow", "table"), ("polars", "DataFrame")):
+        with suppress(ImportError):
+            yield getattr(importlib.import_module(module), make)(columns)
+
+
+def test_every_kind_of_table_gives_the_same_sentences() -> None:
+    texts = list(SENTENCES)
+    for table in tables({"label": [1, 2, 3], "text": texts, "title": ["x", "y", "z"]}):
+        assert as_texts(table, "real").texts == SENTENCES
+        file = as_texts(table, "real", column="title", group_column="label")
+        assert file.texts == ("x", "y", "z")
+        assert file.groups is not None
+    for table in tables({"label": [1, 2, 3], "review": texts}):  # the only one that holds strings
+        assert as_texts(table, "real").texts == SENTENCES
+    for table in tables({"label": [1, 2, 3], "review": texts, "title": texts}):
+        with pytest.raises(InputError, match=r"^real: which column .*table\['label'\]; it has: label, review, title$"):
+            as_texts(table, "real")
+        with pytest.raises(InputError, match=r"^real has no column 'body'; it has: label, review, title$"):
+            as_texts(table, "real", column="body")
+    for table in tables({"label": [], "n": []}):
+        with pytest.raises(InputError, match=r"it has: label, n$"):
+            as_texts(table, "real")
+    assert as_texts(pd.DataFrame({0: [1, 2, 3], 1: texts}), "real").texts == SENTENCES
+
+
+def test_rows_of_a_table_are_refused_with_what_to_give() -> None:
+    with pytest.raises(InputError, match=r"^real\[0\] must be a str, got dict; give one of its values"):
+        as_texts([{"text": "a"}], "real")
 
 
 def test_arrow_columns_and_tables() -> None:

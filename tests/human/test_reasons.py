@@ -105,7 +105,7 @@ def test_gaps_end_with_the_sentence_and_words_are_whole(tmp_path: Path) -> None:
         ("groups: {a: {keywords: [no]}}", "must be a list of texts"),
         ("groups: {a: {keywords: ['..']}}", "has no letter"),
         ("groups: {a: {keywords: [b]}}\nextra: 1", "got 'extra'"),
-        ("groups: [", "is no YAML file"),
+        ("groups: [", "broken YAML"),
     ],
 )
 def test_bad_lists_are_refused(content: str, message: str, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from made_up_comparisons import FEW_METRICS, HOSTILE, METRICS, REVIEWS, N, make_comparison, make_findings, make_texts
 from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.corpus.csv_text import plain_cell
 from textassay.errors import InputError, OutputError
 from textassay.report.document import read_comparison, to_json, write_report
 
@@ -114,7 +115,7 @@ def test_sentences_hold_every_text_and_score_exactly(tmp_path: Path) -> None:
     assert evidence is not None
     for side, scores in (("generated", evidence.generated_scores), ("real", evidence.real_scores)):
         of_side = [row for row in rows if (row["generator"], row["side"]) == ("5-gram", side)]
-        assert [row["text"] for row in of_side] == list(texts["5-gram" if side == "generated" else FLOOR])
+        assert [plain_cell(row["text"]) for row in of_side] == list(texts["5-gram" if side == "generated" else FLOOR])
         assert [int(row["line"]) for row in of_side] == list(range(1, N + 1))
         np.testing.assert_array_equal([float(row["dd"]) for row in of_side], scores)
     assert {row["bleu(order=2)"] for row in rows if row["side"] == "real"} == {""}
@@ -242,7 +243,7 @@ def test_hostile_texts_and_twelve_generators_are_written(tmp_path: Path) -> None
     write_report(make_comparison(REVIEWS, missing=True), tmp_path, texts=make_texts(REVIEWS))
     assert (tmp_path / "report.html").stat().st_size < 1_500_000
     with (tmp_path / "sentences.csv").open(encoding="utf-8", newline="") as file:
-        texts = [row["text"] for row in csv.DictReader(file)][: len(HOSTILE)]
+        texts = [plain_cell(row["text"]) for row in csv.DictReader(file)][: len(HOSTILE)]
     assert texts == list(HOSTILE)
 
 

@@ -15,13 +15,14 @@ from rich.console import Console
 from textassay.approximation.approximation import approximate, choose_mode
 from textassay.approximation.count_cost import check_floor
 from textassay.approximation.stopping_rule import check_samples
-from textassay.cli.messages import print_line
+from textassay.cli.messages import not_saved, print_line
 from textassay.cli.models import OpenedGenerator, open_generator, set_precision
 from textassay.cli.options import check_writable
 from textassay.cli.progress import show_progress
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.characters import read_running
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.limits import running_text
 from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
@@ -97,7 +98,8 @@ def run_approximate(options: ApproximateOptions) -> int:
         render_approximation(found, Console(), text=options.text, tokenizer=opened.form.tokenizer.name)
     if options.out is not None:
         figures = {drawing.file_name: on_white(drawing.svg) for drawing in draw_approximation(found)}
-        written = write_whole(options.out, {"approximation.json": told + "\n", **figures})
+        with not_saved():
+            written = write_whole(options.out, {"approximation.json": told + "\n", **figures})
         if not options.quiet:
             print_line(f"wrote {', '.join(path.name for path in written)} to {options.out}")
     sys.stdout.flush()
@@ -123,7 +125,8 @@ def _check(options: ApproximateOptions) -> None:
 def _read(options: ApproximateOptions, opened: OpenedGenerator) -> Corpus:
     """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
     if options.window is not None:
-        return opened.form.corpus([read_running(options.text, column=options.column)])
+        with running_text():
+            return opened.form.corpus([read_running(options.text, column=options.column)])
     file = read_texts(options.text, column=options.column)
     if not any(text and not text.isspace() for text in file.texts):
         raise EmptyCorpusError(f"{options.text} is empty: all of its {len(file.texts)} lines are blank")

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Device, Json, Level, Precision, Quiet, Seed, Workers
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Device,
+    Json,
+    Level,
+    MaxInput,
+    MaxText,
+    Precision,
+    Quiet,
+    Seed,
+    Workers,
+)
 
 __all__ = ["approximate_command"]
 
@@ -46,6 +58,8 @@ def approximate_command(
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Say how likely a text is under a generator that only draws tokens, such as a GAN: by its average output."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from textassay.cli.messages import print_line
+from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
 from textassay.cli.progress import show_progress
 from textassay.corpus.corpus import Corpus
@@ -92,7 +92,8 @@ def run_bench_command(options: BenchOptions) -> int:
     else:
         render_bench(bench, Console())
     if options.out is not None:
-        written = write_bench(bench, options.out)
+        with not_saved():
+            written = write_bench(bench, options.out)
         if not options.quiet:
             print_line(f"wrote {', '.join(map(str, written))}")
     return 0

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Device, Json, Level, Lowercase, Quiet, Tokenizer, Workers
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Device,
+    Json,
+    Level,
+    Lowercase,
+    MaxInput,
+    MaxText,
+    Quiet,
+    Tokenizer,
+    Workers,
+)
 
 __all__ = ["bench_command"]
 
@@ -45,6 +57,8 @@ def bench_command(
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Measure how much of a known discrepancy dd and other metrics find, and whether they are honest."""

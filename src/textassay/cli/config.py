@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from textassay.corpus.yaml_file import read_yaml
 from textassay.errors import InputError, OptionError, unknown_name
 
 __all__ = ["read_config"]
@@ -46,15 +45,9 @@ def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[
 
 def _load(path: Path) -> Mapping[Any, Any]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        document = read_yaml(path)
     except OSError as error:
         raise InputError(f"cannot read --config {path}: {(error.strerror or str(error)).lower()}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}): --config takes a YAML file") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}" if mark is None else f"{path}, line {mark.line + 1}, column {mark.column + 1}"
-        raise InputError(f"{place}: broken YAML: {getattr(error, 'problem', None) or error}") from None
     if document is None:
         return {}
     if not isinstance(document, Mapping):
@@ -63,6 +56,12 @@ def _load(path: Path) -> Mapping[Any, Any]:
 
 
 def _value(path: Path, key: str, value: Any, *, may_repeat: bool) -> Any:
+    pairs = [*value, *value.values()] if isinstance(value, Mapping) else value
+    for part in pairs if isinstance(pairs, list) else [pairs]:
+        if isinstance(part, str) and any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in part):
+            raise OptionError(
+                f"{path}: the value of '{key}' holds what no command line can: a zero or half a character"
+            )
     if key in NAMED_FILES and isinstance(value, Mapping):
         return [f"{name}={source}" for name, source in value.items()]
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):

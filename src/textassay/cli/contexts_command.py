@@ -6,7 +6,13 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Quiet
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    MaxInput,
+    MaxText,
+    Quiet,
+)
 
 __all__ = ["contexts_command"]
 
@@ -28,6 +34,8 @@ def contexts_command(
         Path | None, typer.Option(metavar="TABLE", help="Where the table goes; standard output by default.")
     ] = None,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Make the table that c2s, gc2s and att2seq answer to: label, class of length, first content word."""

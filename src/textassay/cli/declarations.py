@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from textassay.corpus.limits import set_limits
+
 __all__ = [
     "Column",
     "Config",
@@ -22,6 +24,8 @@ __all__ = [
     "Level",
     "LogProbs",
     "Lowercase",
+    "MaxInput",
+    "MaxText",
     "MaxTokens",
     "Metrics",
     "Model",
@@ -49,6 +53,18 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
         repeatable = [str(parameter.name) for parameter in parameters if parameter.multiple or parameter.nargs == -1]
         context.default_map = read_config(path, options=names, repeatable=repeatable)
     return path
+
+
+def _set_max_input(size: str) -> str:
+    """Let so much of a file be read, to the end of the command."""
+    set_limits(max_input=size)
+    return size
+
+
+def _set_max_text(n: int) -> int:
+    """Let a text be so long, to the end of the command."""
+    set_limits(max_text=n)
+    return n
 
 
 # What is measured
@@ -82,6 +98,12 @@ Tokenizer = Annotated[str, typer.Option(metavar="NAME", help="whitespace, words,
 Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.")]
 Normalize = Annotated[bool, typer.Option(help="Repair case, quotes and glued punctuation in all texts alike.")]
 MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Cut all sentences after N tokens.")]
+MaxInput = Annotated[
+    str, typer.Option(metavar="SIZE", help="Most of one file that is read, decompressed.", callback=_set_max_input)
+]
+MaxText = Annotated[
+    int, typer.Option(metavar="N", help="Most characters that one text may have.", callback=_set_max_text)
+]
 Column = Annotated[str | None, typer.Option(metavar="NAME", help="Column of csv, tsv, json and parquet files.")]
 GroupColumn = Annotated[
     str | None, typer.Option(metavar="NAME", help="Column whose equal values are never split: a document, say.")

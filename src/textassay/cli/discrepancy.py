@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from textassay.cli.messages import print_line
+from textassay.cli.messages import not_saved, print_line
 from textassay.cli.models import open_model
 from textassay.cli.options import check_writable
 from textassay.errors import OptionError, check_range
@@ -79,7 +79,8 @@ def run_discrepancy(options: DiscrepancyOptions) -> int:
         buffer = BytesIO()
         np.savez(buffer, p=found.log_ratios[0], q=found.log_ratios[1])
         told = json.dumps(document, indent=1, allow_nan=False)
-        written = write_whole(options.out, {"discrepancy.json": told, "log-ratios.npz": buffer.getvalue()})
+        with not_saved():
+            written = write_whole(options.out, {"discrepancy.json": told, "log-ratios.npz": buffer.getvalue()})
         if not options.quiet:
             print_line(f"wrote {', '.join(map(str, written))}")
     return 0

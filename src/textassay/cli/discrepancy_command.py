@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Config, Device, Json, Level, Quiet, Seed, Workers
+from textassay.cli.declarations import (
+    Config,
+    Device,
+    Json,
+    Level,
+    MaxInput,
+    MaxText,
+    Quiet,
+    Seed,
+    Workers,
+)
 
 __all__ = ["discrepancy_command"]
 
@@ -31,6 +41,8 @@ def discrepancy_command(
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Say how far apart two models are, by their own probabilities: no classifier, no real text."""

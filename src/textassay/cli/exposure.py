@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from rich.console import Console
 
-from textassay.cli.messages import print_line
+from textassay.cli.messages import not_saved, print_line
 from textassay.cli.models import Opened, open_model, set_precision
 from textassay.cli.options import check_writable
 from textassay.cli.progress import show_progress
@@ -103,7 +103,8 @@ def run_exposure(options: ExposureOptions) -> int:
     else:
         render_exposure(found, Console())
     if options.out is not None:
-        written = write_exposure(found, document, options.out)
+        with not_saved():
+            written = write_exposure(found, document, options.out)
         if not options.quiet:
             print_line(f"wrote {', '.join(map(str, written))}")
     return 0

@@ -10,6 +10,8 @@ from textassay.cli.declarations import (
     Device,
     Json,
     Level,
+    MaxInput,
+    MaxText,
     Model,
     Out,
     Precision,
@@ -71,6 +73,8 @@ def exposure_command(
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Say whether a language model goes on worse from its own words than from real ones: exposure bias."""

@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Generators, Json, Level, Lowercase, Normalize, Seed
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Generators,
+    Json,
+    Level,
+    Lowercase,
+    MaxInput,
+    MaxText,
+    Normalize,
+    Seed,
+)
 
 __all__ = ["human_app"]
 
@@ -57,6 +68,8 @@ def _build_command(
     column: Column = None,
     seed: Seed = 0,
     json: Json = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Make a study: pages of real and generated texts in random order, for people to tell apart."""
@@ -107,6 +120,8 @@ def _next_word_command(
     column: Column = None,
     seed: Seed = 0,
     json: Json = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Make a study of the next-word task: people choose among a model's most probable next words."""
@@ -167,6 +182,8 @@ def _import_command(
         int | None, typer.Option(metavar="N", help="Pages one rater may judge; 1 by default, next-word 200.")
     ] = None,
     json: Json = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
 ) -> None:
     """Bring results in: which submissions count, which are refused and why, what is left to do."""
     from textassay.cli.human_study import run_import
@@ -286,6 +303,8 @@ def _analyse_command(
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where files and figures go.")] = None,
     json: Json = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
 ) -> None:
     """Say how well people told real from generated text, and how far they agreed."""
     from textassay.cli.human_analyse import AnalyseOptions, run_analyse

@@ -1,7 +1,5 @@
 """``textassay human build``, ``export``, ``import`` and ``judge``: a study from texts, out to people and back."""
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +11,7 @@ from rich.console import Console
 
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources
+from textassay.corpus.csv_text import csv_text
 from textassay.corpus.normalization import normalize
 from textassay.corpus.rare_words import mark_rare_words
 from textassay.corpus.reader import read_texts
@@ -243,24 +242,17 @@ def study_summary(study: Study) -> dict[str, Any]:
 
 def _items_csv(study: Study) -> str:
     """Return all items without who wrote them, in order: what another program needs to show them."""
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(("page", "item", "text", "labels", "choices"))
+    rows = []
     for page in study.pages:
         for item in page.items:
             choices = json.dumps([*item.choices, NONE_OF_THEM], ensure_ascii=False) if item.choices else ""
-            writer.writerow((page.id, item.id, item.text, " ".join(item.labels), choices))
-    return output.getvalue()
+            rows.append((page.id, item.id, item.text, " ".join(item.labels), choices))
+    return csv_text(("page", "item", "text", "labels", "choices"), rows)
 
 
 def _refused_csv(found: Accepted) -> str:
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(("page", "rater", "reason", "place"))
-    writer.writerows(
-        (one.submission.page, one.submission.rater, one.reason, one.submission.place) for one in found.refusals
-    )
-    return output.getvalue()
+    rows = ((one.submission.page, one.submission.rater, one.reason, one.submission.place) for one in found.refusals)
+    return csv_text(("page", "rater", "reason", "place"), rows)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -15,6 +15,8 @@ from textassay.cli.declarations import (
     Json,
     Level,
     Lowercase,
+    MaxInput,
+    MaxText,
     Normalize,
     Out,
     Quiet,
@@ -68,6 +70,8 @@ def judge_command(
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Say which metric to trust: how each agrees with people or a known order, and which of them differ."""

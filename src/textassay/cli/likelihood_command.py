@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Device, Json, Level, Model, Precision, Quiet, Workers
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Device,
+    Json,
+    Level,
+    MaxInput,
+    MaxText,
+    Model,
+    Precision,
+    Quiet,
+    Workers,
+)
 
 __all__ = ["likelihood_command"]
 
@@ -34,6 +46,8 @@ def likelihood_command(
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Say how likely a text is under a model: perplexity, bits per character, nats a sentence."""

@@ -36,6 +36,8 @@ from textassay.cli.declarations import (
     Level,
     LogProbs,
     Lowercase,
+    MaxInput,
+    MaxText,
     MaxTokens,
     Metrics,
     Normalize,
@@ -60,6 +62,7 @@ from textassay.cli.stress_command import stress_command
 from textassay.cli.study_command import study_command
 from textassay.cli.train_command import train_command
 from textassay.cli.translate_command import translate_command
+from textassay.corpus.limits import input_limits
 
 __all__ = ["app", "main"]
 
@@ -114,6 +117,8 @@ def _compare_command(
     json: Json = False,
     fail_if: FailIf = None,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Compare generated text with real text: how far, which is closer, and could that be luck."""
@@ -168,6 +173,8 @@ def _inspect_command(
     max_tokens: MaxTokens = None,
     column: Column = None,
     json: Json = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Find what is trivially different between the texts, before anything is measured."""
@@ -210,6 +217,8 @@ def _explain_command(
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Say what gives each generator away: words, lengths, positions, sentences, and whether more text would help."""
@@ -273,6 +282,8 @@ def _plan_command(
     workers: Workers = None,
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
@@ -335,7 +346,10 @@ def _demo_command(
 
 
 @app.command(name="report")
-def _report_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="What 'compare --out' wrote.")]) -> None:
+def _report_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What 'compare --out' wrote.")],
+    max_input: MaxInput = "4GB",
+) -> None:
     """Draw the report of a finished comparison again."""
     from textassay.cli.report import run_report
 
@@ -367,7 +381,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), input_limits():
             warnings.showwarning = show_warning
             status = _run(given)
             sys.stdout.flush()

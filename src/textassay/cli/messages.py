@@ -4,13 +4,18 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import typer
 
-from textassay.errors import TextassayError, unknown_name
+from textassay.errors import OutputError, TextassayError, unknown_name
 
-__all__ = ["print_line", "show_warning", "tell"]
+__all__ = ["not_saved", "print_line", "shortened", "show_warning", "tell"]
+
+
+_LONGEST_WORD = 400  # characters: longer than any path that people type
+_LONGEST_LINE = 4000
 
 
 def tell(error: BaseException) -> int:
@@ -44,6 +49,15 @@ def tell(error: BaseException) -> int:
     return 1
 
 
+@contextlib.contextmanager
+def not_saved() -> Iterator[None]:
+    """Say of what cannot be written inside the ``with`` block that it was printed all the same."""
+    try:
+        yield
+    except OutputError as error:
+        raise OutputError(f"{error}; the results were printed, but they are not saved") from error
+
+
 def _interrupted(error: BaseException | None) -> bool:
     """Return whether `error` is an interruption, or came of one: compiled code wraps it in an error of its own."""
     return error is not None and (
@@ -62,9 +76,22 @@ def _usage_message(error: Any) -> str:
 
 
 def print_line(message: str) -> None:
-    """Print `message` as one line on standard error, where that is still open."""
+    """Print `message` as one line on standard error, where that is still open; of what is too long both ends."""
     with contextlib.suppress(OSError):
-        print("textassay:", " ".join(message.splitlines()), file=sys.stderr, flush=True)
+        print("textassay:", shortened(" ".join(message.splitlines())), file=sys.stderr, flush=True)
+
+
+def shortened(message: str) -> str:
+    """Return a message without what no person reads: of a very long word, and of a very long message, both ends."""
+    words = (_both_ends(word, _LONGEST_WORD) for word in message.split(" "))
+    return _both_ends(" ".join(words), _LONGEST_LINE)
+
+
+def _both_ends(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    half = (longest - 40) // 2
+    return f"{text[:half]}...({len(text) - 2 * half:,} characters)...{text[-half:]}"
 
 
 def show_warning(

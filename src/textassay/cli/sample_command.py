@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Device, Precision, Quiet, Seed, Workers
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Device,
+    MaxInput,
+    MaxText,
+    Precision,
+    Quiet,
+    Seed,
+    Workers,
+)
 
 __all__ = ["sample_command"]
 
@@ -44,6 +54,8 @@ def sample_command(
     workers: Workers = None,
     device: Device = "auto",
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Draw sentences from a model, one a line."""

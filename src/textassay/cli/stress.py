@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from textassay.cli.messages import print_line
+from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress
 from textassay.cli.texts import read_sources
@@ -93,7 +93,8 @@ def run_stress_command(options: StressOptions) -> int:
     else:
         render_stress(stress, Console())
     if options.out is not None:
-        written = write_stress(stress, options.out)
+        with not_saved():
+            written = write_stress(stress, options.out)
         if not options.quiet:
             print_line(f"wrote {', '.join(map(str, written))}")
     return 0

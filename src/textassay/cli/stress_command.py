@@ -13,6 +13,8 @@ from textassay.cli.declarations import (
     Json,
     Level,
     Lowercase,
+    MaxInput,
+    MaxText,
     Metrics,
     Out,
     Quiet,
@@ -60,6 +62,8 @@ def stress_command(
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Damage real text more and more: which metric sees it, from when on, and which takes damage for quality."""

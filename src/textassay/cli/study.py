@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from rich.console import Console
 
-from textassay.cli.messages import print_line
+from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress
 from textassay.cli.study_exposure import ABOUT as ABOUT_EXPOSURE
@@ -124,7 +124,8 @@ def run_study(options: StudyOptions) -> int:
         print()
     else:
         render_reproduction(found, Console())
-    written = write_reproduction(found, options.out)
+    with not_saved():
+        written = write_reproduction(found, options.out)
     if not options.quiet:
         print_line(f"wrote {', '.join(map(str, written))}")
     return 0

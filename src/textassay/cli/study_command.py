@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Device, Json, Lowercase, Quiet, Seed, Tokenizer, Workers
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Device,
+    Json,
+    Lowercase,
+    MaxInput,
+    MaxText,
+    Quiet,
+    Seed,
+    Tokenizer,
+    Workers,
+)
 
 __all__ = ["study_command"]
 
@@ -75,6 +87,8 @@ def study_command(
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Repeat the experiments of a paper on your text, and set its numbers beside yours."""

@@ -21,6 +21,8 @@ from textassay.cli.trained_folder import CHECKPOINT, FOUND, HISTORY, SETTINGS, b
 from textassay.corpus.characters import read_running, split_characters
 from textassay.corpus.contexts import Attributes
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus.limits import running_text
 from textassay.corpus.reader import read_texts
 from textassay.corpus.split import nested_fractions, split_last
 from textassay.corpus.text_form import TextForm
@@ -191,12 +193,14 @@ def read_training(options: TrainOptions) -> TrainingTexts:
         valid_source = options.valid
         if train_texts == valid_texts:
             raise InputError(f"{options.valid} holds the same sentences as {options.real}: {_VALIDATE}")
-    form = _form(options, train_texts)
+    with running_text(options.window is not None):
+        form = _form(options, train_texts)
     if len(form.vocabulary) == len(SPECIAL_TOKENS):
         raise EmptyCorpusError(
             f"no word is left of {options.real}: none stands --min-count {options.min_count} times; lower it"
         )
-    all_train, all_valid = (_cut(options, form.corpus(texts)) for texts in (train_texts, valid_texts))
+    with running_text(options.window is not None):
+        all_train, all_valid = (_cut(options, form.corpus(texts)) for texts in (train_texts, valid_texts))
     attributes = None
     if options.contexts is not None:
         all_train, all_valid, attributes = trained_contexts(
@@ -318,7 +322,7 @@ def _train(options: TrainOptions, texts: TrainingTexts, settings: Mapping[str, A
     resumes = (out / CHECKPOINT).exists()
     found: dict[str, int] = {}
     if options.auto_batch and isinstance(model, NetworkLanguageModel):
-        before = json.loads((out / SETTINGS).read_text(encoding="utf-8")) if resumes else {}
+        before = parse_json(read_document(out / SETTINGS)) if resumes else {}
         found[FOUND] = fitting_batch_size(model, texts.train, found=before.get(FOUND))
         _say(options, f"--auto-batch: batches of {found[FOUND]} sentences")
         model = _new_model(options, {**told, "batch_size": found[FOUND]})

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Device, Json, Lowercase, Quiet, Seed, Tokenizer, Workers
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Device,
+    Json,
+    Lowercase,
+    MaxInput,
+    MaxText,
+    Quiet,
+    Seed,
+    Tokenizer,
+    Workers,
+)
 from textassay.cli.model_names import ADVERSARIAL, CONTEXTUAL
 from textassay.errors import OptionError
 
@@ -181,6 +193,8 @@ def train_command(
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Train a generator on your own text: a network, or one that counts n-grams."""

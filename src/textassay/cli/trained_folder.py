@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from rich.console import Console
 
 from textassay.cli.monitored import MONITOR
+from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, TextassayError
 from textassay.model_store.saved import check_saved
 from textassay.report.training import Training, render_training
@@ -36,7 +37,7 @@ def finished(out: Path, settings: Mapping[str, Any], read: Callable[[str], Told]
         If the folder was begun with other settings, or holds a model that came there otherwise.
     """
     try:
-        before = json.loads((out / SETTINGS).read_text(encoding="utf-8"))
+        before = parse_json(read_document(out / SETTINGS))
     except FileNotFoundError:
         if (out / MODEL).exists():
             raise InputError(f"{out} holds a model that was not trained there: choose another --out") from None

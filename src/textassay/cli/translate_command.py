@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from textassay.cli.declarations import Column, Config, Device, Json, Precision, Quiet, Seed, Workers
+from textassay.cli.declarations import (
+    Column,
+    Config,
+    Device,
+    Json,
+    MaxInput,
+    MaxText,
+    Precision,
+    Quiet,
+    Seed,
+    Workers,
+)
 
 __all__ = ["translate_command"]
 
@@ -39,6 +50,8 @@ def translate_command(
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
+    max_input: MaxInput = "4GB",
+    max_text: MaxText = 1_000_000,
     config: Config = None,
 ) -> None:
     """Translate sentences by beam search, with forced beginnings where asked."""

@@ -197,8 +197,8 @@ def compare(
         use_workers(default_workers() if workers is None else workers),
         use_device(device),
         feature_store(None if kept is None else kept / "features"),
+        EstimateStore(None if kept is None else kept / "estimates") as store,
     ):
-        store = EstimateStore(None if kept is None else kept / "estimates")
         explanations, unexplained = explain_generators(
             real_corpus,
             rows if explain and any(metric.name.split("(")[0] == "dd" for metric in chosen) else {},

@@ -10,15 +10,17 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import IO, Any
+from types import TracebackType
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from textassay.errors import OutputError
+from textassay.corpus.documents import parse_json
+from textassay.corpus.whole_file import remove_abandoned, written_whole
+from textassay.errors import OutputError, TextassayError
 from textassay.estimate import Estimate, Evidence
 
 __all__ = ["EstimateStore", "estimate_key"]
@@ -37,9 +39,32 @@ class EstimateStore:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._memory: dict[str, tuple[Estimate, tuple[str, ...]]] = {}
+        self._made: list[Path] = []  # folders that were not there before, inner ones first
+        self._written: list[Path] = []
         if folder is not None:
             with _writing(folder):
+                self._made = [each for each in (folder, *folder.parents) if not each.exists()]
                 folder.mkdir(parents=True, exist_ok=True)
+                remove_abandoned(folder)
+
+    def __enter__(self) -> Self:
+        """Return the store; what it writes inside the ``with`` block is gone after it where the run is refused."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Clear up: remove what this store wrote if the input is refused; a full disk leaves what is whole."""
+        if self._folder is None:
+            return
+        with suppress(OSError):
+            remove_abandoned(self._folder)
+        if isinstance(error, TextassayError) and not isinstance(error, OutputError):
+            with suppress(OSError):
+                for path in self._written:
+                    path.unlink(missing_ok=True)
+                for folder in self._made:
+                    folder.rmdir()  # raises where others have put something in
 
     def load(self, key: str) -> tuple[Estimate, tuple[str, ...]] | None:
         """Return the estimate kept under `key` and the warnings it came with, or None."""
@@ -47,7 +72,7 @@ class EstimateStore:
             return self._memory.get(key)
         try:
             with (self._folder / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as kept:
-                document = json.loads(str(kept["document"]))
+                document = parse_json(str(kept["document"]))
                 estimate = Estimate.from_dict(document["estimate"])
                 arrays = {name: kept.get(name) for name in _ARRAYS}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
@@ -62,7 +87,7 @@ class EstimateStore:
         evidence = estimate.evidence or Evidence(None, None)
         arrays = {name: getattr(evidence, name) for name in _ARRAYS}
         document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
-        with _written_whole(self._folder / f"{key}.npz") as file:
+        with self._file(f"{key}.npz") as file:
             np.savez(
                 file,
                 document=np.array(document),
@@ -74,7 +99,7 @@ class EstimateStore:
         if self._folder is None:
             return None
         try:
-            return json.loads((self._folder / f"{key}.json").read_text(encoding="ascii"))
+            return parse_json((self._folder / f"{key}.json").read_text(encoding="ascii"))
         except (OSError, ValueError):
             return None
 
@@ -82,21 +107,20 @@ class EstimateStore:
         """Keep a JSON-ready document under `key`."""
         if self._folder is None:
             return
-        with _written_whole(self._folder / f"{key}.json") as file:
+        with self._file(f"{key}.json") as file:
             file.write(json.dumps(document, allow_nan=False).encode("ascii"))
 
-
-@contextmanager
-def _written_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write; it stands at `path` when all is written, or not at all."""
-    with _writing(path.parent), NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as temporary:
-        try:
-            yield temporary.file
-            temporary.close()
-            Path(temporary.name).replace(path)
-        except BaseException:
-            Path(temporary.name).unlink(missing_ok=True)
-            raise
+    @contextmanager
+    def _file(self, name: str) -> Iterator[BinaryIO]:
+        """Give a file of the folder to write, which is there whole or not at all."""
+        assert self._folder is not None
+        path = self._folder / name
+        with _writing(self._folder):
+            is_new = not path.exists()
+            with written_whole(path) as file:
+                yield file
+        if is_new:
+            self._written.append(path)
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """Parquet files and Hugging Face dataset folders saved to disk to sentences and group labels; needs pyarrow."""
 
 import gzip
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus.limits import LEAST_LINE, current_limits, document_limit, long_input
 from textassay.corpus.source import io_errors
 from textassay.corpus.tables import Rows
 from textassay.corpus.texts import choose_column
@@ -13,6 +14,9 @@ from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 __all__ = ["is_dataset", "read_dataset", "read_parquet"]
 
+_BLOCK = 1 << 23  # bytes decompressed at once
+_ROWS = 1 << 13  # read at once: a value that is stored once may stand in all of them
+_MAGIC = b"PAR1"
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
@@ -30,14 +34,16 @@ def read_parquet(path: Path, column: str | None, group_column: str | None) -> Ro
     from pyarrow import parquet
 
     with io_errors(str(path)):
-        content = arrow.BufferReader(gzip.decompress(path.read_bytes())) if path.suffix.lower() == ".gz" else path
+        content = arrow.BufferReader(_decompressed(path)) if path.suffix.lower() == ".gz" else path
         try:
             with parquet.ParquetFile(content) as file:
                 names = list(_leaves(arrow, file.schema_arrow))
                 wanted = [choose_column(names, column, str(path))]
                 if group_column is not None:
                     wanted.append(choose_column(names, group_column, str(path)))
-                batches = file.iter_batches(columns=[name.split(".")[0] for name in wanted])
+                columns = [name.split(".")[0] for name in wanted]
+                _check_sizes(file.metadata, columns, str(path))
+                batches = file.iter_batches(batch_size=_ROWS, columns=columns)
                 return _collect(arrow, batches, wanted, str(path))
         except arrow.ArrowInvalid as error:
             raise InputError(f"{path} is no intact Parquet file: {_first_line(error)}") from None
@@ -81,7 +87,11 @@ def read_dataset(folder: Path, column: str | None, group_column: str | None) -> 
 def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) -> Rows:
     """Return the values of the columns `wanted`: sentences and, where asked for, labels."""
     columns: list[list[Any]] = [[] for _ in wanted]
+    limit, n_bytes = current_limits().max_input, 0
     for batch in batches:
+        n_bytes += sum(max(_column(batch, name).nbytes, LEAST_LINE * batch.num_rows) for name in wanted)
+        if n_bytes > limit:
+            raise long_input(place, limit)
         for name, values in zip(wanted, columns, strict=True):
             array = _column(batch, name)
             if values is columns[0] and not _is_text(arrow, array.type):
@@ -93,6 +103,33 @@ def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) 
     if not columns[0]:
         raise EmptyCorpusError(f"{place} has no row")
     return columns[0], columns[1] if len(columns) > 1 else None
+
+
+def _decompressed(path: Path) -> bytearray:
+    """Return the content of a gzipped Parquet file; nothing is decompressed beyond what shows that it is none."""
+    limit = document_limit()
+    content = bytearray()
+    with gzip.open(path) as stream:
+        while block := stream.read(_BLOCK):
+            content += block
+            if not content.startswith(_MAGIC):
+                raise InputError(f"{path} is no intact Parquet file: it does not begin with {_MAGIC.decode()}")
+            if len(content) > limit:
+                raise long_input(str(path), limit)
+    return content
+
+
+def _check_sizes(metadata: Any, columns: Sequence[str], place: str) -> None:
+    """Raise where the file itself says that its `columns` hold more than may be read."""
+    limit, n_bytes = current_limits().max_input, 0
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for number in range(row_group.num_columns):
+            column = row_group.column(number)
+            if column.path_in_schema.split(".")[0] in columns:
+                n_bytes += column.total_uncompressed_size
+    if n_bytes > limit or metadata.num_rows * LEAST_LINE > limit:
+        raise long_input(place, limit)
 
 
 def _column(batch: Any, name: str) -> Any:
@@ -136,7 +173,7 @@ def _json(path: Path) -> dict[str, Any]:
     """Return the JSON object of a small file."""
     with io_errors(str(path)):
         try:
-            value = json.loads(path.read_text(encoding="utf-8"))
+            value = parse_json(read_document(path))
         except ValueError as error:
             raise InputError(f"{path} is broken: {error}") from None
     if not isinstance(value, dict):

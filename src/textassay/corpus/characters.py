@@ -8,6 +8,7 @@ language modeling with neural networks", 2012.
 import os
 from itertools import pairwise
 
+from textassay.corpus.limits import running_text
 from textassay.corpus.reader import read_texts
 from textassay.corpus.split import contiguous_bounds
 from textassay.errors import EmptyCorpusError
@@ -30,7 +31,8 @@ def read_running(source: str | os.PathLike[str], *, column: str | None = None) -
     InputError
         As `read_texts`.
     """
-    text = " ".join(read_texts(source, column=column).texts)
+    with running_text():
+        text = " ".join(read_texts(source, column=column).texts)
     if not text or text.isspace():
         raise EmptyCorpusError(f"{source} is empty: it holds nothing but white space")
     return text

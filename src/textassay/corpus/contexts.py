@@ -8,17 +8,16 @@ Online Review Generation", EMNLP 2019.
 Departs from it: where there are no products and users, length and first content word stand for them.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.csv_text import csv_text, plain_cell
 from textassay.corpus.source import Source
 from textassay.corpus.tables import csv_rows
 from textassay.errors import InputError, OptionError
@@ -66,24 +65,21 @@ def read_contexts(path: Path) -> dict[str, list[str]]:
     if suffixes[-1:] and suffixes[-1] in _OTHER_TABLES:
         raise InputError(f"contexts are a table with tabs (.tsv) or commas (.csv), got {path}")
     rows = csv_rows(Source(path), delimiter="," if suffixes[-1:] == [".csv"] else "\t")
-    _, names = next(rows, (0, []))
+    _, header = next(rows, (0, []))
+    names = list(map(plain_cell, header))
     if not names or "" in names or len(set(names)) != len(names):
         raise InputError(f"the first line of {path} must name the attributes, each once")
     columns: list[list[str]] = [[] for _ in names]
     known: dict[str, str] = {}  # a category is held once, however often it stands
     for _, row in rows:
         for column, value in zip(columns, row, strict=True):
-            column.append(known.setdefault(value, value))
+            column.append(known.setdefault(value, plain_cell(value)))
     return dict(zip(names, columns, strict=True))
 
 
 def contexts_text(contexts: Contexts) -> str:
     """Return contexts as `read_contexts` reads them from a file with tabs."""
-    written = StringIO()
-    table = csv.writer(written, delimiter="\t", lineterminator="\n")
-    table.writerow(contexts)
-    table.writerows(zip(*contexts.values(), strict=True))
-    return written.getvalue()
+    return csv_text(contexts, zip(*contexts.values(), strict=True), delimiter="\t")
 
 
 def review_contexts(

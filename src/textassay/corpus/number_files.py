@@ -4,15 +4,17 @@ No file is ever unpickled.
 """
 
 import json
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.limits import current_limits, long_input
 from textassay.corpus.reader import nearest_files
 from textassay.corpus.source import Source
 from textassay.errors import InputError
@@ -113,10 +115,29 @@ def _read_npy(path: Path) -> Array:
 
 
 def _read_npz(path: Path) -> dict[str, Array]:
-    with _numpy_errors(path, "numpy.savez"), path.open("rb") as stream, zipfile.ZipFile(stream):
+    with _numpy_errors(path, "numpy.savez"), path.open("rb") as stream, zipfile.ZipFile(stream) as members:
+        _check_arrays(members, path)
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
+
+
+def _check_arrays(archive: zipfile.ZipFile, path: Path) -> None:
+    """Raise where arrays are larger, or say in their headers that they are, than what is read of one input."""
+    limit = current_limits().max_input
+    if sum(member.file_size for member in archive.infolist()) > limit:
+        raise long_input(str(path), limit)
+    for member in archive.infolist():
+        with archive.open(member) as stream:
+            version = np.lib.format.read_magic(stream)
+            read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else _read_later_header
+            shape, _, dtype = read_header(stream)
+            if math.prod(shape) * dtype.itemsize > member.file_size:
+                raise ValueError(f"{member.filename} is shorter than its header says")
+
+
+def _read_later_header(stream: IO[bytes]) -> Any:
+    return np.lib.format.read_array_header_2_0(stream)
 
 
 @contextmanager
@@ -124,6 +145,8 @@ def _numpy_errors(path: Path, save: str) -> Iterator[None]:
     """Turn what NumPy says of files that are none of its own into an InputError."""
     try:
         yield
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, OverflowError, SyntaxError, AttributeError, TypeError, zipfile.BadZipFile) as error:
@@ -132,9 +155,10 @@ def _numpy_errors(path: Path, save: str) -> Iterator[None]:
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:
+    text = Source(path).text()
     try:
-        document = json.loads("".join(Source(path).text_blocks()))
-    except (json.JSONDecodeError, RecursionError) as error:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
         place = f", line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(f'{path}{place}: broken JSON; write {{"real": [...], "generated": [...]}}') from None
     if not isinstance(document, Mapping):

@@ -9,6 +9,7 @@ from typing import Any
 
 from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
 from textassay.corpus.download import download, is_url
+from textassay.corpus.limits import current_limits
 from textassay.corpus.source import Source
 from textassay.corpus.tables import Rows, read_csv, read_json, read_json_lines
 from textassay.corpus.texts import TextFile, as_texts, number_groups
@@ -66,6 +67,8 @@ def read_texts(
     if is_url(source):
         return read_texts(download(str(source)), column=column, group_column=group_column)
     path = Path(source)
+    if "\0" in str(path):
+        raise InputError(f"no file can be called {str(path)!r}: the name holds a zero byte")
     if not path.exists():
         raise InputError(f"no file {path}{nearest_files(path)}")
     if path.is_dir():
@@ -83,7 +86,7 @@ def read_texts(
 
 
 def _read_lines(source: Source) -> TextFile:
-    return TextFile(source.name, tuple(source.lines()), path=source.path)
+    return TextFile(source.name, tuple(source.lines(max_line=current_limits().max_text)), path=source.path)
 
 
 def _text_file(path: Path, texts: list[str], labels: list[Any] | None) -> TextFile:

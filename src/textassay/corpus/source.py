@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from textassay.corpus.limits import LEAST_LINE, current_limits, document_limit, long_input, long_text
 from textassay.errors import EmptyCorpusError, InputError
 
 __all__ = ["Source", "io_errors"]
@@ -15,6 +16,9 @@ __all__ = ["Source", "io_errors"]
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_BYTES_OF_CHARACTER = 4  # at most
+_CONTINUING = bytes(range(0x80, 0xC0))  # bytes that begin no character
+_COUNTED_BLOCKS = 32  # of a line that is too long: how far it is followed to say how long
 
 
 class Source:
@@ -45,24 +49,42 @@ class Source:
                 with self.path.open("rb") as stream:
                     yield stream
 
-    def text_blocks(self) -> Iterator[str]:
+    def text_blocks(self, *, max_bytes: int | None = None, max_line: int | None = None) -> Iterator[str]:
         r"""Yield the text in blocks that end with ``\n``, all but the last; a byte order mark is dropped.
+
+        Parameters
+        ----------
+        max_bytes
+            How many bytes may come, decompressed; `InputLimits.max_input` without it.
+        max_line
+            About how many characters a line may have; without it as many as the whole.
 
         Raises
         ------
         EmptyCorpusError
             If there is no byte.
         InputError
-            If it cannot be read, has a zero byte or is not UTF-8; the message gives line and byte.
+            If it cannot be read, has a zero byte, is not UTF-8 (the message gives line and byte) or beyond a limit.
+            Nothing is read beyond the block that shows it.
         """
+        limit = current_limits().max_input if max_bytes is None else max_bytes
         with self.open() as stream:
-            n_bytes, n_lines = 0, 0
+            self._check_size(limit)
+            n_bytes, n_lines, n_read = 0, 0, 0
             begun: list[bytes] = []  # the blocks of a line whose end has not come yet
             while True:
                 read = stream.read(_BLOCK)
+                n_read += len(read)
+                if b"\0" in read:
+                    self._decode(b"".join([*begun, read]), n_bytes, n_lines)
+                if n_read > limit:
+                    raise long_input(self.place, limit)
                 cut = read.rfind(b"\n") + 1
                 if read and not cut:
                     begun.append(read)
+                    if max_line is not None and n_read - n_bytes > _BYTES_OF_CHARACTER * max_line:
+                        n = _characters_of_line(begun, stream)
+                        raise long_text(f"{self.place} line {n_lines + 1}", n, max_line)
                     continue
                 data, begun = b"".join([*begun, read[:cut]]), [read[cut:]]
                 if data:
@@ -72,16 +94,30 @@ class Source:
                     break
                 n_bytes += len(data)
                 n_lines += data.count(b"\n")
+                if n_lines * LEAST_LINE > limit:
+                    raise long_input(self.place, limit, n_lines=n_lines)
         if n_bytes == 0 and data in (b"", _BOM.encode()):
             raise EmptyCorpusError(f"{self.place} is empty: give a file with one sentence or more")
 
-    def lines(self) -> Iterator[str]:
-        r"""Yield the lines without their ends (``\n`` or ``\r\n``, nothing else ends a line)."""
-        for block in self.text_blocks():
+    def text(self) -> str:
+        """Return the whole as one text, a document that is parsed at once; it may have `document_limit` bytes."""
+        return "".join(self.text_blocks(max_bytes=document_limit()))
+
+    def lines(self, *, max_line: int | None = None) -> Iterator[str]:
+        r"""Yield the lines without their ends (``\n`` or ``\r\n``, nothing else ends a line).
+
+        `max_line` is as `text_blocks` takes it.
+        """
+        for block in self.text_blocks(max_line=max_line):
             lines = block.replace("\r\n", "\n").split("\n")
             if not lines[-1]:
                 lines.pop()
             yield from lines
+
+    def _check_size(self, limit: int) -> None:
+        """Raise where the file is seen to be too long before it is read."""
+        if self.path is not None and not self.is_gzipped and self.path.stat().st_size > limit:
+            raise long_input(self.place, limit)
 
     def _decode(self, data: bytes, n_bytes: int, n_lines: int) -> str:
         """Decode a block that comes after `n_bytes` bytes and `n_lines` lines."""
@@ -105,6 +141,18 @@ class Source:
     def _iconv(self, encoding: str) -> str:
         name = self.name.removesuffix(".gz")
         return f"iconv -f {encoding} -t UTF-8 {name} > utf8-{name}"
+
+
+def _characters_of_line(begun: list[bytes], stream: BinaryIO) -> int | None:
+    """Return how many characters the line has that `begun` begins; None where its end is far away."""
+    n = sum(len(block.translate(None, _CONTINUING)) for block in begun)
+    for _ in range(_COUNTED_BLOCKS):
+        block = stream.read(_BLOCK)
+        line, end, _ = block.partition(b"\n")
+        n += len(line.translate(None, _CONTINUING))
+        if end or not block:
+            return n
+    return None
 
 
 @contextmanager

@@ -2,18 +2,25 @@
 
 import csv
 import json
-import sys
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from textassay.corpus.documents import json_error, parse_json
+from textassay.corpus.limits import current_limits, long_text
 from textassay.corpus.source import Source
 from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError
 
-__all__ = ["Rows", "csv_rows", "read_csv", "read_json", "read_json_lines"]
+__all__ = ["Rows", "csv_rows", "long_fields", "read_csv", "read_json", "read_json_lines"]
 
 Rows = tuple[list[str], list[Any] | None]  # sentences and, where asked for, group labels
+_SPACES = (" ", "\n", "\r", "\t")  # what JSON calls white space
+_SPACE = re.compile(r"[ \n\r\t]*")
+_FIELDS = 16  # how much longer than a text the line or the field around it may be, for what else stands there
+_LONGEST_FIELD = 2**31 - 1  # that the csv module can be told of
+_LEVELS = 20  # of nested objects whose columns are listed
 _OTHER_DELIMITERS = (",", ";", "\t", "|")
 
 
@@ -29,25 +36,62 @@ def read_json_lines(source: Source, column: str | None, group_column: str | None
     """
 
     def records() -> Iterator[tuple[int, Any]]:
-        for number, line in enumerate(source.lines(), start=1):
+        for number, line in enumerate(source.lines(max_line=_line_limit()), start=1):
             if line and not line.isspace():
                 try:
                     yield number, json.loads(line)
-                except (json.JSONDecodeError, RecursionError) as error:
-                    raise _json_error(error, f"{source.place} line {number}") from None
+                except (ValueError, RecursionError) as error:
+                    raise json_error(error, f"{source.place} line {number}") from None
 
     return _collect(records(), f"{source.place} line", column, group_column)
 
 
 def read_json(source: Source, column: str | None, group_column: str | None) -> Rows:
     """Return the sentences of a JSON file that holds a list of strings or objects; columns as in `read_json_lines`."""
-    try:
-        document = json.loads("".join(source.text_blocks()))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise _json_error(error, source.place) from None
-    if not isinstance(document, list):
-        raise InputError(f"{source.place} must hold a JSON list of strings or objects, got {_kind(document)}")
-    return _collect(enumerate(document, start=1), f"{source.place} item", column, group_column)
+    return _collect(enumerate(_items(source), start=1), f"{source.place} item", column, group_column)
+
+
+def _items(source: Source) -> Iterator[Any]:
+    """Yield the items of a JSON list one by one, so that only what is used of them is held."""
+    text = source.text()
+    decoder: Any = json.JSONDecoder()
+    scan = decoder.scan_once
+
+    def after_space(place: int) -> int:
+        match = _SPACE.match(text, place)
+        return place if match is None else match.end()
+
+    def error(problem: str, place: int) -> InputError:
+        return json_error(json.JSONDecodeError(problem, text, place), source.place)
+
+    place = after_space(0)
+    if text[place : place + 1] != "[":
+        found = _kind(parse_json(text, source.place))
+        raise InputError(f"{source.place} must hold a JSON list of strings or objects, got {found}")
+    place = after_space(place + 1)
+    sign = text[place : place + 1]
+    while sign != "]":
+        try:
+            item, place = scan(text, place)
+        except StopIteration as stopped:
+            raise error("Expecting value", stopped.value) from None
+        except (ValueError, RecursionError) as fault:
+            raise json_error(fault, source.place) from None
+        yield item
+        sign = text[place : place + 1]
+        if sign != ",":
+            place = after_space(place)
+            sign = text[place : place + 1]
+            if sign != ",":
+                break
+        place += 1
+        if text.startswith(_SPACES, place):
+            place = after_space(place)
+    if sign != "]":
+        raise error("Expecting ',' delimiter", place)
+    place = after_space(place + 1)
+    if place < len(text):
+        raise error("Extra data", place)
 
 
 def read_csv(source: Source, column: str | None, group_column: str | None, *, delimiter: str) -> Rows:
@@ -78,7 +122,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
     InputError
         If it is no such file, or a row has not as many fields as the header; the message gives the line.
     """
-    with _long_fields():
+    with long_fields():
         reader = csv.reader(_with_ends(source), delimiter=delimiter, strict=True)
         try:
             header = next(reader, [])
@@ -98,6 +142,8 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
                     )
                 yield reader.line_num, row
         except csv.Error as error:
+            if "field limit" in str(error):
+                raise long_text(f"{source.place} line {reader.line_num}: a field", None, _line_limit()) from None
             raise InputError(
                 f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that hold quotes "
                 "or line breaks in double quotes, with the quotes inside doubled"
@@ -106,7 +152,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
 
 def _with_ends(source: Source) -> Iterator[str]:
     r"""Yield the lines with their ends; only ``\n`` ends one."""
-    for block in source.text_blocks():
+    for block in source.text_blocks(max_line=_line_limit()):
         lines = block.split("\n")
         last = lines.pop()
         for line in lines:
@@ -115,23 +161,19 @@ def _with_ends(source: Source) -> Iterator[str]:
             yield last
 
 
+def _line_limit() -> int:
+    """Return how many characters a line, or a field, may have in which a text stands."""
+    return _FIELDS * current_limits().max_text
+
+
 @contextmanager
-def _long_fields() -> Iterator[None]:
-    """Lift the csv module's limit on the length of a field, and put it back."""
-    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+def long_fields() -> Iterator[None]:
+    """Set the csv module's limit on the length of a field to our own, and put it back."""
+    limit = csv.field_size_limit(min(_line_limit(), _LONGEST_FIELD))
     try:
         yield
     finally:
         csv.field_size_limit(limit)
-
-
-def _json_error(error: json.JSONDecodeError | RecursionError, place: str) -> InputError:
-    """Return the error for a text at `place` that is no JSON value."""
-    if isinstance(error, RecursionError):
-        return InputError(f"{place}: the JSON value is nested too deeply")
-    line = f"line {error.lineno} " if error.lineno > 1 else ""
-    hint = "; a file with one value a line must be called .jsonl" if error.msg == "Extra data" else ""
-    return InputError(f"{place}: broken JSON at {line}column {error.colno}: {error.msg}{hint}")
 
 
 def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None, group_column: str | None) -> Rows:
@@ -147,7 +189,7 @@ def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None,
         if is_object != (key is not None):
             expected = "a string" if key is None else "an object"
             raise InputError(f"{place} {number}: expected {expected} as before, got {_kind(record)}")
-        text = record if key is None else _value(record, key, place, number)
+        text = record if key is None else record[key] if key in record else _value(record, key, place, number)
         if not isinstance(text, str):
             named = "the value" if key is None else f"'{key}'"
             raise InputError(f"{place} {number}: {named} must be a string, got {_kind(text)}")
@@ -191,7 +233,8 @@ def _paths(record: Mapping[str, Any], prefix: str = "") -> Sequence[str]:
     """Return the dotted names of all values in `record` that are no objects."""
     paths: list[str] = []
     for key, value in record.items():
-        paths += _paths(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [prefix + key]
+        is_inner = isinstance(value, Mapping) and prefix.count(".") < _LEVELS
+        paths += _paths(value, f"{prefix}{key}.") if is_inner else [prefix + key]
     return paths
 
 

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.limits import current_limits, long_text
 from textassay.errors import InputError, OptionError
 
 __all__ = ["TextFile", "as_texts", "choose_column", "number_groups"]
 
 _USUAL_COLUMNS = ("text", "sentence", "content")
 _LISTED = 12
+_LOOKED_AT = 20  # rows of a table, to see which columns hold strings
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
 
 
@@ -39,6 +41,15 @@ class TextFile:
     groups: npt.NDArray[np.int64] | None = None
     path: Path | None = None
 
+    def __post_init__(self) -> None:
+        """Raise `InputError` where a text is longer than `InputLimits.max_text`."""
+        limit = current_limits().max_text
+        longest = max(map(len, self.texts), default=0)
+        if longest > limit:
+            place = self.name if self.path is None else self.path
+            number = next(number for number, text in enumerate(self.texts, start=1) if len(text) > limit)
+            raise long_text(f"{place}: text {number}", len(self.texts[number - 1]), limit)
+
     def __len__(self) -> int:
         return len(self.texts)
 
@@ -50,11 +61,13 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
     ----------
     source
         An iterable of str, an array or a column (whatever has ``tolist``, ``to_list`` or ``to_pylist``), a table
-        (whatever has ``columns`` and gives one by name), or what was returned before.
+        (whatever has ``column_names`` or ``columns`` and gives one by name: of pandas, polars, pyarrow or Hugging
+        Face's datasets), or what was returned before.
     name
         What messages call the source.
     column, group_column
-        Which columns of a table hold the sentences and their groups; without `column` as `choose_column` says.
+        Which columns of a table hold the sentences and their groups; without `column` as `choose_column` says, or the
+        only one that holds strings.
 
     Raises
     ------
@@ -69,15 +82,45 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
         raise InputError(f"{name}: expected many sentences, got one {type(source).__name__}; put it in a list")
     if isinstance(source, Mapping):
         raise InputError(f"{name}: expected an iterable of str, got a {type(source).__name__}; take one of its values")
-    if hasattr(source, "columns") and hasattr(source, "__getitem__"):
-        labels = [str(label) for label in getattr(source, "column_names", source.columns)]
+    columns = _columns(source)
+    if columns is not None:
+        chosen = _text_column(source, columns, name) if column is None else choose_column([*columns], column, name)
         groups = None
         if group_column is not None:
-            groups = number_groups(_items(source[choose_column(labels, group_column, name)], name), f"{name} groups")
-        return TextFile(name, _strings(source[choose_column(labels, column, name)], name), groups)
+            labels = _items(source[columns[choose_column([*columns], group_column, name)]], name)
+            groups = number_groups(labels, f"{name} groups")
+        return TextFile(name, _strings(source[columns[chosen]], name), groups)
     if column is not None or group_column is not None:
         raise OptionError(f"{name}: a column was asked for, but a {type(source).__name__} has none")
     return TextFile(name, _strings(source, name))
+
+
+def _columns(source: Any) -> dict[str, Any] | None:
+    """Return the columns of a table, name to what it calls them itself; None for what is no table."""
+    names = getattr(source, "column_names", getattr(source, "columns", None))
+    if names is None or callable(names) or isinstance(names, Mapping) or not hasattr(source, "__getitem__"):
+        return None
+    return {str(label): label for label in names}
+
+
+def _text_column(source: Any, columns: Mapping[str, Any], name: str) -> str:
+    """Return the column that can be meant: as `choose_column`, or the only one that holds strings."""
+    try:
+        return choose_column([*columns], None, name)
+    except InputError:
+        pass
+    textual = []
+    rows = source[:_LOOKED_AT]
+    for column, label in columns.items():
+        items = [item for item in _items(rows[label], name) if not _is_missing(item)]
+        if items and all(isinstance(item, str) for item in items):
+            textual.append(column)
+    if len(textual) == 1:
+        return textual[0]
+    raise InputError(
+        f"{name}: which column holds the sentences? Give that one, as in table['{next(iter(columns), 'text')}']; it "
+        f"has: {_listed([*columns])}"
+    )
 
 
 def choose_column(columns: Sequence[str], column: str | None, place: str) -> str:
@@ -144,7 +187,8 @@ def _strings(source: Any, name: str) -> tuple[str, ...]:
         if _is_missing(item):
             raise InputError(f"{name}[{position}] is missing ({item}); leave it out or fill it in")
         if not isinstance(item, str):
-            raise InputError(f"{name}[{position}] must be a str, got {type(item).__name__}")
+            hint = "; give one of its values, as in [row['text'] for row in rows]" if isinstance(item, Mapping) else ""
+            raise InputError(f"{name}[{position}] must be a str, got {type(item).__name__}{hint}")
     return tuple(map(str, items))
 
 

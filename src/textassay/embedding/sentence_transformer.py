@@ -5,7 +5,6 @@ Departs from it: bfloat16 where the processor computes in it, and each distinct 
 """
 
 import io
-import json
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json, read_document
 from textassay.embedding.model_files import content_hash, model_folder
 from textassay.errors import InputError, MissingExtraError
 from textassay.execution import device_name
@@ -199,7 +199,7 @@ def _longest(folder: Path) -> int | None:
         ("tokenizer_config.json", "model_max_length"),
     ):
         try:
-            number = json.loads((folder / file).read_text(encoding="utf-8"))[setting]
+            number = parse_json(read_document(folder / file))[setting]
         except (OSError, ValueError, KeyError):
             continue
         if isinstance(number, int) and number < 1 << 20:  # more stands for no limit

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.whole_file import remove_abandoned, written_whole
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
 from textassay.embedding.given import GivenEncoder
@@ -139,14 +139,9 @@ def _write(path: Path, vectors: FloatArray) -> None:
     """Write under a temporary name and rename: a killed run leaves nothing half-written under the right one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as temporary:
-            try:
-                np.save(temporary, vectors, allow_pickle=False)
-                temporary.close()
-                Path(temporary.name).replace(path)
-            except BaseException:
-                Path(temporary.name).unlink(missing_ok=True)
-                raise
+        remove_abandoned(path.parent)
+        with written_whole(path) as file:
+            np.save(file, vectors, allow_pickle=False)
     except OSError as error:
         raise OutputError(f"cannot write to {path.parent}: {error.strerror or error}; choose another --out") from error
 

@@ -3,7 +3,6 @@
 They have no probabilities, and no settings: what draws them draws as it likes.
 """
 
-import json
 import math
 import os
 import selectors
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json
 from textassay.corpus.reader import read_texts
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import Tokenizer
@@ -229,7 +229,7 @@ class ExternalCommand(_External):
         if self.column is None:
             return text
         try:
-            found = json.loads(text)
+            found = parse_json(text)
             for key in self.column.split("."):
                 found = found[key]
         except (ValueError, KeyError, TypeError, IndexError):

@@ -4,11 +4,10 @@ Columns ``comment`` and ``study`` (its fingerprint) may be there as well. Unlike
 hold answers to attention checks and do not say who wrote what: they become judgements beside their study.
 """
 
-import csv
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
+from textassay.corpus.csv_text import csv_text
 from textassay.errors import InputError
 from textassay.human.acceptance import Submission
 from textassay.human.study import Study
@@ -59,9 +58,6 @@ def read_answers(path: Path, study: Study) -> list[Submission]:
 
 def answers_csv(study: Study, answers: Mapping[tuple[str, str], str]) -> str:
     """Return (rater, item) to label as the text of such a file, which names its study by its fingerprint."""
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    writer.writerow((*_COLUMNS, _STUDY))
     fingerprint = study.fingerprint
-    writer.writerows((item, rater, label, fingerprint) for (rater, item), label in answers.items())
-    return output.getvalue()
+    rows = ((item, rater, label, fingerprint) for (rater, item), label in answers.items())
+    return csv_text((*_COLUMNS, _STUDY), rows)

@@ -75,7 +75,11 @@ function show() {
   });
   load();
 }
-function quoted(text) { return '"' + text.replaceAll('"', '""') + '"'; }
+function quoted(text) { // as textassay.corpus.csv_text: no cell may be a formula
+  const isFormula = /^'*(?:[\\t\\r\\n]|[\\s\\u200b\\0]*[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20])/.test(text);
+  const isNumber = /^[+-]?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
+  return '"' + (isFormula && !isNumber ? "'" : "") + text.replaceAll('"', '""') + '"';
+}
 study.pages.forEach((page) => add(pages, "option", page.id));
 let known = ""; // the name whose answers are shown
 rater.addEventListener("change", () => {

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from textassay.corpus.documents import parse_json
 from textassay.corpus.source import Source
 from textassay.errors import InputError
 
@@ -18,10 +19,10 @@ def read_json_document(path: Path) -> Any:
     InputError
         If it cannot be read, is no JSON, or holds half a character.
     """
-    text = "".join(Source(path).text_blocks())
+    text = Source(path).text()
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
+        document = parse_json(text)
+    except InputError:
         raise InputError(f"{path} is no JSON document, or damaged") from None
     check_characters(str(path), document)
     return document

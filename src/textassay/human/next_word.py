@@ -7,7 +7,6 @@ Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2
 Departs from it: special tokens are no candidates; the end of the sentence is, and is shown as such.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json
 from textassay.corpus.normalization import truncate
 from textassay.corpus.source import Source
 from textassay.corpus.tokenizer import join_tokens
@@ -259,7 +259,7 @@ def read_prefixes(path: Path) -> tuple[list[Prefix], list[Prefix], str]:
             continue
         place = f"{path} line {number}"
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             text, source, candidates = row["prefix"], row["from"], row["candidates"]
             if not all(isinstance(word, str) and word for word in (text, source, *candidates)):
                 raise TypeError

@@ -4,13 +4,12 @@ Further columns, all optional: ``generator`` (empty, ``real`` or ``(real)`` for 
 ``comment``. A row without rater and label states an item that nobody has judged.
 """
 
-import csv
-import io
 import math
 from pathlib import Path
 
 import numpy as np
 
+from textassay.corpus.csv_text import csv_text
 from textassay.errors import InputError
 from textassay.human.judgements import Comment, Item, Judgements, Scale
 from textassay.human.table_file import TableRow, read_table
@@ -92,20 +91,18 @@ def ratings_csv(judgements: Judgements) -> str:
     A comment stands in the first row of its rater and page.
     """
     comments = {(comment.page, comment.rater): comment.text for comment in judgements.comments}
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    table: list[tuple[str, ...]] = []
     is_vote = judgements.scale == "real-or-fake"
     rows = zip(judgements.item.tolist(), judgements.rater.tolist(), judgements.value.tolist(), strict=True)
     for place, rater, value in rows:
         item, name = judgements.items[place], judgements.raters[rater]
         label = ("real" if value else "fake") if is_vote else repr(value).removesuffix(".0")
         comment = comments.pop((item.page, name), "")
-        writer.writerow((item.id, name, label, item.generator or "", item.page, item.text, comment))
+        table.append((item.id, name, label, item.generator or "", item.page, item.text, comment))
     for place in np.flatnonzero(np.bincount(judgements.item, minlength=len(judgements.items)) == 0).tolist():
         item = judgements.items[place]
-        writer.writerow((item.id, "", "", item.generator or "", item.page, item.text, ""))
-    return output.getvalue()
+        table.append((item.id, "", "", item.generator or "", item.page, item.text, ""))
+    return csv_text(COLUMNS, table)
 
 
 def _item(row: TableRow) -> Item:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import yaml
-
+from textassay.corpus.yaml_file import read_yaml
 from textassay.errors import InputError
 from textassay.human.judgements import Comment
 
@@ -125,11 +124,9 @@ def read_reasons(path: Path | None = None) -> Reasons:
     """
     path = _DEFAULT if path is None else path
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = read_yaml(path)
     except OSError as error:
         raise InputError(f"cannot read the reasons in {path}: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no YAML file: {str(error).splitlines()[0]}") from error
     groups = content.get("groups") if isinstance(content, dict) else None
     if not isinstance(groups, dict) or not groups:
         raise InputError(f"{path} must have 'groups': the name of each with a list of 'keywords'")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from textassay.corpus.csv_text import plain_cell
 from textassay.corpus.source import Source
 from textassay.corpus.tables import csv_rows
 from textassay.errors import EmptyCorpusError, InputError
@@ -28,7 +29,7 @@ def read_columns(path: Path) -> tuple[str, ...]:
         If the file cannot be read or is no table.
     """
     _, header = next(csv_rows(Source(path), delimiter=_delimiter(path)), (0, []))
-    return tuple(header)
+    return tuple(map(plain_cell, header))
 
 
 def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
@@ -42,7 +43,8 @@ def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
         If it has no row.
     """
     rows = csv_rows(Source(path), delimiter=_delimiter(path))
-    _, header = next(rows, (0, []))
+    _, names = next(rows, (0, []))
+    header = list(map(plain_cell, names))
     missing = [name for name in required if name not in header]
     if missing:
         shown = ", ".join(header[:12]) + (", ..." if len(header) > 12 else "")
@@ -50,7 +52,9 @@ def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
     if len(set(header)) != len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise InputError(f"{path} has two columns called '{twice}': rename or remove one")
-    table = [TableRow(f"{path} line {line}", dict(zip(header, row, strict=True))) for line, row in rows]
+    table = [
+        TableRow(f"{path} line {line}", dict(zip(header, map(plain_cell, row), strict=True))) for line, row in rows
+    ]
     if not table:
         raise EmptyCorpusError(f"{path} has a header but no row")
     return table

@@ -4,17 +4,16 @@ The rows say nothing of who wrote what. Turk puts their fields into the page as 
 characters beyond ASCII as well: fields with four-byte characters are refused there.
 """
 
-import csv
 import html
-import io
 import string
 
+from textassay.corpus.csv_text import csv_text
 from textassay.errors import InputError
 from textassay.human.study import NONE_OF_THEM, Study
 
 __all__ = ["escaped", "turk_files"]
 
-_PLAIN = frozenset(string.ascii_letters + string.digits + " .,!?:;()-_/'")
+_PLAIN = frozenset(string.ascii_letters + string.digits + " .,!?:;()_/'")  # no sign that begins a formula, as - does
 _SCRIPT = "https://assets.crowd.aws/crowd-html-elements.js"  # Turk's own; its crowd layout asks for it
 
 
@@ -38,16 +37,14 @@ def escaped(text: str) -> str:
 
 
 def _rows(study: Study, n_items: int, n_choices: int) -> str:
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
     columns = ["hit_id"]
     for slot in range(n_items):
         columns += [f"review_{slot}_text", *(f"review_{slot}_choice_{place}" for place in range(n_choices))]
-    writer.writerow(columns)
-    for page in study.pages:
-        fields = [escaped(text) for item in page.items for text in (item.text, *item.choices)]
-        writer.writerow([page.id, *fields])
-    return output.getvalue()
+    rows = (
+        [page.id, *(escaped(text) for item in page.items for text in (item.text, *item.choices))]
+        for page in study.pages
+    )
+    return csv_text(columns, rows)
 
 
 def _template(study: Study, n_items: int, n_choices: int) -> str:

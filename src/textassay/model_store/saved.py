@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.documents import parse_json, read_document
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import Vocabulary
 from textassay.errors import InputError, OptionError, OutputError, check_type
@@ -261,7 +262,7 @@ def _document(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} is no folder of a model: there is no such folder")
     path = folder / _DOCUMENT
     try:
-        document = json.loads(path.read_text("utf-8"), parse_constant=_no_number)
+        document = parse_json(read_document(path), finite=True)
     except FileNotFoundError:
         raise InputError(f"{folder} is no folder of a model: it has no {_DOCUMENT}") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -281,10 +282,6 @@ def _document(folder: Path) -> dict[str, Any]:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _no_number(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
 
 
 def _checksum(content: bytes) -> str:

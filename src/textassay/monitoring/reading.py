@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from textassay.corpus.documents import parse_json
 from textassay.errors import InputError, OutputError
 
 __all__ = ["MonitorReading", "ReadingFile"]
@@ -82,7 +83,7 @@ class ReadingFile:
             whole, newline, cut_off = self._path.read_bytes().rpartition(b"\n")
             if not whole and self._header.startswith(cut_off):
                 return
-            header, *documents = [json.loads(line) for line in whole.split(b"\n")]
+            header, *documents = [parse_json(line) for line in whole.split(b"\n")]
             self.readings = [MonitorReading.from_dict(document) for document in documents]
             of_monitor = header["format"] == _FORMAT
         except (OSError, ValueError, KeyError, TypeError, AttributeError):

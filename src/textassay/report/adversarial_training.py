@@ -1,6 +1,5 @@
 """A two-sided training as it is reported: on a terminal, as ``history.json``, as curves over its rounds."""
 
-import json
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.adversarial.history import Round, RoundsHistory
+from textassay.corpus.documents import parse_json
 from textassay.errors import InputError
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.drawing import Drawing, plane, tick_places
@@ -73,7 +73,7 @@ class AdversarialTraining:
     def from_json(cls, text: str) -> Self:
         """Return what `to_dict` gave, read back; raise `InputError` if it is something else."""
         try:
-            document = json.loads(text)
+            document = parse_json(text)
             parts = {name: document[name] for name in cls.__dataclass_fields__}
             parts["train"], parts["valid"] = TrainedText(**parts["train"]), TrainedText(**parts["valid"])
             told = dict(parts["history"])

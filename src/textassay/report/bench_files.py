@@ -1,7 +1,5 @@
 """What a bench found, as files: all cells as JSON and CSV, and value against truth as a figure."""
 
-import csv
-import io
 import json
 import os
 from collections.abc import Mapping
@@ -11,6 +9,7 @@ from typing import Any
 
 import matplotlib as mpl
 
+from textassay.corpus.csv_text import csv_text
 from textassay.errors import OutputError
 from textassay.meta_evaluation.bench import Bench, Cell
 from textassay.meta_evaluation.bench_summary import nulls, summarize
@@ -85,8 +84,4 @@ def draw_bench(bench: Bench) -> Drawing | None:
 def _table(bench: Bench) -> str:
     """Return one row a cell; what an estimator chose stands in the JSON document alone."""
     names = [field.name for field in fields(Cell) if field.name != "chosen"]
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([getattr(cell, name) for name in names] for cell in bench.cells)
-    return buffer.getvalue()
+    return csv_text(names, ([getattr(cell, name) for name in names] for cell in bench.cells))

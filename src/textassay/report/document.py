@@ -16,6 +16,8 @@ from pathlib import Path
 
 from textassay.comparison.comparison import Comparison
 from textassay.comparison.same_settings import check_same_comparison
+from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus.whole_file import is_running
 from textassay.errors import InputError, OutputError
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_figures
@@ -94,7 +96,7 @@ def read_comparison(out: Path | str) -> Comparison:
     """
     path = Path(out) / "results.json"
     try:
-        return Comparison.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return Comparison.from_dict(parse_json(read_document(path)))
     except FileNotFoundError:
         raise InputError(f"{path} does not exist: give the folder that 'textassay compare --out' wrote") from None
     except OSError as error:
@@ -206,17 +208,5 @@ def _clear_abandoned(out: Path) -> None:
         host, _, rest = folder.name.removeprefix(_TEMPORARY).rpartition("-")[0].rpartition("-")
         with suppress(OSError):
             old = time.time() - folder.stat().st_mtime > _ABANDONED_SECONDS
-            if old or (host == socket.gethostname() and rest.isdigit() and not _lives(int(rest))):
+            if old or (host == socket.gethostname() and rest.isdigit() and not is_running(int(rest))):
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lives(process: int) -> bool:
-    if os.name == "nt":  # where signal 0 is not a question
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

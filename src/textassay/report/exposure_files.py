@@ -1,13 +1,12 @@
 """What was found on exposure bias, as files: all as JSON, the curves as CSV, a report as Markdown, figures."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from textassay.corpus.csv_text import csv_text
 from textassay.estimate import Interval
 from textassay.exposure.measurement import Exposure
 from textassay.report.drawing import Drawing
@@ -57,14 +56,7 @@ def write_exposure(found: Exposure, document: Mapping[str, Any], out: Path) -> l
 
 def exposure_csv(found: Exposure) -> str:
     """Return one row a value, in full precision; an empty field is a value that is not there."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for row in _rows(found):
-        writer.writerow(
-            ["" if value is None or (isinstance(value, float) and math.isnan(value)) else value for value in row]
-        )
-    return buffer.getvalue()
+    return csv_text(_COLUMNS, _rows(found))
 
 
 def exposure_markdown(found: Exposure, drawings: Sequence[Drawing]) -> str:

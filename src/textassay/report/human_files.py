@@ -1,12 +1,9 @@
 """The files of an analysis of judgements: the whole of it as JSON, texts and raters as CSV, figures."""
 
-import csv
-import io
 import json
-import math
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from textassay.corpus.csv_text import csv_text
 from textassay.human.analysis import HumanAnalysis
 from textassay.report.human_figures import draw_analysis
 from textassay.report.whole_files import write_whole
@@ -42,18 +39,9 @@ def write_analysis(analysis: HumanAnalysis, folder: Path) -> list[Path]:
         folder,
         {
             "analysis.json": document + "\n",
-            "items.csv": _csv(columns, texts),
-            "disputed.csv": _csv(columns, disputed),
-            "raters.csv": _csv(rater_columns, raters),
+            "items.csv": csv_text(columns, texts),
+            "disputed.csv": csv_text(columns, disputed),
+            "raters.csv": csv_text(rater_columns, raters),
         },
     )
     return paths + write_whole(folder / "figures", {one.file_name: one.svg for one in draw_analysis(analysis)})
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow(["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in row])
-    return output.getvalue()

@@ -1,12 +1,11 @@
 """A meta-evaluation as files: all of it as JSON, agreements as CSV, for readers as Markdown with figures."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from textassay.corpus.csv_text import csv_text
 from textassay.meta_evaluation.correlations import Agreement
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.judging import Judging, Verdict
@@ -42,12 +41,8 @@ def write_judging(judging: Judging, out: Path) -> list[Path]:
 
 def judging_csv(judging: Judging) -> str:
     """Return every agreement as a row, in full precision; an empty field is a value that is not there."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Agreement)])
-    for found in judging.agreements:
-        writer.writerow(["" if value != value else value for value in asdict(found).values()])
-    return buffer.getvalue()
+    names = [field.name for field in fields(Agreement)]
+    return csv_text(names, (asdict(found).values() for found in judging.agreements))
 
 
 def judging_markdown(judging: Judging, drawings: Sequence[Drawing] = ()) -> str:

@@ -4,14 +4,14 @@ The figures have a white ground, so that they can be read on dark pages, too. No
 samples after prefixes of real text begin with its words.
 """
 
-import csv
-import io
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from textassay.corpus.csv_text import csv_text
+from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, OutputError
 from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
 from textassay.report.digest import join_words
@@ -79,23 +79,20 @@ def read_reproduction(path: Path) -> Reproduction:
         If the file cannot be read or is no such document.
     """
     try:
-        return Reproduction.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return Reproduction.from_dict(parse_json(read_document(path)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is no reproduced study: {error}") from error
 
 
 def reproduction_csv(reproduction: Reproduction) -> str:
     """Return every cell as a row, in full precision; an empty field is a value that is not there."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows = []
     for table in reproduction.tables:
         for cell in table.cells:
             differs = "; ".join(filter(None, (table.differs, cell.differs))) if cell.ours is not None else ""
             known = {**asdict(cell), "table": table.id, "differs": differs}
-            row = [known[name] for name in _COLUMNS]
-            writer.writerow(["" if value is None else value for value in row])
-    return buffer.getvalue()
+            rows.append([known[name] for name in _COLUMNS])
+    return csv_text(_COLUMNS, rows)
 
 
 def reproduction_markdown(reproduction: Reproduction, drawings: Sequence[Drawing] = ()) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
+from textassay.corpus.csv_text import csv_lines, plain_cell
+from textassay.corpus.tables import long_fields
 from textassay.estimate import FloatArray
 
 __all__ = ["Example", "Examples", "SentenceTable", "examples_of", "open_sentences", "sentence_table", "write_sentences"]
@@ -75,9 +77,7 @@ def sentence_table(comparison: Comparison, texts: Mapping[str, Sequence[str]]) -
 def write_sentences(table: SentenceTable, path: Path) -> None:
     """Write `table` as CSV."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table.columns)
-        writer.writerows(table.rows)
+        file.writelines(csv_lines(table.columns, table.rows))
 
 
 def open_sentences(path: Path) -> SentenceTable | None:
@@ -132,7 +132,8 @@ def _side_rows(
 def _read_rows(path: Path) -> Iterator[list[str]]:
     """Yield the rows of a CSV file; nothing, or no more, where it cannot be read."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            yield from csv.reader(file)
+        with path.open(encoding="utf-8", newline="") as file, long_fields():
+            for row in csv.reader(file):
+                yield [plain_cell(cell) for cell in row]
     except (OSError, UnicodeDecodeError, csv.Error):
         return

@@ -1,10 +1,9 @@
 """What damage does to every metric, as files: all curves as JSON and CSV, the verdicts as Markdown, two figures."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
+from textassay.corpus.csv_text import csv_text
 from textassay.meta_evaluation.damage import DAMAGES
 from textassay.meta_evaluation.stress import Stress
 from textassay.report.number import count, level
@@ -42,22 +41,19 @@ def write_stress(stress: Stress, out: Path) -> list[Path]:
 
 def stress_csv(stress: Stress) -> str:
     """Return one row a metric, damage and strength, in full precision; an empty field is a value that is not there."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows = []
     for curve in stress.curves:
         for k, strength in enumerate(curve.strengths):
             known = curve.verdict != "unknown"
             effect = curve.effects[k] if known else None
             relative = effect / curve.noise if effect is not None and curve.noise else None
             mean = float(curve.values[:, 1 + k].mean()) if known else None
-            row = (
+            rows.append((
                 curve.metric, curve.better, curve.damage, strength, mean, effect, curve.lows[k] if known else None,
                 curve.highs[k] if known else None, relative, curve.noise, curve.p, curve.p_adjusted, curve.sensitivity,
                 curve.smallest, curve.tau, curve.monotone, curve.direction, curve.verdict, curve.reason,
-            )  # fmt: skip
-            writer.writerow(["" if value is None else value for value in row])
-    return buffer.getvalue()
+            ))  # fmt: skip
+    return csv_text(_COLUMNS, rows)
 
 
 def stress_markdown(stress: Stress, figures: list[tuple[str, str]]) -> str:

@@ -1,7 +1,5 @@
 """Tables for files: CSV in long format with full precision, Markdown, and papers' layout over several runs."""
 
-import csv
-import io
 import math
 import statistics
 from collections.abc import Iterable, Sequence
@@ -10,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from textassay.comparison.comparison import Comparison
+from textassay.corpus.csv_text import csv_text
 from textassay.errors import OptionError
 from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, command_line, direction, scope
@@ -64,9 +63,7 @@ RESULT_COLUMNS = (
 def to_csv(comparison: Comparison) -> str:
     """Return one line a generator and metric, in full precision; what is missing or undefined is empty."""
     digest = Digest(comparison)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(RESULT_COLUMNS)
+    rows = []
     for result in comparison.to_dict()["results"]:
         rank = digest.ranks.get((result["generator"], result["metric"]))
         matched = result["matched"] or {}
@@ -80,8 +77,8 @@ def to_csv(comparison: Comparison) -> str:
             "matched_low": matched.get("low"),
             "matched_high": matched.get("high"),
         }
-        writer.writerow(["" if row[column] is None else row[column] for column in RESULT_COLUMNS])
-    return buffer.getvalue()
+        rows.append([row[column] for column in RESULT_COLUMNS])
+    return csv_text(RESULT_COLUMNS, rows)
 
 
 def to_markdown(comparison: Comparison) -> str:

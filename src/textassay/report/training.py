@@ -1,6 +1,5 @@
 """A training run as it is reported: on a terminal, as ``history.json``, as a learning curve."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from textassay.corpus.documents import parse_json
 from textassay.errors import InputError
 from textassay.estimate import json_ready
 from textassay.generator.likelihood import perplexity
@@ -135,7 +135,7 @@ class Training:
             If it is something else.
         """
         try:
-            document = json.loads(text)
+            document = parse_json(text)
             parts = {name: document[name] for name in cls.__dataclass_fields__ if name != "ends" or name in document}
             parts["train"], parts["valid"] = TrainedText(**parts["train"]), TrainedText(**parts["valid"])
             parts["epochs"] = tuple(Epoch(**{k: e[k] for k in Epoch.__dataclass_fields__}) for e in parts["epochs"])

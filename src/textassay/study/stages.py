@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from textassay.comparison.store import estimate_key
+from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import OutputError
 from textassay.execution import parallel_map
 
@@ -130,7 +131,7 @@ class Stages:
             return self._found[stage.key]
         folder = self.folder_of(stage)
         try:
-            document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
+            document = parse_json(read_document(folder / _DOCUMENT))
             whole = document["key"] == stage.key and all(
                 (folder / name).stat().st_size == size for name, size in document["files"].items()
             )

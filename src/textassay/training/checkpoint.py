@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from textassay.corpus.documents import parse_json
+from textassay.corpus.whole_file import is_running
 from textassay.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
         raise InputError(f"cannot read the checkpoint {path}: {reason}; delete it to begin anew") from None
     if _checksum(tensors, metadata[_DOCUMENT]) != metadata.get(_CHECKSUM):
         raise InputError(f"the checkpoint {path} is damaged (its checksum differs): delete it to begin anew")
-    return tensors, json.loads(metadata[_DOCUMENT])
+    return tensors, parse_json(metadata[_DOCUMENT], str(path))
 
 
 def _apart(tensors: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
@@ -114,15 +116,5 @@ def remove_leftovers(path: Path) -> None:
     """Remove what processes that are no more left half-written beside `path`, named ``.NAME.PROCESS.tmp``."""
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         number = leftover.name.split(".")[-2]
-        if number.isdigit() and int(number) != os.getpid() and not _runs(int(number)):
+        if number.isdigit() and int(number) != os.getpid() and not is_running(int(number)):
             leftover.unlink(missing_ok=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -12,6 +12,7 @@ import numpy as np
 
 from textassay.corpus.characters import read_running, split_characters, symbols
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.limits import running_text
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.vocabulary import SPECIAL_TOKENS
 from textassay.corpus.windows import cut_windows
@@ -85,8 +86,9 @@ def read_gan_text(source: Path, scale: GanScale) -> GanText:
                 f"{source}: {name.removesuffix('.txt')} has {len(part)} characters, the scale {scale.name} needs at "
                 f"least {scale.rule_parts * least}: give more text"
             )
-    form = TextForm.learn([parts[0]], tokenizer="chars")
-    train, valid, test = (form.corpus([part]) for part in parts)
+    with running_text():
+        form = TextForm.learn([parts[0]], tokenizer="chars")
+        train, valid, test = (form.corpus([part]) for part in parts)
     sizes = {f"{name} characters": len(part) for name, part in zip(("train", "valid", "test"), parts, strict=True)}
     return GanText(form, train, valid, test, {**sizes, "symbols": len(symbols(parts[0]))})
 

@@ -28,6 +28,7 @@ from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
 from textassay.adversarial.seqgan import SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json, read_document
 from textassay.execution import workers
 from textassay.model_store.catalog import PRESETS, make_generator
 from textassay.model_store.context_presets import CONTEXT_PRESETS
@@ -314,7 +315,7 @@ def processor_seconds(folder: Path) -> Iterator[Seconds]:
     """
     path = folder / _SECONDS
     try:
-        before = float(json.loads(path.read_text(encoding="utf-8")))
+        before = float(parse_json(read_document(path)))
     except (OSError, ValueError):
         before = 0.0
     begun = time.thread_time()

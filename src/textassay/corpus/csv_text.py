@@ -1,0 +1,61 @@
+"""CSV as the package writes it: the one place where rows become text.
+
+Every reader sees the same rows: a field with a line break of any kind (`csv.writer` forgets the lone carriage return),
+a quote, a separator, or white space at an end stands in double quotes. No cell of text is a formula: spreadsheets
+compute what begins with ``=``, ``+``, ``-`` or ``@``, so such a text gets an apostrophe in front, as OWASP advises, and
+`plain_cell` takes it off again. Numbers stay as they are.
+
+Source: OWASP, "CSV Injection", https://owasp.org/www-community/attacks/CSV_Injection.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["csv_lines", "csv_text", "plain_cell"]
+
+_FULL_WIDTH = "\uff1d\uff0b\uff0d\uff20"  # of = + - @, which spreadsheets read alike in some languages
+_FORMULA = re.compile(rf"'*(?:[\t\r\n]|[\s\ufeff\u200b\0]*[=+\-@{_FULL_WIDTH}])")
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_QUOTED = re.compile(r'[",;\t\r\n\0\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\A\s|\s\Z')
+
+
+def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]], *, delimiter: str = ",") -> str:
+    """Return a table as CSV.
+
+    Parameters
+    ----------
+    header
+        The names of the columns.
+    rows
+        Their values: numbers as Python writes them; None and NaN as an empty field; all else as text.
+    delimiter
+        What stands between fields: a comma, or a tab.
+    """
+    return "".join(csv_lines(header, rows, delimiter=delimiter))
+
+
+def csv_lines(header: Iterable[object], rows: Iterable[Iterable[object]], *, delimiter: str = ",") -> Iterator[str]:
+    """Yield the lines of `csv_text` one by one, each with its end."""
+    yield _line(list(header), delimiter)
+    for row in rows:
+        yield _line(list(row), delimiter)
+
+
+def plain_cell(cell: str) -> str:
+    """Return the text that was written as `cell`: without the apostrophe in front of what would be a formula."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def _line(values: Sequence[object], delimiter: str) -> str:
+    fields = [_field(value) for value in values]
+    return (delimiter.join(fields) if fields != [""] else '""') + "\n"
+
+
+def _field(value: object) -> str:
+    """Return a value as a field; what `plain_cell` takes off is put on."""
+    if value is None or value != value:
+        return ""
+    text = str(value)
+    if not isinstance(value, int | float) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+        text = "'" + text
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
