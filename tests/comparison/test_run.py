@@ -26,7 +26,7 @@ FAST = ["dd", "bleu(order=2)", "self-bleu(order=2)", "length"]
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    return compare(REAL, GENERATED, real_heldout=sentences(500, 8), seed=1)
+    return compare(REAL, GENERATED, real_heldout=sentences(500, 8), seed=1, explain=False)
 
 
 def test_every_cell_is_there(comparison: Comparison) -> None:
