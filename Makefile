@@ -22,10 +22,10 @@ demo: $(VENV)/.core ## compare five small generators with real text, write demo-
 	$(RUN) textassay demo
 
 test: $(VENV)/.dev ## run the tests, but for the slow ones
-	$(RUN) pytest -q -n $(WORKERS) -m "not slow"
+	$(RUN) pytest -q -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-slow: $(VENV)/.dev ## run the slow tests
-	$(RUN) pytest -q -n $(WORKERS) -m slow
+	$(RUN) pytest -q -n $(WORKERS) --dist worksteal -m slow
 
 lint: $(VENV)/.dev ## check style and formatting
 	$(RUN) ruff check

@@ -3,11 +3,11 @@
 import ast
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 from coverage_list import listed_features, marked_features
 
@@ -56,12 +56,21 @@ IMPORTED_AS = {
 }
 
 MODULES = sorted(SOURCE.rglob("*.py"))
-STUDY_MODULES = sorted((SOURCE / "study").rglob("*.py"))
-NAMED_MODULES = [pytest.param(path, id=str(path.relative_to(SOURCE))) for path in MODULES]
 
 
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+@dataclass(frozen=True)
+class Module:
+    """What the tests ask of a module."""
+
+    docstring: str | None
+    imports: tuple[str, ...]  # anywhere in it
+    imports_at_the_top: tuple[str, ...]  # when it is imported itself
+
+
+@cache  # each module is parsed once
+def _module(path: Path) -> Module:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return Module(ast.get_docstring(tree), tuple(_imports(ast.walk(tree))), tuple(_imports(_top_level(tree))))
 
 
 def _dotted(path: Path) -> str:
@@ -74,18 +83,17 @@ def _room(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def _imports(nodes: Iterator[ast.AST]) -> Iterator[str]:
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"relative import in line {node.lineno}"
-            yield str(node.module)
+            yield "." * node.level + str(node.module)
 
 
-def _foreign(nodes: Iterator[ast.AST]) -> Iterator[str]:
+def _foreign(imports: Iterable[str]) -> Iterator[str]:
     """Yield the packages imported from outside, those of the standard library left out."""
-    for module in _imports(nodes):
+    for module in imports:
         package = module.split(".")[0]
         if package != "textassay" and package not in sys.stdlib_module_names:
             yield package
@@ -115,54 +123,61 @@ def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
         waiting.extend(ast.iter_child_nodes(node))
 
 
-@pytest.mark.parametrize("path", NAMED_MODULES)
-def test_a_room_imports_only_from_rooms_before_it(path: Path) -> None:
-    room = _room(_dotted(path))
-    if not room:
-        return
-    for module in _imports(ast.walk(_tree(path))):
-        if module == "textassay" or module.startswith("textassay."):
-            other = _room(module)
-            assert other in ROOMS, f"{module} is in no room"
-            assert ROOMS.index(other) <= ROOMS.index(room), f"{room} may not import {module}"
+def test_a_room_imports_only_from_rooms_before_it() -> None:
+    wrong = []
+    for path in MODULES:
+        room = _room(_dotted(path))
+        for module in _module(path).imports if room else ():
+            if module.startswith("."):
+                wrong.append(f"{_dotted(path)}: relative import of {module}")
+            elif module == "textassay" or module.startswith("textassay."):
+                other = _room(module)
+                if other not in ROOMS:
+                    wrong.append(f"{_dotted(path)}: {module} is in no room")
+                elif ROOMS.index(other) > ROOMS.index(room):
+                    wrong.append(f"{_dotted(path)}: {room} may not import {module}")
+    assert not wrong
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = {
-        _dotted(path): {module for module in _imports(_top_level(_tree(path))) if module.startswith("textassay.")}
+        _dotted(path): {module for module in _module(path).imports_at_the_top if module.startswith("textassay.")}
         for path in MODULES
         if path != SOURCE / "__init__.py"
     }
     list(TopologicalSorter(graph).static_order())
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=str(path.relative_to(SOURCE))) for path in STUDY_MODULES])
-def test_a_study_reads_of_others_only_what_all_share(path: Path) -> None:
-    study = path.parent.name
-    for module in _imports(ast.walk(_tree(path))):
-        if module.startswith("textassay.study.") and (SOURCE / "study" / module.split(".")[2]).is_dir():
-            allowed = {study, "judges"} if study == "generators" else {study}
-            assert module.split(".")[2] in allowed, f"{module}: move what both need into study/"
+def test_a_study_reads_of_others_only_what_all_share() -> None:
+    wrong = []
+    for path in MODULES:
+        study = path.parent.name
+        for module in _module(path).imports if path.is_relative_to(SOURCE / "study") else ():
+            if module.startswith("textassay.study.") and (SOURCE / "study" / module.split(".")[2]).is_dir():
+                allowed = {study, "judges"} if study == "generators" else {study}
+                if module.split(".")[2] not in allowed:
+                    wrong.append(f"{_dotted(path)} imports {module}: move what both need into study/")
+    assert not wrong
 
 
-@pytest.mark.parametrize("path", NAMED_MODULES)
-def test_what_is_imported_at_the_top_is_a_core_dependency(path: Path) -> None:
-    for package in _foreign(_top_level(_tree(path))):
-        assert package in _declared(with_extras=False), f"{package} belongs to an extra"
+def test_what_is_imported_at_the_top_is_a_core_dependency() -> None:
+    core = _declared(with_extras=False)
+    imported = {(_dotted(path), package) for path in MODULES for package in _foreign(_module(path).imports_at_the_top)}
+    assert {(module, package) for module, package in imported if package not in core} == set(), "belongs to an extra"
 
 
-@pytest.mark.parametrize("path", NAMED_MODULES)
-def test_what_is_imported_anywhere_is_declared(path: Path) -> None:
-    for package in _foreign(ast.walk(_tree(path))):
-        assert package in _declared(with_extras=True), f"{package} is in nobody's dependencies"
+def test_what_is_imported_anywhere_is_declared() -> None:
+    declared = _declared(with_extras=True)
+    imported = {(_dotted(path), package) for path in MODULES for package in _foreign(_module(path).imports)}
+    assert {(module, package) for module, package in imported if package not in declared} == set()
 
 
-@pytest.mark.parametrize("path", NAMED_MODULES)
-def test_every_module_has_a_docstring_and_a_name_that_says_something(path: Path) -> None:
-    assert not VAGUE & set(path.relative_to(SOURCE).with_suffix("").parts)
-    text = path.read_text(encoding="utf-8")
-    if text.strip() or path.name != "__init__.py":
-        assert ast.get_docstring(_tree(path)), "no module docstring"
+def test_every_module_has_a_docstring_and_a_name_that_says_something() -> None:
+    names = {path.relative_to(SOURCE) for path in MODULES}
+    assert not [name for name in names if VAGUE & set(name.with_suffix("").parts)]
+    # An empty `__init__.py` needs none.
+    to_read = [path for path in MODULES if path.name != "__init__.py" or path.read_text(encoding="utf-8").strip()]
+    assert not [path for path in to_read if not _module(path).docstring]
 
 
 def test_the_architecture_page_lists_the_rooms_in_this_order() -> None:

@@ -9,6 +9,7 @@ import io
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ from typer.main import get_command
 
 import textassay
 from made_up import sentences, shuffled
+from textassay.adversarial.cot import COT_PRESETS
+from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS
+from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
+from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS
+from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS
+from textassay.adversarial.wgan_recipe import WGAN_PRESETS
 from textassay.cli.main import app, main
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -52,6 +59,26 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def short_rounds() -> Iterator[None]:
+    """Shorten what a round does in the presets `tiny`: `tests/cli` trains with them as they are."""
+    changes: list[tuple[Any, dict[str, Any]]] = [
+        (SEQGAN_PRESETS, {"pretraining_rounds": 1, "n_negatives": 100, "n_roll_outs": 1, "n_validation": 100}),
+        (RANKGAN_PRESETS, {"pretraining_rounds": 1, "n_negatives": 100, "n_roll_outs": 1, "n_validation": 100}),
+        (LEAKGAN_PRESETS, {"cycles": 1, "n_negatives": 100, "n_roll_outs": 1}),
+        (WGAN_PRESETS, {"iterations": 1}),
+        (COT_PRESETS, {"iterations": 5, "n_validation": 100}),
+        (SCRATCHGAN_PRESETS, {"iterations": 5, "n_validation": 100}),
+    ]
+    recipes = [(presets["tiny"][1], change) for presets, change in changes]
+    before = [{name: getattr(recipe, name) for name in change} for recipe, change in recipes]
+    for recipe, change in recipes:
+        vars(recipe).update(change)  # the recipes are frozen
+    yield
+    for (recipe, _), values in zip(recipes, before, strict=True):
+        vars(recipe).update(values)
+
+
 @pytest.mark.usefixtures("texts")
 @pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
 def test_python_examples(page: Path) -> None:
@@ -61,6 +88,7 @@ def test_python_examples(page: Path) -> None:
             exec(compile(code, _name(page), "exec"), namespace)
 
 
+@pytest.mark.usefixtures("short_rounds")
 @pytest.mark.parametrize("page", _pages_with("console"), ids=_name)
 def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, code in _blocks(page):

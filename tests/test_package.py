@@ -31,7 +31,7 @@ def _import_seconds() -> float:
 def test_importing_is_quick_and_loads_nothing_heavy() -> None:
     loaded = set(_python("-c", PRINT_LOADED).stdout.split())
     assert not loaded & set(HEAVY)
-    assert min(_import_seconds() for _ in range(3)) < 0.3
+    assert any(_import_seconds() < 0.3 for _ in range(3))
 
 
 def test_importing_leaves_the_process_as_it_was() -> None:
@@ -49,8 +49,7 @@ def test_help_is_quick() -> None:
         "import time; start = time.perf_counter(); from textassay.cli.main import main; main(['compare', '--help']);"
         "print(time.perf_counter() - start)"
     )
-    seconds = [float(_python("-c", code).stdout.split()[-1]) for _ in range(3)]
-    assert min(seconds) < 1
+    assert any(float(_python("-c", code).stdout.split()[-1]) < 1 for _ in range(3))
 
 
 def test_public_names_are_there_and_have_a_home() -> None:

@@ -31,15 +31,16 @@ def test_lines_are_sparse(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 
 def test_a_long_step_is_not_silent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_module, "_SECONDS_OF_SILENCE", 0.5)
+    monkeypatch.setattr(progress_module, "_SECONDS_OF_SILENCE", 0.2)
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LOOKS", 0.01)
     with show_progress(quiet=False) as progress:
         assert progress is not None
         progress("dd of lstm", 0, 12)
-        time.sleep(2.5)
+        time.sleep(0.5)
     before = capsys.readouterr().err.splitlines()
     assert 1 <= len(before) <= 3
     assert set(before) == {"textassay: 0 of 12 done, dd of lstm"}
-    time.sleep(1.5)
+    time.sleep(0.3)
     assert capsys.readouterr().err == ""
 
 

@@ -1,13 +1,13 @@
 """The docstring corpus: many distinct sentences that read like sentences, the same every time, nothing imported."""
 
 import inspect
+import json
 import subprocess
 import sys
 
 import pytest
 
 from textassay.corpus import docstrings
-from textassay.corpus.docstrings import docstring_sentences
 
 PAGE = """Return the name(s) of what is given.
 
@@ -33,8 +33,18 @@ PAGE = """Return the name(s) of what is given.
 
 
 @pytest.fixture(scope="module")
-def sentences() -> list[str]:
-    return docstring_sentences()
+def elsewhere() -> tuple[list[str], set[str]]:
+    """Return the sentences that another process finds, and the modules it has loaded by then."""
+    script = "import json, sys, textassay.corpus.docstrings as d; found = d.docstring_sentences();"
+    script += "loaded = list(sys.modules); print(json.dumps([found, loaded]))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found, loaded = json.loads(result.stdout)
+    return found, set(loaded)
+
+
+@pytest.fixture(scope="module")
+def sentences(elsewhere: tuple[list[str], set[str]]) -> list[str]:
+    return elsewhere[0]
 
 
 def test_there_are_many_and_all_are_distinct(sentences: list[str]) -> None:
@@ -76,9 +86,7 @@ def test_one_docstring_by_hand() -> None:
     ]
 
 
-def test_no_documented_module_is_imported() -> None:
-    script = "import sys, textassay.corpus.docstrings as d; d.docstring_sentences(); print(*sys.modules)"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    loaded = set(result.stdout.split())
+def test_no_documented_module_is_imported(elsewhere: tuple[list[str], set[str]]) -> None:
+    loaded = elsewhere[1]
     assert "textassay.corpus.docstrings" in loaded
     assert not loaded & {"antigravity", "cmd", "distutils", "idlelib", "mailbox", "pdb", "this", "tkinter", "turtle"}

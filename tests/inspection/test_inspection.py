@@ -200,7 +200,8 @@ def test_a_shuffler_has_notes_on_order_and_no_warning_on_preparation() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_what_fifty_repeated_sentences_happen_to_show_is_no_habit(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    copies = [sentences(50, seed + 100)[index] for index in rng.integers(50, size=3000)]
+    copied = sentences(50, seed + 100)
+    copies = [copied[index] for index in rng.integers(50, size=3000)]
     assert kinds(inspect_pair(*pair(REAL, copies), name="copier")) == {"repeated-sentences"}
 
 

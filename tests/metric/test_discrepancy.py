@@ -42,7 +42,7 @@ def shuffled(texts: list[str], seed: int = 0) -> list[str]:
 
 @pytest.fixture(scope="module")
 def corpora() -> dict[str, Corpus]:
-    real = chains(600, 1)
+    real, copied = chains(600, 1), chains(600, 2)
     rng = np.random.default_rng(5)
     return corpora_from_texts(
         {
@@ -51,7 +51,7 @@ def corpora() -> dict[str, Corpus]:
             "worse": chains(500, 3, stay=0.5),
             "bad": chains(500, 3, stay=0.7),
             "shuffled": shuffled(chains(600, 2)),
-            "copier": [chains(600, 2)[index] for index in rng.integers(50, size=600)],
+            "copier": [copied[index] for index in rng.integers(50, size=600)],
             "disjoint": [text.replace("w", "v") for text in chains(300, 4)],
             "few": real[:49],
             "none": [],

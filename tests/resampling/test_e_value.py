@@ -12,9 +12,9 @@ from textassay.resampling.e_value import EProcess, e_value
 from textassay.resampling.permutation import permutation_p_value
 
 
-@pytest.mark.parametrize(("n_real", "n_generated"), [(1, 1), (2, 2), (1, 4), (5, 2), (2, 3)])
+@pytest.mark.parametrize(("n_real", "n_generated"), [(1, 1), (2, 2), (1, 4), (4, 2), (2, 3)])
 def test_the_mean_over_all_orders_is_one(n_real: int, n_generated: int) -> None:
-    scores = np.array([0.999, 0.7, 0.31, 0.02, 0.5, 0.0, 1.0])[: n_real + n_generated]
+    scores = np.array([0.999, 0.7, 0.31, 0.02, 1.0, 0.0])[: n_real + n_generated]
     values = [
         EProcess().update([scores[i] for i in order[:n_real]], [scores[i] for i in order[n_real:]])
         for order in itertools.permutations(range(len(scores)))
@@ -75,23 +75,27 @@ class _Adversary:
         return largest
 
 
-def test_who_learns_and_stops_at_will_is_seldom_right_by_luck() -> None:
-    largest = np.array([_Adversary(seed).largest(25) for seed in range(250)])
+@pytest.mark.parametrize("n_runs", [100, pytest.param(250, marks=pytest.mark.slow)])
+def test_who_learns_and_stops_at_will_is_seldom_right_by_luck(n_runs: int) -> None:
+    largest = np.array([_Adversary(seed).largest(25) for seed in range(n_runs)])
     for alpha in (0.05, 0.2):
-        assert np.mean(largest >= 1 / alpha) <= alpha + 2 * math.sqrt(alpha * (1 - alpha) / 250)
+        assert np.mean(largest >= 1 / alpha) <= alpha + 2 * math.sqrt(alpha * (1 - alpha) / n_runs)
     assert largest.mean() > 1.05  # it does try
 
 
 @pytest.mark.parametrize(("partial", "scale"), [(0.0, 1.0), (3.0, 1.0), (-1.0, 8.0)])
-def test_a_partial_or_boastful_classifier_gains_nothing_where_nothing_differs(partial: float, scale: float) -> None:
+@pytest.mark.parametrize("n_runs", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_a_partial_or_boastful_classifier_gains_nothing_where_nothing_differs(
+    partial: float, scale: float, n_runs: int
+) -> None:
     rng = np.random.default_rng(8)
     hits = 0
-    for _ in range(300):
+    for _ in range(n_runs):
         process = EProcess()
         for _ in range(15):
             process.update(*(expit(partial + scale * rng.normal(size=n)) for n in (4, 7)))
         hits += process.p_value <= 0.05
-    assert hits <= 300 * 0.05
+    assert hits <= n_runs * 0.05
 
 
 def test_power_is_that_of_a_permutation_test_with_twice_to_thrice_less_text() -> None:

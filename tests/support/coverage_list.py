@@ -24,14 +24,16 @@ def marked_features(folder: Path = TESTS) -> dict[str, list[str]]:
     """Return id to the files of the tests that carry it."""
     marked: dict[str, list[str]] = {}
     for path in sorted(folder.rglob("*.py")):
-        for name in _marks(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for name in _marks(ast.parse(text)) if "mark.feature(" in text else ():
             marked.setdefault(name, []).append(str(path.relative_to(folder)))
     return marked
 
 
 def _marks(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.feature":
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(function, ast.Attribute) and ast.unparse(function) == "pytest.mark.feature":
             yield from (str(argument.value) for argument in node.args if isinstance(argument, ast.Constant))
 
 

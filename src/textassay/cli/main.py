@@ -11,8 +11,9 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -392,8 +393,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+@cache  # who calls `main` again and again does not wait for all options to be read each time
+def _command() -> Any:
+    return typer.main.get_command(app)
+
+
 def _run(arguments: list[str]) -> int:
-    command = typer.main.get_command(app)
+    command = _command()
     try:
         with command.make_context("textassay", arguments) as context:
             command.invoke(context)

@@ -16,6 +16,7 @@ __all__ = ["show_progress", "tell_step"]
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_SILENCE = 60.0
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 
 @contextmanager
@@ -84,5 +85,5 @@ class _Lines:
         self._stopped.set()
 
     def _break_silence(self) -> None:
-        while not self._stopped.wait(1.0):
+        while not self._stopped.wait(_SECONDS_BETWEEN_LOOKS):
             self.tell(after=_SECONDS_OF_SILENCE)
