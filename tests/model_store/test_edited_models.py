@@ -197,14 +197,15 @@ def test_settings_are_all_there_and_no_others(kind: str, copy: Callable[[str], P
     for extra in ("depth", "preset", "name", "self", "_", "max_epochs"):
         write(folder, {**document, "settings": {**document["settings"], extra: "tiny"}})
         assert extra in refused(folder)
-    for settings in (None, [], "x", 3, {}):
+    nothing: tuple[Any, ...] = (None, [], "x", 3, {})
+    for settings in nothing:
         write(folder, {**document, "settings": settings})
         refused(folder)
     for other in sorted(KINDS.keys() - {kind}):
         write(folder, {**document, "kind": other})
         if {kind, other} != {"c2s", "att2seq"}:
             refused(folder)
-    for wrong in ([], None, 3, {}):
+    for wrong in nothing[:2] + nothing[3:]:
         write(folder, {**document, "kind": wrong})
         assert "kind" in refused(folder)
 
@@ -271,7 +272,16 @@ def test_a_vocabulary_that_is_not_the_models(kind: str, copy: Callable[[str], Pa
     write(folder, with_tokens(tokens))
     load_generator(folder)
     doubled = [*tokens[:-1], tokens[0]]
-    for changed in (tokens[:-1], doubled, [*tokens, "<eos>"], [*tokens[:-1], 7], [*tokens, None], "".join(tokens), {}):
+    others: list[Any] = [
+        tokens[:-1],
+        doubled,
+        [*tokens, "<eos>"],
+        [*tokens[:-1], 7],
+        [*tokens, None],
+        "".join(tokens),
+        {},
+    ]
+    for changed in others:
         write(folder, with_tokens(list(changed)) | ({"form": {"tokens": changed}} if changed != list(changed) else {}))
         refused(folder)
     write(folder, with_tokens(doubled))
@@ -301,11 +311,11 @@ def test_records_of_training_that_mean_nothing(kind: str, copy: Callable[[str], 
         ):  # fmt: skip
             wrong.append({**record, "history": history})
     if kind in CONTEXTUAL:
-        for contexts in (
+        others: tuple[Any, ...] = (
             None, {}, {"numbers": [], "counts": []}, {"numbers": [0], "counts": [0]}, {"numbers": [6], "counts": [1]},
             {"numbers": [-1], "counts": [1]}, {"numbers": [0, 1], "counts": [1]}, {"numbers": [0.5], "counts": [1]},
-        ):  # fmt: skip
-            wrong.append({**record, "contexts": contexts})
+        )  # fmt: skip
+        wrong += [{**record, "contexts": contexts} for contexts in others]
     for training in wrong:
         write(folder, {**document, "training": training})
         refused(folder)

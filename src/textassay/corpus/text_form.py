@@ -144,18 +144,18 @@ class TextForm:
             raise InputError(f"a text form must have {', '.join(sorted(_KINDS))}, got {', '.join(sorted(document))}")
         name, lowercase, tokens = document["tokenizer"], document["lowercase"], document["tokens"]
         merges = document.get("merges")
-        for part, kind in _KINDS.items():
-            if part in document:
-                check_type(f"{part} of a text form", document[part], kind)
-        if len({*SPECIAL_TOKENS, *tokens}) < len(SPECIAL_TOKENS) + len(tokens):
-            twice = next(token for token, count in Counter([*SPECIAL_TOKENS, *tokens]).items() if count > 1)
-            raise InputError(f"text form '{name}' has the token '{twice}' twice")
         try:
+            for part, kind in _KINDS.items():
+                if part in document:
+                    check_type(f"{part} of a text form", document[part], kind)
             function = name if merges is None else BytePairs([(left, right) for left, right in merges])
             form = cls(resolve_tokenizer(function, lowercase=lowercase), Vocabulary(tokens))
             unchanged = form.hash == document["hash"]
         except (TypeError, ValueError) as error:
             raise InputError(f"text form '{name}' cannot be read: {error}") from error
+        if len({*SPECIAL_TOKENS, *tokens}) < len(SPECIAL_TOKENS) + len(tokens):
+            twice = next(token for token, count in Counter([*SPECIAL_TOKENS, *tokens]).items() if count > 1)
+            raise InputError(f"text form '{name}' has the token '{twice}' twice")
         if not unchanged:
             raise InputError(f"text form '{name}' was changed after it was written: its hash does not fit")
         return form

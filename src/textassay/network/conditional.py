@@ -186,8 +186,8 @@ class ContextModel(LstmModel):
         record: Mapping[str, Any],
     ) -> None:
         """Take over weights, and which contexts there were in training; see `TrainedNetwork.restore`."""
-        check_type("the contexts of the training", record.get("contexts"), Mapping[str, Sequence[int]])
-        seen: Mapping[str, Sequence[int]] = record["contexts"]
+        seen: Any = record.get("contexts")
+        check_type("the contexts of the training", seen, Mapping[str, Sequence[int]])
         numbers, counts = (np.asarray(seen.get(name, ()), dtype=np.int64) for name in ("numbers", "counts"))
         if len(numbers) == 0 or len(numbers) != len(counts) or counts.min() < 1:
             raise InputError("the contexts of the training must have numbers and, of each, a count of at least 1")
