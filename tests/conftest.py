@@ -11,6 +11,8 @@ from threading import Thread
 import pytest
 from hypothesis import settings
 
+from no_skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401 - hooks
+
 # As the command does: two processes of tests with two threads each crawl where waiting threads spin.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 

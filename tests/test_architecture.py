@@ -91,13 +91,13 @@ def _foreign(nodes: Iterator[ast.AST]) -> Iterator[str]:
             yield package
 
 
-def _declared(*, with_extras: bool) -> set[str]:
-    """Return the packages that the core brings along, or those of the core and of all extras for users."""
+def _declared(*, with_extras: bool, with_dev: bool = False) -> set[str]:
+    """Return the packages that the core brings along; with those of all extras for users, or of `dev`, too."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = list(project["dependencies"])
     if with_extras:
         extras = project["optional-dependencies"]
-        requirements += [requirement for name in extras if name != "dev" for requirement in extras[name]]
+        requirements += [requirement for name in extras if with_dev or name != "dev" for requirement in extras[name]]
     names = {requirement.split(">")[0].split("[")[0] for requirement in requirements}
     return {IMPORTED_AS.get(name, name) for name in names}
 
@@ -155,6 +155,17 @@ def test_what_is_imported_at_the_top_is_a_core_dependency(path: Path) -> None:
 def test_what_is_imported_anywhere_is_declared(path: Path) -> None:
     for package in _foreign(ast.walk(_tree(path))):
         assert package in _declared(with_extras=True), f"{package} is in nobody's dependencies"
+
+
+def test_what_a_test_imports_is_installed_for_tests() -> None:
+    tests = REPOSITORY / "tests"
+    ours = {path.stem for path in (tests / "support").glob("*.py")}
+    allowed = _declared(with_extras=True, with_dev=True) | ours | {"_pytest"}
+    apart = {tests / "metric" / "make_rouge_golden.py"}  # runs in an environment of its own
+    for path in set(tests.rglob("*.py")) - apart:
+        nodes = (node for node in ast.walk(_tree(path)) if not (isinstance(node, ast.ImportFrom) and node.level))
+        missing = set(_foreign(nodes)) - allowed
+        assert not missing, f"{path} imports {missing}, which `make test` installs by chance if at all"
 
 
 @pytest.mark.parametrize("path", NAMED_MODULES)
