@@ -5,7 +5,12 @@ PYTHON ?= python3
 WORKERS ?= 2
 VENV := .venv
 RUN := $(VENV)/bin/python -m
-INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Wheels only: a package that comes as source alone fails here, and would want a compiler or tools that are not pinned.
+# Only textassay itself is built, with the hatchling of constraints.txt, which is why its build is not isolated.
+INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --only-binary :all: --no-compile --constraint constraints.txt
+BUILD_TOOLS := hatchling editables
+# pip compiles on one core; this does on all. Files that no Python can compile are left as they are, as pip leaves them.
+COMPILE := $(RUN) compileall -q -j 0 $(CURDIR)/$(VENV)/lib >/dev/null 2>&1 || true
 
 # An environment does not survive being moved: one made in another folder is installed into again.
 ifneq ($(shell cat $(VENV)/.home 2>/dev/null),$(CURDIR))
@@ -58,17 +63,18 @@ $(VENV)/bin/python:
 	@echo "making $(VENV)"
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-# hatchling is installed from the constraints, so that the build is pinned too.
 $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing the core"
-	@$(INSTALL) hatchling editables
+	@$(INSTALL) $(BUILD_TOOLS)
 	@$(INSTALL) --no-build-isolation --editable .
+	@$(COMPILE)
 	@pwd > $(VENV)/.home
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing the core and what the tests use"
-	@$(INSTALL) hatchling editables
+	@$(INSTALL) $(BUILD_TOOLS)
 	@$(INSTALL) --no-build-isolation --editable '.[boosting,dev,encoders,human,neural,parquet]'
+	@$(COMPILE)
 	@pwd > $(VENV)/.home
 	@touch $@ $(VENV)/.core

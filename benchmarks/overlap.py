@@ -7,6 +7,9 @@ model of them generated. Prints a table in Markdown: process seconds of ours, wi
 the interval; of the others, with references as texts, without an interval; and the largest difference of a sentence's
 score (for BLEU of the value). With DATA, prints each generator's values as well, Kendall's tau-b with the judgements of
 people, and seconds for 10,000 news sentences.
+
+The peer rouge-score comes as source alone, so `make test` does not install it: `pip install setuptools wheel
+rouge_score==0.1.2`.
 """
 
 import argparse
@@ -21,7 +24,6 @@ from nltk.translate.meteor_score import meteor_score
 from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 from pycocoevalcap.rouge.rouge import Rouge as CaptionRouge
-from rouge_score.rouge_scorer import RougeScorer
 from scipy import stats
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
@@ -33,6 +35,14 @@ from textassay.human.mechanical_turk import read_mechanical_turk
 from textassay.metric.base import measure
 from textassay.metric.catalog import parse_metric
 from textassay.metric.nearest_references import NearestReferences
+
+try:
+    from rouge_score.rouge_scorer import RougeScorer
+except ImportError:
+    raise SystemExit(
+        "benchmarks/overlap.py compares with rouge-score, which is not here: "
+        ".venv/bin/python -m pip install setuptools wheel rouge_score==0.1.2"
+    ) from None
 
 REAL = "(real)"
 NAMES = (

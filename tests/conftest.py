@@ -12,6 +12,8 @@ from threading import Thread
 import pytest
 from hypothesis import settings
 
+from no_skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401 - hooks
+
 # One thread a process, set before anything that reads it is imported: two processes of tests with two threads each take
 # half as long again on two cores. Commands that tests start inherit both settings.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -99,13 +99,13 @@ def _foreign(imports: Iterable[str]) -> Iterator[str]:
             yield package
 
 
-def _declared(*, with_extras: bool) -> set[str]:
-    """Return the packages that the core brings along, or those of the core and of all extras for users."""
+def _declared(*, with_extras: bool, with_dev: bool = False) -> set[str]:
+    """Return the packages that the core brings along; with those of all extras for users, or of `dev`, too."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = list(project["dependencies"])
     if with_extras:
         extras = project["optional-dependencies"]
-        requirements += [requirement for name in extras if name != "dev" for requirement in extras[name]]
+        requirements += [requirement for name in extras if with_dev or name != "dev" for requirement in extras[name]]
     names = {requirement.split(">")[0].split("[")[0] for requirement in requirements}
     return {IMPORTED_AS.get(name, name) for name in names}
 
@@ -170,6 +170,18 @@ def test_what_is_imported_anywhere_is_declared() -> None:
     declared = _declared(with_extras=True)
     imported = {(_dotted(path), package) for path in MODULES for package in _foreign(_module(path).imports)}
     assert {(module, package) for module, package in imported if package not in declared} == set()
+
+
+def test_what_a_test_imports_is_installed_for_tests() -> None:
+    tests = REPOSITORY / "tests"
+    ours = {path.stem for path in (tests / "support").glob("*.py")}
+    allowed = _declared(with_extras=True, with_dev=True) | ours | {"_pytest"}
+    apart = {tests / "metric" / "make_rouge_golden.py"}  # runs in an environment of its own
+    for path in set(tests.rglob("*.py")) - apart:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = (node for node in ast.walk(tree) if not (isinstance(node, ast.ImportFrom) and node.level))
+        missing = set(_foreign(_imports(nodes))) - allowed
+        assert not missing, f"{path} imports {missing}, which `make test` installs by chance if at all"
 
 
 def test_every_module_has_a_docstring_and_a_name_that_says_something() -> None:

@@ -106,3 +106,14 @@ def test_the_wheel_holds_what_is_needed_at_run_time(tmp_path: Path) -> None:
     }
     assert needed <= inside
     assert not any("__pycache__" in name or name.startswith("tests/") for name in inside)
+
+
+def test_make_installs_wheels_only_in_one_way() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    (install,) = re.findall(r"^INSTALL := (.*)$", makefile, re.M)
+    assert "--only-binary :all:" in install
+    assert "--constraint constraints.txt" in install
+    assert makefile.count("pip install") == 1
+    tools = re.findall(r"^BUILD_TOOLS := (.*)$", makefile, re.M)[0].split()
+    backend = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    assert {requirement.split(">")[0] for requirement in backend} <= set(tools)

@@ -1,5 +1,6 @@
 """The demo: what it writes and says, and that it hands on to the comparison."""
 
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from textassay.cli import demo
 from textassay.cli.compare import CompareOptions
 from textassay.cli.demo import DemoOptions, demo_texts, run_demo
+from textassay.cli.main import _demo_command
 from textassay.errors import InputError, OptionError
+from textassay.report.text import render_brief
 
 SENTENCES = [
     f"{verb} the {noun} of number {number} ."
@@ -22,7 +25,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[CompareOptions]:
     """Return what the comparison is asked for, which is not run."""
     options: list[CompareOptions] = []
 
-    def record(given: CompareOptions) -> int:
+    def record(given: CompareOptions, *, show: object) -> int:
+        assert show is render_brief
         options.append(given)
         return 0
 
@@ -43,6 +47,14 @@ def test_texts_are_two_halves_and_as_many_generated() -> None:
     }
     assert demo_texts(SENTENCES, seed=0) == texts
     assert demo_texts(SENTENCES, seed=1)["train"] != texts["train"]
+
+
+def test_fewer_real_sentences_and_as_few_generated_from_the_same_training_text() -> None:
+    every, few = demo_texts(SENTENCES, seed=0), demo_texts(SENTENCES, seed=0, n=30)
+    assert few["train"] == every["train"]
+    assert [text for text in every["real"] if text in set(few["real"])] == few["real"]
+    assert {name: len(few[name]) for name in ("real", *NAMES)} == dict.fromkeys(("real", *NAMES), 30)
+    assert demo_texts(SENTENCES, seed=0, n=1000) == every
 
 
 def test_files_command_and_comparison(
@@ -73,6 +85,8 @@ def test_quiet_and_refusals(asked: list[CompareOptions], tmp_path: Path, capsys:
     assert capsys.readouterr().err == ""
     with pytest.raises(OptionError, match="--seed must be at least 0, got -1"):
         run_demo(DemoOptions(out=tmp_path, seed=-1))
+    with pytest.raises(OptionError, match="--sentences must be at least 100, got 99"):
+        run_demo(DemoOptions(out=tmp_path, sentences=99))
 
 
 def test_a_folder_of_another_seed_is_left_alone(tmp_path: Path) -> None:
@@ -80,3 +94,15 @@ def test_a_folder_of_another_seed_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="seed 4, now 0"):
         run_demo(DemoOptions(out=tmp_path, quiet=True))
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+
+
+def test_the_option_reaches_the_texts(asked: list[CompareOptions], tmp_path: Path) -> None:
+    assert signature(_demo_command).parameters["sentences"].default == DemoOptions().sentences
+    assert run_demo(DemoOptions(out=tmp_path, sentences=100, quiet=True)) == 0
+    assert len(Path(asked[0].real).read_text("utf-8").splitlines()) == 80  # all there are
+    more = [f"{text} again ." for text in SENTENCES] + SENTENCES
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "docstring_sentences", lambda: more)
+        assert run_demo(DemoOptions(out=tmp_path, sentences=100, quiet=True)) == 0
+    for file in (asked[1].real, *asked[1].generators.values()):
+        assert len(Path(file).read_text("utf-8").splitlines()) == 100

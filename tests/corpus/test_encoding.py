@@ -139,6 +139,6 @@ def test_no_sentences_and_empty_sentences() -> None:
 def test_real_text_is_split_as_str_split_does(data_dir: Path, file: str) -> None:
     path = data_dir / file
     if not path.is_file():
-        pytest.skip(f"no {file} among the real data")
+        pytest.skip(f"no real data at {path}")
     sentences = path.read_text(encoding="utf-8").split("\n")
     assert decoded(Corpus.from_texts(sentences)) == [text.split() for text in sentences]

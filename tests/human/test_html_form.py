@@ -1,7 +1,5 @@
 """The form in one file, in a browser: judged by keyboard and mouse, kept over a reload, saved as a file."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +13,6 @@ from textassay.human.study import Study
 
 _SCRIPT = "document.title = 'run'"
 NASTY = f'</script><script>{_SCRIPT}</script><img src=x onerror="{_SCRIPT}"> "q", \u00e9 \U0001f600'
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Return a headless Chromium that is installed already."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no Chromium on the path")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def _study() -> Study:

@@ -1,5 +1,9 @@
-"""ROUGE by hand, against caption evaluation (L, several references) and against rouge-score (one reference)."""
+"""ROUGE by hand, against caption evaluation (L, several references) and against values of rouge-score 0.1.2.
 
+`make_rouge_golden.py` made those in `rouge_golden.json`.
+"""
+
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pycocoevalcap.rouge.rouge import Rouge as CaptionRouge
-from rouge_score.rouge_scorer import RougeScorer
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
@@ -16,6 +19,7 @@ from textassay.metric.base import measure
 from textassay.metric.nearest_references import nearest_references
 from textassay.metric.rouge import Rouge, f_measure, longest_common, rouge
 
+GOLDEN = json.loads(Path(__file__).with_name("rouge_golden.json").read_text(encoding="utf-8"))
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=6)
 
 
@@ -63,21 +67,28 @@ def test_l_is_that_of_caption_evaluation(generated: list[str], real: list[str]) 
 
 
 @pytest.mark.feature("JJ-30")
-@given(generated=SENTENCES, real=SENTENCES)
-def test_one_and_two_and_the_plain_l_are_those_of_rouge_score(generated: list[str], real: list[str]) -> None:
-    hypotheses, pool = _pair(generated, real)
-    scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
-    rows = nearest_references(hypotheses, pool, k=3)
-    kinds = {"rouge1": Rouge(kind="1", references=3), "rouge2": Rouge(kind="2", references=3)}
-    for name, metric in kinds.items():
-        expected = [
-            scorer.score_multi([real[place] for place in row if place >= 0], text)[name].fmeasure
-            for text, row in zip(generated, rows, strict=True)
-        ]
-        np.testing.assert_allclose(_scores(metric, hypotheses, pool), expected, atol=1e-12)
-    plain = _scores(Rouge(beta=1, references=1), hypotheses, pool)
-    expected = [scorer.score(real[row[0]], text)["rougeL"].fmeasure for text, row in zip(generated, rows, strict=True)]
-    np.testing.assert_allclose(plain, expected, atol=1e-12)
+@pytest.mark.parametrize("group", range(len(GOLDEN["groups"])))
+def test_one_and_two_and_the_plain_l_are_those_of_rouge_score(group: int) -> None:
+    golden = GOLDEN["groups"][group]
+    pair = _pair(golden["hypotheses"], golden["references"])
+    k = len(golden["references"])
+    metrics = {
+        "rouge1": Rouge(kind="1", references=k),
+        "rouge2": Rouge(kind="2", references=k),
+        "rougeL": Rouge(beta=1, references=1),
+    }
+    for name in golden.keys() - {"hypotheses", "references"}:
+        np.testing.assert_allclose(_scores(metrics[name], *pair), golden[name], atol=1e-12, err_msg=name)
+
+
+def test_golden_values_are_of_the_stated_version_and_many() -> None:
+    assert GOLDEN["made_by"] == "rouge-score 0.1.2"
+    by_name = {
+        name: [v for group in GOLDEN["groups"] for v in group.get(name, [])] for name in ("rouge1", "rouge2", "rougeL")
+    }
+    assert {name: len(values) for name, values in by_name.items()} == {"rouge1": 296, "rouge2": 296, "rougeL": 152}
+    for values in by_name.values():
+        assert sum(0 < value < 1 for value in values) > 60
 
 
 @pytest.mark.feature("JJ-30")

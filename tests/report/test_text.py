@@ -12,7 +12,7 @@ from textassay.comparison.comparison import Comparison
 from textassay.estimate import Estimate
 from textassay.report.digest import Digest
 from textassay.report.number import number
-from textassay.report.text import render, render_findings
+from textassay.report.text import render, render_brief, render_findings
 
 
 def _render(comparison: Comparison, width: int = 80, *, encoding: str = "utf-8", terminal: bool = False) -> str:
@@ -55,6 +55,21 @@ def test_what_comes_first_and_last() -> None:
     places = [text.lower().index(part.lower()) for part in parts]
     assert places == sorted(places)
     assert "trigram is closest to the real text" in " ".join(text[places[-1] :].split())
+
+
+def test_the_brief_form_fits_a_screen_and_ends_with_the_same_answer() -> None:
+    comparison = make_comparison(REVIEWS, metrics=MANY_METRICS, findings=make_findings(REVIEWS[:2]), explained=True)
+    file = io.StringIO()
+    render_brief(comparison, Console(file=file, width=80))
+    brief, whole = file.getvalue(), _render(comparison)
+    assert len(brief.splitlines()) < 60 < len(whole.splitlines())
+    assert brief.splitlines()[:3] == whole.splitlines()[:3]
+    assert brief[brief.index("\nAnswer") :] == whole[whole.index("\nAnswer") :]
+    table = whole[whole.index("dd, lower is better") :].split("\n\n")[0]
+    assert table in brief
+    assert "  warning " in brief
+    assert "  note " not in brief
+    assert "order=4" not in brief
 
 
 def test_best_is_marked_without_colours_and_not_for_neither() -> None:

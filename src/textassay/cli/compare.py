@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -70,8 +70,11 @@ class CompareOptions:
     quiet: bool = False
 
 
-def run_compare(options: CompareOptions) -> int:
-    """Run one comparison and return the exit status: 0, or 1 where a ``--fail-if`` condition holds."""
+def run_compare(options: CompareOptions, *, show: Callable[[Comparison, Console], None] = render) -> int:
+    """Run one comparison and return the exit status: 0, or 1 where a ``--fail-if`` condition holds.
+
+    `show` prints it on a terminal, where no JSON is asked for.
+    """
     metrics = None if options.metrics is None else split_names(options.metrics)
     conditions = _check(options, metrics)
     with show_progress(quiet=options.quiet) as progress:
@@ -108,7 +111,7 @@ def run_compare(options: CompareOptions) -> int:
         json.dump(comparison.to_dict(), sys.stdout, indent=1, allow_nan=False)
         print()
     else:
-        render(comparison, Console())
+        show(comparison, Console())
     if options.out is not None and not options.quiet:
         print(f"textassay: the report is {options.out / 'report.html'}", file=sys.stderr)
     return _judge(comparison, conditions)

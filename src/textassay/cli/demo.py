@@ -1,4 +1,7 @@
-"""``textassay demo``: the whole job on text that every Python brings along, with generators built on the spot."""
+"""``textassay demo``: the whole job on text that every Python brings along, with generators built on the spot.
+
+What is printed is short; the report has everything.
+"""
 
 import os
 import shlex
@@ -13,13 +16,18 @@ from textassay.cli.options import check_writable
 from textassay.comparison.same_settings import check_same_settings
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.errors import OptionError
+from textassay.errors import check_range
 from textassay.generator.base import Generator
 from textassay.generator.ngram import NgramModel
 from textassay.generator.simple import Copier, WordShuffler
+from textassay.report.text import render_brief
 from textassay.seeding import stream
 
 __all__ = ["DemoOptions", "demo_texts", "run_demo"]
+
+
+SENTENCES = 2500  # of real text and of each generator: a minute's work for two cores
+_FEWEST = 100  # for dd of one half of the real text against the other
 
 
 @dataclass(frozen=True)
@@ -27,20 +35,21 @@ class DemoOptions:
     """What the command line asked for; the fields are the options of ``textassay demo``."""
 
     out: Path = Path("demo-report")
+    sentences: int = SENTENCES
     seed: int = 0
     quiet: bool = False
 
 
 def run_demo(options: DemoOptions) -> int:
     """Make the texts, compare them as ``textassay compare`` does, and return its exit status."""
-    if options.seed < 0:
-        raise OptionError(f"--seed must be at least 0, got {options.seed}")
+    check_range("--seed", options.seed, 0)
+    check_range("--sentences", options.sentences, _FEWEST)
     check_writable(options.out)
     check_same_settings(options.out, real=None, level=CompareOptions.level, seed=options.seed, settings={})
     say = _silent if options.quiet else _say
     begun = time.perf_counter()
     say("reading the docstrings of this Python's standard library")
-    texts = demo_texts(docstring_sentences(), seed=options.seed)
+    texts = demo_texts(docstring_sentences(), seed=options.seed, n=options.sentences)
     folder = options.out / "texts"
     files = _write(texts, folder)
     say(
@@ -55,17 +64,22 @@ def run_demo(options: DemoOptions) -> int:
     return run_compare(
         CompareOptions(
             real=real, train=train, generators=files, out=options.out, seed=options.seed, quiet=options.quiet
-        )
+        ),
+        show=render_brief,
     )
 
 
-def demo_texts(sentences: Sequence[str], *, seed: int) -> dict[str, list[str]]:
-    """Return half of `sentences` as "train", the others as "real", and as many from each generator by its name."""
+def demo_texts(sentences: Sequence[str], *, seed: int, n: int | None = None) -> dict[str, list[str]]:
+    """Return half of `sentences` as "train", the others as "real", and as many from each generator by its name.
+
+    With `n`, no more than so many of the others, and as few from each generator.
+    """
     order = stream(seed, "demo", "halves").permutation(len(sentences))
     n_train = len(sentences) // 2
+    held_out = order[n_train:] if n is None else order[n_train : n_train + n]
     halves = {
         name: [sentences[index] for index in sorted(part)]
-        for name, part in (("train", order[:n_train]), ("real", order[n_train:]))
+        for name, part in (("train", order[:n_train]), ("real", held_out))
     }
     train = corpora_from_texts({"train": halves["train"]})["train"]
     generators: dict[str, Generator] = {
@@ -75,8 +89,8 @@ def demo_texts(sentences: Sequence[str], *, seed: int) -> dict[str, list[str]]:
         "shuffled": WordShuffler(),
         "copier": Copier(50, seed=seed),
     }
-    n = len(halves["real"])
-    return halves | {name: list(maker.fit(train).sample(n, seed=seed).texts) for name, maker in generators.items()}
+    n_real = len(halves["real"])
+    return halves | {name: list(maker.fit(train).sample(n_real, seed=seed).texts) for name, maker in generators.items()}
 
 
 def _write(texts: Mapping[str, Sequence[str]], folder: Path) -> dict[str, str]:

@@ -337,13 +337,17 @@ app.add_typer(human_app)
 @app.command(name="demo")
 def _demo_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the texts and the report go.")] = Path("demo-report"),
+    sentences: Annotated[
+        int,
+        typer.Option(metavar="N", help="Sentences of real text and of each generator, at most."),
+    ] = 2500,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
     """Show all of it on text made at run time: five generators against Python's own docstrings."""
     from textassay.cli.demo import DemoOptions, run_demo
 
-    raise typer.Exit(run_demo(DemoOptions(out=out, seed=seed, quiet=quiet)))
+    raise typer.Exit(run_demo(DemoOptions(out=out, sentences=sentences, seed=seed, quiet=quiet)))
 
 
 @app.command(name="report")

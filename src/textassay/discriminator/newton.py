@@ -71,15 +71,20 @@ def _minimise(data, indices, indptr, signs, weights, start, tolerance):  # type:
     theta = start.copy()
     margins = np.empty(n_rows)
     _products(data, indices, indptr, theta, margins)
-    slopes = -0.5 * weights * signs
+    slopes = np.empty(n_rows)
+    for row in range(n_rows):
+        slopes[row] = -0.5 * weights[row] * signs[row]
     gradient = np.zeros(n_features + 1)
     _add_transposed(data, indices, indptr, slopes, gradient)
     goal = tolerance * _length(gradient)
     curvatures = np.empty(n_rows)
     along = np.empty(n_rows)
+    candidate = np.empty(n_features + 1)
+    new_margins = np.empty(n_rows)
     value = _loss(margins, signs, weights, theta)
     for _ in range(_MAX_NEWTON_STEPS):
-        gradient[:n_features] = theta[:n_features]
+        for feature in range(n_features):  # loops, not slices or array arithmetic: they compile in a third of the time
+            gradient[feature] = theta[feature]
         gradient[n_features] = 0.0
         diagonal = np.ones(n_features + 1)
         diagonal[n_features] = 1e-12
@@ -102,16 +107,17 @@ def _minimise(data, indices, indptr, signs, weights, start, tolerance):  # type:
         size = 1.0
         improved = False
         for _ in range(_MAX_HALVINGS):
-            candidate = theta + size * step
-            new_value = _loss(margins + size * along, signs, weights, candidate)
+            _move(theta, size, step, candidate)
+            _move(margins, size, along, new_margins)
+            new_value = _loss(new_margins, signs, weights, candidate)
             if new_value <= value + _SUFFICIENT_DECREASE * size * downhill:
                 improved = True
                 break
             size *= 0.5
         if not improved:  # no smaller value can be told from this one in float64
             break
-        theta = candidate
-        margins += size * along
+        theta, candidate = candidate, theta
+        margins, new_margins = new_margins, margins
         value = new_value
     return theta
 
@@ -121,8 +127,11 @@ def _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient):
     """Return a step s with (I + X' diag(curvatures) X) s near -gradient; the intercept's column of X is all ones."""
     n_features = len(gradient) - 1
     step = np.zeros(n_features + 1)
-    residual = -gradient
-    scaled = residual / diagonal
+    residual = np.empty(n_features + 1)
+    scaled = np.empty(n_features + 1)
+    for feature in range(n_features + 1):
+        residual[feature] = -gradient[feature]
+        scaled[feature] = residual[feature] / diagonal[feature]
     direction = scaled.copy()
     image = np.empty(n_features + 1)
     goal = _CG_TOLERANCE * _length(gradient)
@@ -130,7 +139,8 @@ def _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient):
     for feature in range(n_features + 1):
         energy += residual[feature] * scaled[feature]
     for _ in range(_MAX_CG_STEPS):
-        image[:n_features] = direction[:n_features]
+        for feature in range(n_features):
+            image[feature] = direction[feature]
         image[n_features] = 0.0
         for row in range(np.uint32(len(indptr) - 1)):
             product = direction[n_features]
@@ -160,6 +170,13 @@ def _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient):
         for feature in range(n_features + 1):
             direction[feature] = scaled[feature] + ratio * direction[feature]
     return step
+
+
+@njit(cache=True, nogil=True)
+def _move(start, size, step, end):  # type: ignore[no-untyped-def]
+    """Fill `end` with the point `size` times `step` away from `start`."""
+    for place in range(len(start)):
+        end[place] = start[place] + size * step[place]
 
 
 @njit(cache=True, nogil=True)

@@ -20,7 +20,7 @@ from textassay.report.judges import judge_statements
 from textassay.report.number import MISSING, interval, level, number, p_value, span
 from textassay.report.text_tables import COLUMN_GAP, TablePrinter
 
-__all__ = ["render", "render_findings"]
+__all__ = ["render", "render_brief", "render_findings"]
 
 _MOST_PAIRS = 10
 _FEW_GENERATORS = 4
@@ -48,6 +48,16 @@ def render(comparison: Comparison, console: Console) -> None:
     printer.like_beside_like(headline_shown=printer.headline_has_like)
     printer.notes()
     printer.pairs()
+    printer.answer()
+
+
+def render_brief(comparison: Comparison, console: Console) -> None:
+    """Print what fits one screen: what was compared, the loudest findings, the headline metric, the answer."""
+    printer = _Printer(Digest(comparison), console)
+    printer.scope()
+    render_findings([finding for finding in comparison.findings if finding.severity == "warning"], console)
+    printer.headline()
+    printer.notes()
     printer.answer()
 
 

@@ -1,7 +1,6 @@
 """A page judged in a real browser: by mouse, by keyboard, on a phone, reloaded, incomplete, without scripts."""
 
 import re
-import shutil
 import socket
 import time
 from collections.abc import Iterator
@@ -19,9 +18,6 @@ from textassay.human.server.service import Service
 
 uvicorn = pytest.importorskip("uvicorn")
 playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-if CHROMIUM is None:
-    pytest.skip("no chromium here", allow_module_level=True)
 pytestmark = pytest.mark.feature("JJ-17")
 
 SHOWN = "h1 .text .word .meaning input:checked+.face kbd #count .optional .primary summary .keys .keys>button"
@@ -34,14 +30,6 @@ CONTRAST = """one => {  // by the definition of WCAG 2
   const found = [light(numbers(getComputedStyle(one).color)), light(numbers(getComputedStyle(back).backgroundColor))];
   return (Math.max(...found) + .05) / (Math.min(...found) + .05);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as control:
-        chromium = control.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield chromium
-        chromium.close()
 
 
 class Served:

@@ -2,11 +2,11 @@
 
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,15 +14,12 @@ from made_up import sentences
 from textassay.cli.main import main
 
 pytest.importorskip("uvicorn")
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "human-studies.md"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
 @pytest.mark.feature("JJ-17")
 def test_five_commands_lead_to_an_analysis(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     block = re.search(r"^## Five commands\n.*?^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     assert block
@@ -39,17 +36,15 @@ def test_five_commands_lead_to_an_analysis(
         said = "".join(iter(server.stdout.readline, "Ctrl-C stops; every answer that was saved is kept\n"))
         link = re.search(r"^participants +(\S+)$", said, re.M)
         assert link
-        with playwright.sync_playwright() as control:
-            chromium = control.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-            page = chromium.new_page()
-            page.goto(link[1])
-            page.get_by_role("button", name="Begin").click()
-            page.locator("#item-0").wait_for()
-            for item in page.locator(".item").all():
-                item.locator(".choice", has_text="Fake").click()
-            page.get_by_role("button", name="Hand in").click()
-            page.get_by_text("Your completion code").wait_for()
-            chromium.close()
+        page = browser.new_page()
+        page.goto(link[1])
+        page.get_by_role("button", name="Begin").click()
+        page.locator("#item-0").wait_for()
+        for item in page.locator(".item").all():
+            item.locator(".choice", has_text="Fake").click()
+        page.get_by_role("button", name="Hand in").click()
+        page.get_by_text("Your completion code").wait_for()
+        page.close()
         server.send_signal(signal.SIGINT)
         assert server.communicate()[0].startswith("stopped")
     assert server.returncode == 0
