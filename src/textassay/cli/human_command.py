@@ -277,6 +277,12 @@ def _analyse_command(
     ] = None,
     level: Level = 0.95,
     texts: Annotated[int, typer.Option(metavar="K", help="Texts to list of each kind.")] = 4,
+    min_seconds: Annotated[
+        float, typer.Option("--min-seconds", metavar="S", help="Raters who take less for a text are suspicious.")
+    ] = 2.0,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="RATER", help="Leave a rater out; may be repeated.")
+    ] = None,
     reasons: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keywords by which comments are coded, as YAML.")
     ] = None,
@@ -290,5 +296,7 @@ def _analyse_command(
     """Say how well people told real from generated text, and how far they agreed."""
     from textassay.cli.human_analyse import AnalyseOptions, run_analyse
 
-    options = AnalyseOptions(file, database, ties, votes, level, texts, reasons, seed, out, json)
+    options = AnalyseOptions(
+        file, database, ties, votes, level, texts, min_seconds, tuple(exclude or ()), reasons, seed, out, json
+    )
     raise typer.Exit(run_analyse(options))
