@@ -255,14 +255,67 @@ def _serve_command(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="MINUTES", help="Without an answer, until a page goes to another.")
     ] = 60.0,
+    first_answer_limit: Annotated[
+        float,
+        typer.Option(
+            "--first-answer-limit", metavar="MINUTES", help="Without a first answer, until it goes to another."
+        ),
+    ] = 10.0,
+    per_address: Annotated[
+        int | None,
+        typer.Option(
+            "--per-address",
+            metavar="N",
+            help="Unfinished participants of one address; 0: no limit. Half of all places by default, 5 to 50.",
+        ),
+    ] = None,
+    invite_only: Annotated[
+        bool, typer.Option("--invite-only", help="Only for people with a link that 'human invite' made.")
+    ] = False,
+    trust_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trust-proxy", metavar="ADDRESS", help="A proxy that says where requests come from; may be repeated."
+        ),
+    ] = None,
 ) -> None:
     """Run the study as a web page."""
     from textassay.cli.human_serve import ServeOptions, run_serve
 
     options = ServeOptions(
-        study, host, port, database, owner_token_file, new_owner_token, pages_per_participant, time_limit
+        study,
+        host,
+        port,
+        database,
+        owner_token_file,
+        new_owner_token,
+        pages_per_participant,
+        time_limit,
+        first_answer_limit,
+        per_address,
+        invite_only,
+        tuple(trust_proxy or ()),
     )
     raise typer.Exit(run_serve(options))
+
+
+@human_app.command(name="invite")
+def _invite_command(
+    study: _STUDY,
+    *,
+    number: Annotated[int, typer.Option("--number", metavar="N", help="How many links.")] = 1,
+    address: Annotated[
+        str, typer.Option("--address", metavar="URL", help="Where participants reach the study.")
+    ] = "http://127.0.0.1:8000",
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Keep the links there, not shown.")] = None,
+    database: Annotated[
+        str | None, typer.Option("--database", metavar="URL", help="[default: STUDY/judgements.sqlite]")
+    ] = None,
+) -> None:
+    """Make personal links to a study, each for one participant; its server may be running."""
+    from textassay.cli.human_invite import run_invite
+
+    raise typer.Exit(run_invite(study, number=number, address=address, out=out, database=database))
 
 
 @human_app.command(name="analyse")

@@ -6,14 +6,13 @@ Further columns, all optional: ``generator`` (empty, ``real`` or ``(real)`` for 
 
 import csv
 import io
-import math
 from pathlib import Path
 
 import numpy as np
 
 from textassay.errors import InputError
 from textassay.human.judgements import Comment, Item, Judgements, Scale
-from textassay.human.table_file import TableRow, read_table
+from textassay.human.table_file import TableRow, finite_number, read_table
 
 __all__ = ["COLUMNS", "is_ratings", "ratings_csv", "read_ratings"]
 
@@ -126,10 +125,7 @@ def _value(place: str, label: str) -> tuple[float, bool]:
     """Return what a label is worth, and whether it is a number."""
     if label.lower() in _VALUES:
         return _VALUES[label.lower()], False
-    try:
-        value = float(label)
-        if not math.isfinite(value):
-            raise ValueError
-    except ValueError:
-        raise InputError(f"{place}: a label must be real, fake or a number, got {label[:40]!r}") from None
+    value = finite_number(label)
+    if value is None:
+        raise InputError(f"{place}: a label must be real, fake or a number, got {label[:40]!r}")
     return value, True

@@ -21,7 +21,8 @@ __all__ = ["add_participant_pages"]
 _COOKIE, _JOINING = "participant", "joining"
 _MONTH = 30 * 24 * 3600
 _TOKEN = re.compile(r"[\w-]{43}", re.ASCII)
-_ANSWER = re.compile(r"item-(\d{1,4})")
+_ANSWER = re.compile(r"item-([0-9]{1,4})")
+_SHEET = re.compile(r"[0-9]{1,9}")
 _Work = Callable[[Any, int, dict[str, str]], Any]
 
 
@@ -30,7 +31,15 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
     from fastapi import Request, Response
     from fastapi.responses import JSONResponse, RedirectResponse
 
-    pool, run = service.pool, service.database.run
+    pool, run, limit = service.pool, service.database.run, service.address_limit
+    assert limit is not None
+
+    def by_invitation() -> Response:
+        return service.message(
+            403,
+            "By invitation",
+            "This study is open to people with a personal link. Please open the link you were sent.",
+        )
 
     async def act(request: Request, token: str, work: _Work) -> Any:
         """Return what `work` returned for the participant with this link, or what to answer instead."""
@@ -52,7 +61,7 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         found = await run(step)
         if found is not None:
             return found
-        if not service.shared_rate.allows("stranger"):
+        if not service.stranger_rate.allows(service.address(request)):
             return service.too_often()
         return service.message(404, "This link is not valid", "Check that it was copied whole, or ask for a new one.")
 
@@ -65,6 +74,8 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         token = request.cookies.get(_COOKIE, "")
         if token and await run(lambda connection: pool.participant(connection, hash_token(token))) is not None:
             return RedirectResponse(f"/p/{token}", 303)
+        if service.invite_only:
+            return by_invitation()
         joining = request.cookies.get(_JOINING, "")
         if not _TOKEN.fullmatch(joining):  # else another tab of this browser shows the same page, and either may begin
             joining = new_token()
@@ -76,11 +87,14 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
 
     @app.post("/join")
     async def join(request: Request) -> Response:
-        if not service.shared_rate.allows("stranger"):
+        address = service.address(request)
+        if not service.stranger_rate.allows(address):
             return service.too_often()
         known = request.cookies.get(_COOKIE, "")
         if known and await run(lambda connection: pool.participant(connection, hash_token(known))) is not None:
             return RedirectResponse(f"/p/{known}", 303)  # began in another tab
+        if service.invite_only:
+            return by_invitation()
         form, joining = await read_form(request), request.cookies.get(_JOINING, "")
         if form is None or not joining or is_forged(request, form, joining):
             return service.message(
@@ -88,13 +102,24 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
             )
         token = new_token()
 
-        def enter_and_start(connection: Any) -> None:
+        def enter_and_start(connection: Any) -> bool:
+            if not limit.admits(connection, address):
+                return False
             pool.join(connection, hash_token(token))
             participant = pool.participant(connection, hash_token(token))
             assert participant is not None
+            limit.note(address, participant)
             pool.start(connection, participant)
+            return True
 
-        await run(enter_and_start)
+        if not await run(enter_and_start):
+            return service.message(
+                429,
+                "Too many people from your network",
+                "As many people as this study allows have begun from your internet address. Please try again later. "
+                "If you are taking part as a group, tell the person who runs the study.",
+                {"retry-after": "300"},
+            )
         response = RedirectResponse(f"/p/{token}", 303)
         response.set_cookie(
             _COOKIE, token, max_age=_MONTH, path="/", httponly=True, samesite="lax", secure=is_secure(request)
@@ -152,7 +177,7 @@ def _answers(form: dict[str, str]) -> tuple[int, dict[int, str], str | None]:
     """Return the sheet, the answers by place and the comment; ValueError if the sheet is no number."""
     places = {int(found[1]): label for name, label in form.items() if (found := _ANSWER.fullmatch(name))}
     sheet = form.get("sheet", "")
-    if not re.fullmatch(r"\d{1,9}", sheet):
+    if not _SHEET.fullmatch(sheet):
         raise ValueError("no such sheet")
     return int(sheet), places, form.get("comment")
 
