@@ -115,7 +115,7 @@ def test_ties_are_told_with_what_each_rule_makes_of_them() -> None:
         "75.0 % (H1, which has no ties). An odd number of judges a text avoids this"
     )
     for rule in ("real", "drop"):
-        assert any(told == warning for warning in analyse(from_table(rows), ties=rule).warnings)  # type: ignore[arg-type]
+        assert any(told == warning for warning in analyse(from_table(rows), ties=rule).warnings)
     odd = {name: (generator, (*given, 1)) for name, (generator, given) in rows.items()}
     assert not any("tied" in warning for warning in analyse(from_table(odd)).warnings)
     agreed = {name: (generator, (given[0], given[0])) for name, (generator, given) in rows.items()}

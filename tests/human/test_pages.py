@@ -127,17 +127,17 @@ def test_generators_of_different_sizes_are_refused() -> None:
 def test_instructions_say_only_what_is_so_and_giveaways_are_told() -> None:
     plain = build_study(["A b"] * 10, {"a": ["C d"] * 10}, check_text=None)
     assert "underscores" not in plain.instructions
-    assert "small letters" not in plain.instructions
-    assert "say itself" not in plain.instructions
+    assert "lower case" not in plain.instructions
+    assert "which answer to choose" not in plain.instructions
     assert giveaways(plain) == []
     marked = build_study(["a __"] * 10, {"a": ["c __"] * 10})
     assert "underscores" in marked.instructions
-    assert "small letters" in marked.instructions
-    assert "say itself" in marked.instructions
+    assert "lower case" in marked.instructions
+    assert "which answer to choose" in marked.instructions
     assert giveaways(marked) == []
     uneven = build_study(["A b"] * 10, {"a": ["c __"] * 10})
     assert "underscores" not in uneven.instructions
-    assert "small letters" not in uneven.instructions
+    assert "lower case" not in uneven.instructions
     assert [line.partition(",")[0] for line in giveaways(uneven)] == [
         "only real texts have capital letters",
         "only generated texts have words shown as underscores",

@@ -79,6 +79,7 @@ def run_serve(options: ServeOptions) -> int:
             trusts_proxy=bool(options.trust_proxy),
             tell=print_line,
         )
+        config = server_config(create_app(service), trusted_proxies=options.trust_proxy)
         address = f"http://{_shown(options.host)}:{listener.getsockname()[1]}"
         n_pages, judges = progress["n_pages"], study.judgements_per_page
         size = f"{n_pages} page{'s' * (n_pages != 1)}, {judges} judge{'s' * (judges != 1)} each"
@@ -94,7 +95,6 @@ def run_serve(options: ServeOptions) -> int:
         if token:
             print(f"owner's token {token}  (shown this once)")
         print("Ctrl-C stops; every answer that was saved is kept", flush=True)
-        config = server_config(create_app(service), trusted_proxies=options.trust_proxy)
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])

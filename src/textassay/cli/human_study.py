@@ -76,6 +76,8 @@ def run_build(options: BuildOptions) -> int:
         raise OptionError("--rare-from says where words are counted: give --mark-rare N with it")
     if options.no_check and options.check is not None:
         raise OptionError("--check and --no-check cannot go together")
+    if not options.title.strip():
+        raise OptionError("--title is empty: participants read it on top of every page")
     if options.check is not None and not options.check.strip():
         raise OptionError("--check is the text of the attention check, and empty: give --no-check for none")
     check_no_study(options.out)

@@ -164,24 +164,25 @@ def deal(n_pages: int, per_page: int, n_generators: int, rng: np.random.Generato
 
 
 def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check: bool = True) -> str:
-    """Return instructions that fit what is shown: marked words, small letters and checks are mentioned where they are.
+    """Return instructions that fit what is shown: marked words, lower case and checks are mentioned where they are.
 
     What only one side has is not: it is no property of the texts, but gives that side away (see `giveaways`).
     """
     paragraphs = [
-        "Some of these texts were written by people, the others by computer programs. Read each one and say what you "
-        "think: real (a person wrote it) or fake (a program wrote it).",
-        "There is no pattern in the order. Judge each text by itself, and judge all of them. Where you cannot tell, "
-        "say what seems more likely.",
+        "Some of these texts were written by people, the others by computer programs. Read each one and decide: real "
+        "(written by a person) or fake (written by a program).",
+        "The texts are in random order. Judge each one on its own, and judge all of them. If you cannot tell, choose "
+        "what seems more likely.",
     ]
     if mark_share(real) > 0 and mark_share(generated) > 0:
         paragraphs.append(
-            "Words that are rare are shown as underscores (__), in real and in fake texts alike: they tell nothing."
+            "Rare words are shown as underscores (__), in real and fake texts alike, so they say nothing about who "
+            "wrote a text."
         )
     if not _has_capitals(real) and not _has_capitals(generated):
-        paragraphs.append("All texts are in small letters: this tells nothing.")
+        paragraphs.append("All texts are shown in lower case, so missing capitals say nothing about who wrote them.")
     if has_check:
-        paragraphs.append("A text may say itself how it is to be judged. Then do what it says.")
+        paragraphs.append("If a text tells you which answer to choose, please choose that answer.")
     return "\n\n".join(paragraphs)
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from served_study import OWNER, Person, Site, hidden, make_study, serve_study
 from textassay.cli.main import main
-from textassay.errors import OptionError, OutputError
 from textassay.human.server.addresses import AddressLimit, address_name, usual_limit
 from textassay.human.server.database import DATABASE_FILE, database_url, open_database
 from textassay.human.study import STUDY_FILE, save_study
@@ -118,7 +117,6 @@ def test_a_page_without_a_first_answer_goes_to_another(tmp_path: Path) -> None:
         busy.judge(0, "real")
         assert "being judged by others" in site.join().html
         site.clock.now += 601
-        idle.client = site.client
         third = site.join()
         assert 'id="sheet"' in third.html  # the place of who gave no answer
         assert "0 of 4 judged" in third.html
@@ -314,7 +312,8 @@ def seconds_until_closed(connection: socket.socket) -> float:
         b"",
         b"GET /join HT",
         b"GET /join HTTP/1.1\r\nHost: a\r\nX-Header: ",
-        b"POST /join HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99\r\n\r\npr",
+        b"POST /join HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        b"Content-Length: 99\r\n\r\npr",
         b"GET /join HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nhalf a body that nobody reads",
         b"GET /join HTTP/1.1\r\nHost: a\r\n\r\nGET /join HTTP/1.1\r\nHo",  # a whole one, and half of the next
     ],
@@ -329,10 +328,12 @@ def test_a_byte_now_and_then_does_not_make_the_time_longer(listening: Listening)
     with listening.open() as connection:
         begin = time.monotonic()
         connection.sendall(b"GET /join HTTP/1.1\r\nX: ")
-        with pytest.raises(OSError):
+        try:
             while time.monotonic() - begin < 5:
                 connection.sendall(b"a")
                 time.sleep(0.05)
+        except ConnectionError:
+            pass
         assert time.monotonic() - begin < 3
 
 

@@ -204,8 +204,9 @@ def _keep_private(file: Path) -> None:
     with contextlib.suppress(OSError):  # SQLite says what is wrong
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
     for one in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm", "-journal"))):
-        with contextlib.suppress(OSError):  # not there, or another's
-            one.chmod(0o600)
+        with contextlib.suppress(OSError):  # another's
+            if one.is_file():
+                one.chmod(0o600)
 
 
 def _first(error: BaseException | str | None) -> str:

@@ -49,9 +49,11 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         if request.method == "POST":
             sent = await read_form(request)
             if sent is None:
-                return service.message(413, "That was too much", "The form could not be read. Go back and try again.")
+                return service.message(413, "This form could not be read", "Please go back and try again.")
             if is_forged(request, sent, token):
-                return service.message(403, "This form is out of date", "Open your link again and go on from there.")
+                return service.message(
+                    403, "This form is out of date", "Please open your link again and continue from there."
+                )
             form = sent
 
         def step(connection: Any) -> Any:
@@ -63,7 +65,9 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
             return found
         if not service.stranger_rate.allows(service.address(request)):
             return service.too_often()
-        return service.message(404, "This link is not valid", "Check that it was copied whole, or ask for a new one.")
+        return service.message(
+            404, "This link is not valid", "Please check that you copied all of it, or ask for a new one."
+        )
 
     @app.get("/")
     async def root() -> Response:
@@ -167,7 +171,9 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         if isinstance(found, Response):
             return found
         if isinstance(found, ValueError):
-            return service.message(400, "This answer is not possible", "Open your link again and go on from there.")
+            return service.message(
+                400, "This answer is not possible", "Please open your link again and continue from there."
+            )
         if isinstance(found, NotYours):  # handed in, or gone: the page behind the link says which
             return RedirectResponse(f"/p/{token}", 303)
         return _show(service, token, *found)
@@ -200,9 +206,14 @@ def _welcome(service: Service, address: str, token: str, moment: Moment) -> "Res
         paragraphs=service.paragraphs(),
         kind=study.kind,
         n_items=max(len(page.items) for page in study.pages),
-        minutes=round(service.pool.time_limit / 60),
+        minutes=_minutes(service.pool.time_limit),
+        first_minutes=_minutes(min(service.pool.first_answer_limit, service.pool.time_limit)),
         moment=moment,
     )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{max(0.1, seconds / 60):.2g}" if seconds < 600 else f"{seconds / 60:.0f}"
 
 
 def _sheet(service: Service, token: str, moment: Moment, missing: list[int]) -> "Response":

@@ -39,8 +39,8 @@ class TimedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the limits."""
-        self._request_timer = _cancelled(self._request_timer)
-        self._answer_timer = _cancelled(self._answer_timer)
+        self._end_request_limit()
+        self._end_answer_limit()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -60,7 +60,7 @@ class TimedProtocol(H11Protocol):
 
     def resume_writing(self) -> None:
         """Go on: the client takes it."""
-        self._answer_timer = _cancelled(self._answer_timer)
+        self._end_answer_limit()
         super().resume_writing()
 
     def timeout_keep_alive_handler(self) -> None:
@@ -82,9 +82,19 @@ class TimedProtocol(H11Protocol):
         state = self.conn.their_state
         is_arriving = state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
         if not is_arriving:
-            self._request_timer = _cancelled(self._request_timer)
+            self._end_request_limit()
         elif self._request_timer is None:
             self._request_timer = self.loop.call_later(self.request_seconds, self.transport.abort)
+
+    def _end_request_limit(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None
+
+    def _end_answer_limit(self) -> None:
+        if self._answer_timer is not None:
+            self._answer_timer.cancel()
+            self._answer_timer = None
 
 
 def server_config(
@@ -113,8 +123,3 @@ def server_config(
         timeout_graceful_shutdown=5,
         timeout_keep_alive=75,
     )
-
-
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
