@@ -60,8 +60,8 @@ def test_options_are_obeyed(judged: Path, run: Run, folder: Path) -> None:
     rows[1] += "rather dull"
     judged.write_text("\n".join(rows) + "\n")
     options = ("--ties", "drop", "--votes", "all", "--level", 0.8, "--texts", 2, "--reasons", "own.yaml", "--seed", 3)
-    options += ("--min-seconds", 1.5)
-    found = json.loads(run("human", "analyse", judged, "--json", *options).stdout)
+    more = ("--min-seconds", 1.5)
+    found = json.loads(run("human", "analyse", judged, "--json", *options, *more).stdout)
     assert found["settings"] == {"ties": "drop", "votes": None, "level": 0.8, "seed": 3, "min_seconds": 1.5}
     assert [len(one["texts"]) for one in found["disputed"]] == [2, 2, 2]
     assert found["reasons"]["counts"] == {"boring": 1}

@@ -269,13 +269,12 @@ class Listening:
     """The server on a port, with short limits."""
 
     def __init__(self, app: Any, **limits: float) -> None:
-        from textassay.human.server.protocol import TimedProtocol, server_config
+        from textassay.human.server.protocol import server_config, timed_protocol
 
         uvicorn = pytest.importorskip("uvicorn")
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
-        protocol = type("Short", (TimedProtocol,), limits)
-        config = server_config(app, protocol=protocol)
+        config = server_config(app, protocol=timed_protocol(**limits))
         config.lifespan = "off"
         self._server = uvicorn.Server(config)
         self._thread = Thread(target=self._server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -217,14 +217,18 @@ class Pool:
             (sheets.c.taken >= now - self.first_answer_limit) | has_answers
         )
 
-    def _take_again(self, connection: "sa.Connection", sheet: int) -> None:
-        """Let a sheet hold its place anew; without an answer, the time for it starts again."""
+    def _has_answers(self, connection: "sa.Connection", sheet: int) -> bool:
         import sqlalchemy as sa
 
-        sheets, answers, now = tables().sheets, tables().answers, self.clock()
-        connection.execute(sheets.update().where(sheets.c.id == sheet).values(seen=now))
-        has_answers = sa.exists().where(answers.c.sheet == sheets.c.id)
-        connection.execute(sheets.update().where(sheets.c.id == sheet, ~has_answers).values(taken=now))
+        answers = tables().answers
+        found = connection.execute(sa.select(answers.c.item).where(answers.c.sheet == sheet).limit(1)).first()
+        return found is not None
+
+    def _take_again(self, connection: "sa.Connection", sheet: int) -> None:
+        """Let a sheet hold its place anew; without an answer, the time for it starts again."""
+        sheets, now = tables().sheets, self.clock()
+        times = {"seen": now} if self._has_answers(connection, sheet) else {"seen": now, "taken": now}
+        connection.execute(sheets.update().where(sheets.c.id == sheet).values(times))
 
     def _page(self, name: str) -> StudyPage:
         return next(page for page in self.study.pages if page.id == name)
@@ -247,14 +251,16 @@ class Pool:
 
         sheets, now = tables().sheets, self.clock()
         row = connection.execute(
-            sa.select(sheets, self._is_live().label("is_live"))
+            sa.select(sheets)
             .where(sheets.c.participant == participant, sheets.c.state == OPEN)
             .order_by(sheets.c.seen.desc(), sheets.c.id.desc())
             .limit(1)
         ).first()
         if row is None:
             return None, False
-        if not row.is_live:
+        if row.seen < now - self.time_limit or (
+            row.taken < now - self.first_answer_limit and not self._has_answers(connection, int(row.id))
+        ):
             n_done = len(self._handed_in(connection, participant))
             places = self.study.judgements_per_page
             if n_done >= self.pages_per_participant or self.held(connection, but=row.id)[row.page] >= places:
