@@ -119,7 +119,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         save_study(Study("real-or-fake", "Load", "Judge.", pages, JUDGES, 0), folder)
-        command = [sys.executable, "-m", "textassay", "human", "serve", str(folder), "--port", "0"]
+        command = [
+            sys.executable,
+            "-m",
+            "textassay",
+            "human",
+            "serve",
+            "--per-address",
+            "0",
+            str(folder),
+            "--port",
+            "0",
+        ]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert server.stdout
         said = ""

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from made_up_judgements import simulate
-from served_study import make_next_word, make_study, serve_study
+from served_study import hidden, make_next_word, make_study, serve_study
 from textassay.human.ratings_file import ratings_csv
 from textassay.human.results import read_results
 from textassay.human.study import save_study
@@ -59,10 +60,54 @@ def test_options_are_obeyed(judged: Path, run: Run, folder: Path) -> None:
     rows[1] += "rather dull"
     judged.write_text("\n".join(rows) + "\n")
     options = ("--ties", "drop", "--votes", "all", "--level", 0.8, "--texts", 2, "--reasons", "own.yaml", "--seed", 3)
-    found = json.loads(run("human", "analyse", judged, "--json", *options).stdout)
-    assert found["settings"] == {"ties": "drop", "votes": None, "level": 0.8, "seed": 3}
+    more = ("--min-seconds", 1.5)
+    found = json.loads(run("human", "analyse", judged, "--json", *options, *more).stdout)
+    assert found["settings"] == {"ties": "drop", "votes": None, "level": 0.8, "seed": 3, "min_seconds": 1.5}
     assert [len(one["texts"]) for one in found["disputed"]] == [2, 2, 2]
     assert found["reasons"]["counts"] == {"boring": 1}
+
+
+def test_raters_can_be_left_out_and_that_is_said(run: Run, refused: Refused, judged: Path) -> None:
+    found = json.loads(run("human", "analyse", judged, "--json", "--exclude", "w3", "--exclude", "w4").stdout)
+    assert found["sizes"]["n_raters"] == 46
+    (note,) = found["notes"]
+    assert re.fullmatch(r"left out: 12 judgements of raters named by --exclude: w3, w4", note)
+    assert "w3" not in {rater["rater"] for rater in found["raters"]}
+    message = refused("human", "analyse", judged, "--exclude", "w333")
+    assert "there is no rater 'w333' among the 48; did you mean w33 or w3" in message
+    everybody = [option for number in range(48) for option in ("--exclude", f"w{number}")]
+    assert "--exclude leaves no judgement" in refused("human", "analyse", judged, *everybody)
+    assert "min_seconds must be at least 0" in refused("human", "analyse", judged, "--min-seconds", "-1")
+
+
+def test_programs_that_answer_at_once_are_suspicious(run: Run, folder: Path) -> None:
+    for site in serve_study(folder / "study", make_study(n_pages=1, k=3, n_items=21)):
+        for seconds in (0.0, 0.042, 0.1):
+            person = site.join()
+            site.clock.now += seconds
+            person.finish("fake")
+    done = run("human", "analyse", folder / "study")
+    assert "3 of 3 raters" in done.stdout
+    assert "None is suspicious" not in done.stdout
+    words = " ".join(done.stdout.split())
+    assert "3 of 3 raters are suspicious" in words
+    found = json.loads(run("human", "analyse", folder / "study", "--json", "--out", folder / "out").stdout)
+    assert [rater["flags"][0] for rater in found["raters"]] == ["too fast"] * 3
+    assert found["raters"][1]["reasons"][0] == "0.002 s a text, below the limit of 2 s"
+    assert "below the limit of 2 s" in (folder / "out" / "raters.csv").read_text()
+    assert "limit" not in run("human", "analyse", folder / "study", "--min-seconds", 0).stdout
+
+
+def test_failed_checks_of_raters_who_judged_several_pages_are_told(run: Run, folder: Path) -> None:
+    for site in serve_study(folder / "study", make_study(n_pages=2, k=1), pages_per_participant=2):
+        person = site.join()
+        site.clock.now += 100
+        person.finish("fake")
+        person.post("start", {"proof": hidden(person.html, "proof")})
+        person.look()
+        person.finish("real")
+    (rater,) = json.loads(run("human", "analyse", folder / "study", "--json").stdout)["raters"]
+    assert (rater["flags"], rater["reasons"]) == (["failed check"], ["failed 1 of 2 attention checks"])
 
 
 def test_ratings(run: Run, folder: Path) -> None:
@@ -162,3 +207,4 @@ def test_the_time_that_turks_workers_took(folder: Path) -> None:
     results = read_results(folder / "batch.csv")
     assert results.judgements.raters == ("w1", "w2")
     assert results.seconds == {"w1": 20.0}
+    assert results.checks == {"w1": (0, 1), "w2": (0, 1), "w4": (1, 1)}

@@ -60,6 +60,33 @@ def test_from_two_files_to_judgements(study: Study, folder: Path, run: Run) -> N
     assert "missing item" in told.stdout
 
 
+def test_a_blank_line_is_left_out_and_said(folder: Path, run: Run, refused: Refused) -> None:
+    lines = (folder / "trigram.txt").read_text().splitlines()
+    (folder / "gaps.txt").write_text("\n".join([lines[0], "", *lines[1:30], "  ", *lines[30:40]]) + "\n")
+    options = ("build", "--real", "real.txt", "a=gaps.txt", "--out", "st", "--per-generator")
+    done = run("human", *options, "20")
+    assert done.status == 0, done.stderr
+    assert "note: 2 of 42 texts of a are blank and left out" in done.stderr
+    assert all(item.text.strip() for item in load_study(folder / "st").items)
+    assert "a has 40 texts besides 2 blank ones" in refused(
+        "human", *options[:-3], "--out", "more", *options[-1:], "50"
+    )
+
+
+def test_an_even_number_of_judges_is_advised_against(folder: Path, run: Run) -> None:
+    options = ("build", "--real", "real.txt", "a=trigram.txt", "--per-generator", "10", "--judgements")
+    even = run("human", *options, 4, "--out", "four")
+    assert "note: 4 judges a text can be tied, and judges who guess are tied on 38 % of the texts" in even.stderr
+    assert "such as 3 or 5" in even.stderr
+    assert run("human", *options, 5, "--out", "five").stderr == ""
+    plan = run("human", "power", "--judges", 2, "--judges", 3)
+    words = " ".join(plan.stdout.split())
+    assert "2 judges a text can be tied, and judges who guess are tied on 50 % of the texts" in words
+    assert "3 judges a text can be tied" not in words
+    rows = json.loads(run("human", "power", "--judges", 2, "--judges", 3, "--json").stdout)["rows"]
+    assert [row["ties_by_guessing"] for row in rows] == [pytest.approx(0.5), 0.0]
+
+
 def test_build_again_never_loses_a_study(study: Study, folder: Path, refused: Refused) -> None:
     before = (folder / "st" / "study.json").read_bytes()
     assert "choose another --out" in refused("human", "build", "--real", "real.txt", "a=trigram.txt", "--out", "st")
@@ -132,7 +159,9 @@ def test_power_alone_and_with_a_pilot(study: Study, folder: Path, run: Run) -> N
     plan = json.loads(
         run("human", "power", "--accuracy", 0.4, "--other", 0.6, "--power", 0.85, "--judges", 1, "--json").stdout
     )
-    assert plan["rows"] == [{"judges": 1, "design_effect": 1.0, "texts": 111, "judgements": 111}]
+    assert plan["rows"] == [
+        {"judges": 1, "design_effect": 1.0, "texts": 111, "judgements": 111, "ties_by_guessing": 0.0}
+    ]
     rows = ["item,rater,label,generator"]
     rows += [
         f"{text},r{judge},{'fake' if (text + judge // 2) % 2 else 'real'},lm"

@@ -28,7 +28,7 @@ def test_the_document_of_a_study() -> None:
         "version", "scale", "settings", "sizes", "votes", "h1", "h2", "variants", "agreement", "raters", "disputed",
         "taken_for_real", "taken_for_fake", "reasons", "notes", "warnings",
     }  # fmt: skip
-    assert found["settings"] == {"ties": "fake", "votes": 4, "level": 0.95, "seed": 0}
+    assert found["settings"] == {"ties": "fake", "votes": 4, "level": 0.95, "seed": 0, "min_seconds": 2.0}
     assert found["votes"] == {"4": 72}
     assert [row["generator"] for row in found["h1"]["generators"]] == ["lstm", "gan", "(real)"]
     for name in ("h1", "h2"):
@@ -37,7 +37,8 @@ def test_the_document_of_a_study() -> None:
     rules = [variant["rule"] for variant in found["variants"]]
     assert len(rules) == 2  # four votes may be tied; all items are those with four votes
     assert found["reasons"] is None
-    assert found["warnings"] == []
+    (warning,) = found["warnings"]  # four judges, so some texts are tied
+    assert f"{found['h2']['n_ties']} of 72 texts are tied in H2" in warning
 
 
 def test_the_same_seed_gives_the_same_document_and_the_order_of_judgements_does_not_matter() -> None:
@@ -99,6 +100,41 @@ def test_all_answers_equal() -> None:
     assert any("undefined, since judgements do not differ" in warning for warning in found.warnings)
     document = _document(judgements)
     assert next(one["value"] for one in document["agreement"] if one["labels"] == "real/fake") is None
+
+
+def test_ties_are_told_with_what_each_rule_makes_of_them() -> None:
+    # Real texts: three judged real by all, four tied, three judged fake by all. Generated: one tied, one judged fake.
+    votes = [(1, 1)] * 3 + [(1, 0)] * 4 + [(0, 0)] * 3
+    rows: dict[str, Any] = {str(n): (None, given) for n, given in enumerate(votes)}
+    rows |= {"a": ("g", (0, 1)), "b": ("g", (0, 0))}
+    (told,) = (warning for warning in analyse(from_table(rows)).warnings if "tied" in warning)
+    assert told == (
+        "5 of 12 texts are tied in H2, since they have an even number of judgements (2): real text judged real in "
+        "30.0 % (ties as fake), 70.0 % (ties as real), 50.0 % (ties left out), 50.0 % (H1, which has no ties); "
+        "generated text judged fake in 100.0 % (ties as fake), 50.0 % (ties as real), 100.0 % (ties left out), "
+        "75.0 % (H1, which has no ties). An odd number of judges a text avoids this"
+    )
+    for rule in ("real", "drop"):
+        assert any(told == warning for warning in analyse(from_table(rows), ties=rule).warnings)
+    odd = {name: (generator, (*given, 1)) for name, (generator, given) in rows.items()}
+    assert not any("tied" in warning for warning in analyse(from_table(odd)).warnings)
+    agreed = {name: (generator, (given[0], given[0])) for name, (generator, given) in rows.items()}
+    assert not any("tied" in warning for warning in analyse(from_table(agreed)).warnings)
+
+
+def test_all_texts_tied() -> None:
+    (told,) = (warning for warning in analyse(from_table({"a": ("g", (1, 0)), "b": (None, (1, 0))})).warnings
+               if "tied" in warning)  # fmt: skip
+    assert "left out" not in told
+
+
+def test_suspicious_raters_are_counted_and_told() -> None:
+    rows = {str(n): (None if n % 2 else "g", (0, n % 3 == 0)) for n in range(12)}
+    found = analyse(from_table(rows), seconds={"r0": 0.004, "r1": 9.0}, checks={"r1": (1, 2)})
+    assert [one.flags for one in found.raters] == [("too fast", "one answer"), ("pattern", "failed check")]
+    assert found.sizes["n_judgements"] == 24
+    assert any("2 of 2 raters are suspicious, and counted like all others" in warning for warning in found.warnings)
+    assert _document(from_table(rows))["raters"][0]["reasons"] == ["answered fake to all 12 texts, 6 of them real"]
 
 
 def test_ratings() -> None:

@@ -238,3 +238,17 @@ def test_the_form_in_one_file_shows_text_as_text_and_allows_no_address(study: St
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
     assert "default-src 'none'" in policy
+
+
+@pytest.mark.parametrize("label", ["\u0663", "\uff11.5", "1_0", "nan", "1e999"])
+def test_numbers_have_ascii_digits(tmp_path: Path, label: str) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text(f"item,rater,label\na,r,2\nb,r,{label}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="a label must be real, fake or a number"):
+        read_judgements(path)
+    result = {"type": "choices", "from_name": "label", "value": {"choices": [label]}}
+    tasks = [{"id": 1, "data": {"text": "x"}, "annotations": [{"completed_by": 1, "result": [result]}]}]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(tasks))
+    with pytest.raises(InputError, match="a judgement must be real, fake or a number"):
+        read_judgements(path)

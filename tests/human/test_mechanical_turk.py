@@ -209,3 +209,12 @@ def test_open_items_and_repeated_pages_are_left_out_and_counted(tmp_path: Path) 
         "Input.gotcha_locs names no attention check: every text counts",
     )
     assert np.all(judgements.is_real)
+
+
+def test_the_place_of_a_check_has_ascii_digits(tmp_path: Path) -> None:
+    columns = "AssignmentStatus,WorkerId,Input.hit_id,Input.gotcha_locs,Input.review_0_text"
+    columns += ",Input.review_0_student_model,Answer.review_0_judgment"
+    path = tmp_path / "batch.csv"
+    path.write_text(f"{columns}\nSubmitted,w,0,\u0660,text,Real,real\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"Input\.gotcha_locs must be from 0 to 0"):
+        read_mechanical_turk(path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from textassay.human.server.addresses import AddressLimit
 from textassay.human.server.app import create_app
 from textassay.human.server.database import Database, database_url, open_database
 from textassay.human.server.pool import Pool
@@ -68,6 +69,22 @@ class Site:
     database: Database
     pool: Pool
     client: Any
+    app: Any
+    told: list[str]
+
+    def client_at(self, address: str) -> Any:
+        """Return another client, at this internet address."""
+        from fastapi.testclient import TestClient
+
+        return TestClient(self.app, base_url="http://study.example", client=(address, 50000))
+
+    def ask_to_join(self, client: Any) -> Any:
+        """Return what somebody new at `client` is answered who begins."""
+        client.cookies.clear()
+        form = client.get("/join").text
+        answer = client.post("/join", data={"proof": hidden(form, "proof")}, follow_redirects=False)
+        client.cookies.clear()
+        return answer
 
     def join(self) -> "Person":
         """Return somebody new, who has begun."""
@@ -144,8 +161,10 @@ def hidden(page: str, name: str) -> str:
     return html.unescape(found[1])
 
 
-def serve_study(folder: Path, study: Study, **rules: Any) -> Generator[Site, None, None]:
-    """Serve `study` without a network."""
+def serve_study(
+    folder: Path, study: Study, *, per_address: int = 0, invite_only: bool = False, **rules: Any
+) -> Generator[Site, None, None]:
+    """Serve `study` without a network; `rules` are the pool's."""
     from fastapi.testclient import TestClient
 
     save_study(study, folder)
@@ -153,7 +172,18 @@ def serve_study(folder: Path, study: Study, **rules: Any) -> Generator[Site, Non
     with open_database(database_url(folder)) as database:
         database.run_now(lambda connection: claim(connection, study, hash_token(OWNER)))
         pool = Pool(study, clock=clock, **rules)
-        own, shared = RateLimit(10, 60, clock), RateLimit(20, 400, clock)
-        app = create_app(Service(pool, database, hash_token(OWNER), own_rate=own, shared_rate=shared))
+        told: list[str] = []
+        service = Service(
+            pool,
+            database,
+            hash_token(OWNER),
+            own_rate=RateLimit(10, 60, clock),
+            stranger_rate=RateLimit(20, 400, clock),
+            owner_rate=RateLimit(0.1, 20, clock),
+            address_limit=AddressLimit(per_address, clock),
+            invite_only=invite_only,
+            tell=told.append,
+        )
+        app = create_app(service)
         with TestClient(app, base_url="http://study.example") as client:
-            yield Site(folder, study, clock, database, pool, client)
+            yield Site(folder, study, clock, database, pool, client, app, told)

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,8 @@ from rich.console import Console
 from textassay.cli.messages import print_line
 from textassay.errors import OptionError
 from textassay.human.analysis import analyse
+from textassay.human.judgements import Judgements
+from textassay.human.raters import MIN_SECONDS
 from textassay.human.reasons import read_reasons
 from textassay.human.results import read_results
 from textassay.human.verdicts import Ties, check_ties
@@ -30,6 +33,8 @@ class AnalyseOptions:
     votes: str | None = None
     level: float = 0.95
     texts: int = 4
+    min_seconds: float = MIN_SECONDS
+    exclude: tuple[str, ...] = ()
     reasons: Path | None = None
     seed: int = 0
     out: Path | None = None
@@ -43,13 +48,15 @@ def run_analyse(options: AnalyseOptions) -> int:
     reasons = None if options.reasons is None else read_reasons(options.reasons)
     results = read_results(options.file, database=options.database)
     found = analyse(
-        results.judgements,
+        _without(results.judgements, options.exclude),
         ties=ties,
         votes=votes,
         level=options.level,
         k=options.texts,
         reasons=reasons,
         seconds=results.seconds,
+        checks=results.checks,
+        min_seconds=options.min_seconds,
         seed=options.seed,
     )
     paths = [] if options.out is None else write_analysis(found, options.out)
@@ -64,6 +71,18 @@ def run_analyse(options: AnalyseOptions) -> int:
     if paths:
         print_line(f"wrote {', '.join(str(path) for path in paths)}")
     return 0
+
+
+def _without(judgements: Judgements, names: Sequence[str]) -> Judgements:
+    """Return the judgements of those who are not named; a note says who is left out."""
+    if not names:
+        return judgements
+    kept = judgements.without(names)
+    if not len(kept):
+        raise OptionError("--exclude leaves no judgement to analyse")
+    n_left_out = len(judgements) - len(kept)
+    note = f"left out: {n_left_out} judgements of raters named by --exclude: {', '.join(dict.fromkeys(names))}"
+    return replace(kept, notes=(*kept.notes, note))
 
 
 def _votes(given: str | None) -> int | Literal["all"] | None:

@@ -272,14 +272,67 @@ def _serve_command(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="MINUTES", help="Without an answer, until a page goes to another.")
     ] = 60.0,
+    first_answer_limit: Annotated[
+        float,
+        typer.Option(
+            "--first-answer-limit", metavar="MINUTES", help="Without a first answer, until it goes to another."
+        ),
+    ] = 10.0,
+    per_address: Annotated[
+        int | None,
+        typer.Option(
+            "--per-address",
+            metavar="N",
+            help="Unfinished participants of one address; 0: no limit. Half of all places by default, 5 to 50.",
+        ),
+    ] = None,
+    invite_only: Annotated[
+        bool, typer.Option("--invite-only", help="Only for people with a link that 'human invite' made.")
+    ] = False,
+    trust_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trust-proxy", metavar="ADDRESS", help="A proxy that says where requests come from; may be repeated."
+        ),
+    ] = None,
 ) -> None:
     """Run the study as a web page."""
     from textassay.cli.human_serve import ServeOptions, run_serve
 
     options = ServeOptions(
-        study, host, port, database, owner_token_file, new_owner_token, pages_per_participant, time_limit
+        study,
+        host,
+        port,
+        database,
+        owner_token_file,
+        new_owner_token,
+        pages_per_participant,
+        time_limit,
+        first_answer_limit,
+        per_address,
+        invite_only,
+        tuple(trust_proxy or ()),
     )
     raise typer.Exit(run_serve(options))
+
+
+@human_app.command(name="invite")
+def _invite_command(
+    study: _STUDY,
+    *,
+    number: Annotated[int, typer.Option("--number", metavar="N", help="How many links.")] = 1,
+    address: Annotated[
+        str, typer.Option("--address", metavar="URL", help="Where participants reach the study.")
+    ] = "http://127.0.0.1:8000",
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Keep the links there, not shown.")] = None,
+    database: Annotated[
+        str | None, typer.Option("--database", metavar="URL", help="[default: STUDY/judgements.sqlite]")
+    ] = None,
+) -> None:
+    """Make personal links to a study, each for one participant; its server may be running."""
+    from textassay.cli.human_invite import run_invite
+
+    raise typer.Exit(run_invite(study, number=number, address=address, out=out, database=database))
 
 
 @human_app.command(name="analyse")
@@ -294,6 +347,12 @@ def _analyse_command(
     ] = None,
     level: Level = 0.95,
     texts: Annotated[int, typer.Option(metavar="K", help="Texts to list of each kind.")] = 4,
+    min_seconds: Annotated[
+        float, typer.Option("--min-seconds", metavar="S", help="Raters who take less for a text are suspicious.")
+    ] = 2.0,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="RATER", help="Leave a rater out; may be repeated.")
+    ] = None,
     reasons: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keywords by which comments are coded, as YAML.")
     ] = None,
@@ -309,5 +368,7 @@ def _analyse_command(
     """Say how well people told real from generated text, and how far they agreed."""
     from textassay.cli.human_analyse import AnalyseOptions, run_analyse
 
-    options = AnalyseOptions(file, database, ties, votes, level, texts, reasons, seed, out, json)
+    options = AnalyseOptions(
+        file, database, ties, votes, level, texts, min_seconds, tuple(exclude or ()), reasons, seed, out, json
+    )
     raise typer.Exit(run_analyse(options))

@@ -19,6 +19,7 @@ from textassay.resampling.rater_power import (
     shared_correlation,
     texts_to_detect,
     texts_to_separate,
+    tie_share,
 )
 
 __all__ = ["PowerOptions", "run_power"]
@@ -69,6 +70,7 @@ def run_power(options: PowerOptions) -> int:
             if options.texts is not None:
                 row["power"] = power_to_separate(options.texts, options.accuracy, options.other, **settings)
         row["judgements"] = row["texts"] * judges
+        row["ties_by_guessing"] = tie_share(judges)
         rows.append(row)
     document = {
         "accuracy": options.accuracy,

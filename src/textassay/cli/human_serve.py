@@ -1,20 +1,26 @@
 """``textassay human serve``: a study as a web page, until it is stopped."""
 
 import contextlib
+import ipaddress
 import logging
 import os
+import shlex
 import socket
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from textassay.cli.messages import print_line
 from textassay.errors import InputError, MissingExtraError, OptionError, OutputError
+from textassay.human.server.addresses import AddressLimit, usual_limit
 from textassay.human.server.app import create_app
 from textassay.human.server.database import database_url, open_database
 from textassay.human.server.pool import Pool
 from textassay.human.server.results import check_same_study, claim, to_progress
 from textassay.human.server.security import hash_token, new_token
 from textassay.human.server.service import Service
-from textassay.human.study import load_study
+from textassay.human.study import STUDY_FILE, load_study
 
 __all__ = ["ServeOptions", "run_serve"]
 
@@ -31,6 +37,10 @@ class ServeOptions:
     new_owner_token: bool = False
     pages_per_participant: int = 1
     time_limit: float = 60.0
+    first_answer_limit: float = 10.0
+    per_address: int | None = None
+    invite_only: bool = False
+    trust_proxy: tuple[str, ...] = ()
 
 
 def run_serve(options: ServeOptions) -> int:
@@ -41,37 +51,50 @@ def run_serve(options: ServeOptions) -> int:
     except ImportError as error:
         raise MissingExtraError("human serve", "human") from error
 
+    from textassay.human.server.protocol import server_config
+
     study = load_study(options.study)
     folder = options.study if options.study.is_dir() else options.study.parent
-    pool = Pool(study, options.pages_per_participant, 60 * options.time_limit)
+    pool = Pool(study, options.pages_per_participant, 60 * options.time_limit, 60 * options.first_answer_limit)
     url = options.database or database_url(folder)
-    with open_database(url) as database, _listen(options.host, options.port) as listener:
+    n_places = len(study.pages) * study.judgements_per_page
+    per_address = usual_limit(n_places) if options.per_address is None else options.per_address
+    if options.invite_only:
+        per_address = 0  # a personal link says more than an address
+    with (
+        _private_files(options.study if options.study.is_file() else folder / STUDY_FILE),
+        open_database(url) as database,
+        _listen(options.host, options.port) as listener,
+    ):
         known = database.run_now(lambda connection: check_same_study(connection, study))
         owner_hash, token = _owner(options, known)
         database.run_now(lambda connection: claim(connection, study, owner_hash))
         progress = database.run_now(lambda connection: to_progress(connection, pool))
-        app = create_app(Service(pool, database, owner_hash))
+        service = Service(
+            pool,
+            database,
+            owner_hash,
+            address_limit=AddressLimit(per_address, time.monotonic),
+            invite_only=options.invite_only,
+            trusts_proxy=bool(options.trust_proxy),
+            tell=print_line,
+        )
+        config = server_config(create_app(service), trusted_proxies=options.trust_proxy)
         address = f"http://{_shown(options.host)}:{listener.getsockname()[1]}"
         n_pages, judges = progress["n_pages"], study.judgements_per_page
         size = f"{n_pages} page{'s' * (n_pages != 1)}, {judges} judge{'s' * (judges != 1)} each"
         print(f"study         {study.title}")
         print(f"pages         {size}; {progress['n_done']} of {progress['n_places']} submissions are in")
-        print(f"participants  {address}/join")
+        if options.invite_only:
+            print(f"participants  by invitation: textassay human invite {shlex.quote(str(options.study))} makes links")
+        else:
+            print(f"participants  {address}/join")
+            if per_address:
+                print(f"one address   at most {per_address} people who have not finished (--per-address)")
         print(f"owner         {address}/owner")
         if token:
             print(f"owner's token {token}  (shown this once)")
         print("Ctrl-C stops; every answer that was saved is kept", flush=True)
-        config = uvicorn.Config(
-            app,
-            access_log=False,
-            http="h11",
-            ws="none",
-            log_config=None,
-            proxy_headers=True,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-            timeout_keep_alive=75,
-        )
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])
@@ -86,6 +109,29 @@ def _check(options: ServeOptions) -> None:
         raise OptionError(f"--pages-per-participant must be at least 1, got {options.pages_per_participant}")
     if not 0 < options.time_limit < float("inf"):
         raise OptionError(f"--time-limit must be above 0 minutes, got {options.time_limit:g}")
+    if not 0 < options.first_answer_limit < float("inf"):
+        raise OptionError(f"--first-answer-limit must be above 0 minutes, got {options.first_answer_limit:g}")
+    if options.per_address is not None and options.per_address < 0:
+        raise OptionError(f"--per-address must be at least 0 (no limit), got {options.per_address}")
+    for proxy in options.trust_proxy:
+        try:
+            ipaddress.ip_address(proxy)
+        except ValueError:
+            raise OptionError(
+                f"--trust-proxy takes the address of a proxy, such as 127.0.0.1, got '{proxy[:60]}'"
+            ) from None
+
+
+@contextlib.contextmanager
+def _private_files(study: Path) -> Iterator[None]:
+    """Keep `study` and every file that is made from here on for the owner alone."""
+    with contextlib.suppress(OSError):  # another's file
+        study.chmod(0o600)
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _listen(host: str, port: int) -> socket.socket:

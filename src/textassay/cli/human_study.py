@@ -20,13 +20,13 @@ from textassay.human.acceptance import Accepted, accept, collect
 from textassay.human.files import read_submissions
 from textassay.human.html_form import html_form
 from textassay.human.label_studio import label_studio_files
-from textassay.human.pages import CHECK_TEXT, build_study, giveaways
+from textassay.human.pages import CHECK_TEXT, build_study, giveaways, skipped_blanks
 from textassay.human.ratings_file import ratings_csv
 from textassay.human.study import NONE_OF_THEM, STUDY_FILE, Study, StudyPage, load_study, save_study
 from textassay.human.terminal import BACK, QUIT, TerminalSession, judge_pages, keys_of
 from textassay.human.turk_template import turk_files
 from textassay.report.console import safe
-from textassay.report.human_study import render_import, render_study
+from textassay.report.human_study import render_import, render_study, tie_advice
 from textassay.report.whole_files import write_whole
 
 __all__ = [
@@ -75,6 +75,8 @@ def run_build(options: BuildOptions) -> int:
         raise OptionError("--rare-from says where words are counted: give --mark-rare N with it")
     if options.no_check and options.check is not None:
         raise OptionError("--check and --no-check cannot go together")
+    if not options.title.strip():
+        raise OptionError("--title is empty: participants read it on top of every page")
     if options.check is not None and not options.check.strip():
         raise OptionError("--check is the text of the attention check, and empty: give --no-check for none")
     check_no_study(options.out)
@@ -104,8 +106,10 @@ def run_build(options: BuildOptions) -> int:
         seed=options.seed,
     )
     path = save_study(study, options.out)
-    for line in giveaways(study):
+    for line in [*skipped_blanks(study), *giveaways(study)]:
         print_line(f"note: {line}")
+    if options.judgements % 2 == 0:
+        print_line(f"note: {tie_advice(options.judgements)}")
     if options.json:
         print_json({"study": str(path), **study_summary(study)})
     else:

@@ -21,7 +21,7 @@ from textassay.estimate import Interval, json_ready
 from textassay.human.agreement import Agreement, agreements
 from textassay.human.disagreement import Disputed, JudgedText, judged_texts, most_disputed, most_misleading
 from textassay.human.judgements import Judgements, Scale
-from textassay.human.raters import RaterSummary, summarise_raters
+from textassay.human.raters import MIN_SECONDS, RaterSummary, summarise_raters
 from textassay.human.reasons import Reasons, ReasonsFound, code_comments
 from textassay.human.verdicts import Share, Ties, Verdict, judgement_verdict, majority_verdict, usual_votes
 from textassay.metric.base import check_level
@@ -50,7 +50,7 @@ class HumanAnalysis:
     scale
         What was judged: real or fake, or a number.
     settings
-        ties, votes (None: all items), level, seed.
+        ties, votes (None: all items), level, seed, min_seconds.
     sizes
         n_items, n_real, n_generated, n_judged (items with a judgement), n_pages, n_raters, n_judgements.
     votes
@@ -135,6 +135,8 @@ def analyse(
     k: int = 4,
     reasons: Reasons | None = None,
     seconds: Mapping[str, float] | None = None,
+    checks: Mapping[str, tuple[int, int]] | None = None,
+    min_seconds: float = MIN_SECONDS,
     seed: int = 0,
 ) -> HumanAnalysis:
     """Return all that `judgements` say of the texts, the generators and the raters.
@@ -156,6 +158,10 @@ def analyse(
         How comments are coded; by default the list that comes along.
     seconds
         Rater to how long a judgement took on average.
+    checks
+        Rater to how many attention checks were failed, and how many were answered.
+    min_seconds
+        A rater who took less for a text, on average, is suspicious; 0 for no limit.
     seed
         For the intervals of agreement: which pages are left out together.
 
@@ -182,9 +188,20 @@ def analyse(
     by_majority = majority_verdict(judgements, ties=ties, votes=asked, level=level) if is_vote else None
     agreement = agreements(judgements, votes=equal, level=level, seed=seed)
     taken_for_real, taken_for_fake = most_misleading(judgements, k=k)
+    by_judgement = judgement_verdict(judgements, level=level)
+    raters = summarise_raters(judgements, seconds=seconds, checks=checks, min_seconds=min_seconds, level=level)
+    warnings = _warnings(judgements, counts, agreement, equal)
+    if by_majority is not None and by_majority.n_ties:
+        warnings.append(_tie_warning(judgements, by_judgement, by_majority, ties, asked))
+    n_suspicious = sum(bool(rater.flags) for rater in raters)
+    if n_suspicious:
+        warnings.append(
+            f"{n_suspicious} of {len(raters)} raters {'is' if n_suspicious == 1 else 'are'} suspicious, and counted "
+            "like all others: to see what the numbers are without one, add --exclude NAME"
+        )
     return HumanAnalysis(
         scale=judgements.scale,
-        settings={"ties": ties, "votes": asked, "level": level, "seed": seed},
+        settings={"ties": ties, "votes": asked, "level": level, "seed": seed, "min_seconds": min_seconds},
         sizes={
             "n_items": len(judgements.items),
             "n_real": int(judgements.is_real.sum()),
@@ -195,18 +212,18 @@ def analyse(
             "n_judgements": len(judgements),
         },
         votes=dict(sorted(Counter(counts.tolist()).items())),
-        by_judgement=judgement_verdict(judgements, level=level),
+        by_judgement=by_judgement,
         by_majority=by_majority,
         variants=_variants(judgements, ties, asked, usual) if is_vote else (),
         agreement=agreement,
-        raters=summarise_raters(judgements, seconds=seconds, level=level),
+        raters=raters,
         disputed=most_disputed(judgements, k=k, votes=equal if is_vote and asked is not None else None),
         taken_for_real=taken_for_real,
         taken_for_fake=taken_for_fake,
         reasons=code_comments(judgements.comments, reasons) if judgements.comments else None,
         texts=tuple(text for text in judged_texts(judgements) if text is not None),
         notes=judgements.notes,
-        warnings=tuple(_warnings(judgements, counts, agreement, equal)),
+        warnings=tuple(warnings),
     )
 
 
@@ -258,6 +275,33 @@ def _warnings(
                 f"Fleiss' kappa leaves out {n_unequal} items that have another number of judgements than {votes}"
             )
     return found
+
+
+def _tie_warning(
+    judgements: Judgements, by_judgement: Verdict, by_majority: Verdict, ties: Ties, votes: int | None
+) -> str:
+    """Return how many texts are tied, and what H2 would be under each rule."""
+    given = judgements.votes()
+    tied = given[:, 0] == given[:, 1]
+    numbers = sorted({int(n) for n in given[tied].sum(axis=1) if n and votes in (None, n)})
+    rules: list[tuple[str, Verdict]] = []
+    for rule, words in (("fake", "ties as fake"), ("real", "ties as real"), ("drop", "ties left out")):
+        if rule == ties:
+            rules.append((words, by_majority))
+        elif rule != "drop" or by_majority.n_ties != by_majority.n_items:
+            rules.append((words, majority_verdict(judgements, ties=rule, votes=votes)))  # type: ignore[arg-type]
+    rules.append(("H1, which has no ties", by_judgement))
+    sides = (("real text judged real", 1), ("generated text judged fake", 2))
+    shown = [
+        f"{side} in " + ", ".join(f"{100 * share.value:.1f} % ({words})" for words, share in shares)
+        for side, place in sides
+        if (shares := [(words, share) for words, one in rules if (share := one.rates[place]) is not None])
+    ]
+    n_able = by_majority.n_items + (by_majority.n_ties or 0) * (ties == "drop")
+    return (
+        f"{by_majority.n_ties} of {n_able} texts are tied in H2, since they have an even number of judgements "
+        f"({', '.join(map(str, numbers))}): {'; '.join(shown)}. An odd number of judges a text avoids this"
+    )
 
 
 def _verdict_dict(verdict: Verdict) -> dict[str, Any]:

@@ -134,9 +134,9 @@ def html_form(study: Study) -> str:
 <p><label>Your name <input id="rater" required pattern=".*\\S.*" autocomplete="off"></label>
 <label>Page <select id="page"></select></label></p>
 <div id="items"></div>
-<p><label for="comment">What made you decide? (optional)</label>
+<p><label for="comment">What did you base your answers on? (optional)</label>
 <textarea id="comment" name="comment" rows="3"></textarea></p>
-<p><button>Save the answers as a file</button></p>
+<p><button>Save my answers as a file</button></p>
 </form>
 <script type="application/json" id="study">{shown}</script>
 <script>{_SCRIPT}</script>

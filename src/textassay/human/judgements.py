@@ -1,13 +1,14 @@
 """What people said of texts: who judged what, and how; every reader of results returns it, every analysis takes it."""
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.errors import InputError
+from textassay.errors import InputError, OptionError
 
 __all__ = ["Comment", "Item", "Judgements", "Scale"]
 
@@ -148,6 +149,30 @@ class Judgements:
             rater=self.rater[kept],
             value=self.value[kept],
             comments=tuple(comment for comment in self.comments if comment.page in pages),
+        )
+
+    def without(self, raters: Collection[str]) -> "Judgements":
+        """Return what the others said: these raters go with their judgements and comments, the items stay.
+
+        Raises
+        ------
+        OptionError
+            If one of them is no rater.
+        """
+        unknown = [name for name in raters if name not in self.raters]
+        if unknown:
+            near = difflib.get_close_matches(unknown[0], self.raters, n=3, cutoff=0.5)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise OptionError(f"there is no rater {unknown[0][:40]!r} among the {len(self.raters)}{hint}")
+        places = [place for place, name in enumerate(self.raters) if name not in raters]
+        kept = np.isin(self.rater, places)
+        return replace(
+            self,
+            raters=tuple(self.raters[place] for place in places),
+            item=self.item[kept],
+            rater=np.searchsorted(places, self.rater[kept]),
+            value=self.value[kept],
+            comments=tuple(comment for comment in self.comments if comment.rater not in raters),
         )
 
 

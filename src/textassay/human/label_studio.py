@@ -8,6 +8,7 @@ export; the shorter JSON-MIN has no raters that can be told apart and is refused
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from textassay.human.acceptance import Submission
 from textassay.human.json_file import read_json_document
 from textassay.human.judgements import Item, Judgements
 from textassay.human.study import NONE_OF_THEM, Study
+from textassay.human.table_file import finite_number
 
 __all__ = ["label_studio_files", "read_label_studio", "read_label_studio_submissions"]
 
@@ -66,7 +68,7 @@ def read_label_studio_submissions(path: Path, study: Study) -> list[Submission]:
                 comment = value
             elif page is not None and control.startswith("judgement_"):
                 slot = control.removeprefix("judgement_")
-                if not slot.isdigit() or int(slot) >= len(page.items):
+                if not re.fullmatch("[0-9]{1,6}", slot) or int(slot) >= len(page.items):
                     raise InputError(f"{place}: page {name} has no item {slot}")
                 item = page.items[int(slot)]
                 answers[item.id] = value
@@ -130,10 +132,10 @@ def read_label_studio(path: Path) -> Judgements:
 def _value(place: str, label: str) -> tuple[float, str]:
     if label.lower() in ("real", "fake"):
         return float(label.lower() == "real"), "vote"
-    try:
-        return float(label), "number"
-    except ValueError:
-        raise InputError(f"{place}: a judgement must be real, fake or a number, got {label[:40]!r}") from None
+    value = finite_number(label)
+    if value is None:
+        raise InputError(f"{place}: a judgement must be real, fake or a number, got {label[:40]!r}")
+    return value, "number"
 
 
 def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], str, list[tuple[str, str]]]]:

@@ -25,7 +25,7 @@ __all__ = ["is_batch", "read_batch", "read_mechanical_turk", "read_turk_submissi
 REAL = "Real"
 STATUSES = ("Submitted", "Approved", "Rejected")
 _BATCH = ("AssignmentStatus", "WorkerId", "Input.hit_id")
-_SLOT = re.compile(r"Input\.review_(\d+)_text")
+_SLOT = re.compile(r"Input\.review_([0-9]{1,6})_text")
 
 
 def is_batch(columns: Sequence[str]) -> bool:
@@ -154,8 +154,8 @@ def _page(row: TableRow, slots: Sequence[int]) -> StudyPage:
 def _checks(row: TableRow, n_slots: int) -> set[int]:
     """Return the slots of the attention checks."""
     given = row.values.get("Input.gotcha_locs", "")
-    slots = {int(number) for number in re.findall(r"\d+", given)}
-    if slots and max(slots) >= n_slots:
+    slots = {int(number) for number in re.findall(r"[0-9]{1,6}", given)}
+    if not given.isascii() or (slots and max(slots) >= n_slots):
         raise InputError(f"{row.place}: Input.gotcha_locs must be from 0 to {n_slots - 1}, got {given}")
     return slots
 

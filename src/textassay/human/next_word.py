@@ -46,9 +46,9 @@ _BATCH = 256  # prefixes whose next words are computed at once
 _ROUNDS = 20  # of drawing, before a model counts as too short-spoken
 
 INSTRUCTIONS = (
-    "Each item shows how a sentence begins. Choose the word that you would expect next, by your first instinct; where "
-    "none of the five would do, choose the last answer.\n\n"
-    "Some beginnings were written by computer programs. If one looks strange, go on with it as it is."
+    "Each item shows the beginning of a sentence. Choose the word you would expect next, and go with your first "
+    "instinct. If none of the words fits, choose the last answer.\n\n"
+    "Some of the beginnings were written by computer programs. If one looks strange, take it as it is and continue it."
 )
 
 

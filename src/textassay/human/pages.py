@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from textassay.corpus.rare_words import mark_share
-from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.errors import OptionError, TooFewSentencesError
 from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.seeding import stream
 
-__all__ = ["CHECK_TEXT", "build_study", "check_texts", "deal", "giveaways", "instructions_for"]
+__all__ = ["CHECK_TEXT", "build_study", "deal", "giveaways", "instructions_for", "skipped_blanks"]
 
 CHECK_TEXT = "this text was written by a computer program to see whether you are reading . please choose fake ."
 
@@ -42,15 +42,16 @@ def build_study(
     Parameters
     ----------
     real
-        Real texts, at least as many as the pages take; which of them is drawn at random.
+        Real texts, at least as many as the pages take; which of them is drawn at random. Blank ones are passed over.
     generated
-        Generator name to its texts.
+        Generator name to its texts; blank ones are passed over.
     page_size
         Texts on a page, its attention check not counted, at least 2.
     real_per_page
         How many of them are real; half by default.
     per_generator
-        How many texts of each generator are drawn; all by default, and then all must have equally many.
+        How many texts of each generator are drawn; all by default, and then all must have equally many that are not
+        blank.
     judgements_per_page
         How many people shall judge each page.
     check_text
@@ -67,7 +68,8 @@ def build_study(
     -------
     Study
         Every text at most once, on one page. Of each generator as many texts as of the others, on each page as many as
-        of the others or one more. `settings` says what was drawn of how much, and the share of marked words.
+        of the others or one more. `settings` says what was drawn of how much, how many blank texts were passed over,
+        and the share of marked words.
 
     Raises
     ------
@@ -75,22 +77,23 @@ def build_study(
         If a size is out of range, or the texts do not fill whole pages; the message gives numbers that do.
     TooFewSentencesError
         If there are fewer texts than are asked for.
-    InputError
-        If a text is blank.
     """
     real_per_page = _check_sizes(page_size, real_per_page)
+    n_given = {name: len(texts) for name, texts in generated.items()}
+    n_real_given = len(real)
+    real = [text for text in real if not _is_blank(text)]
+    generated = {name: [text for text in texts if not _is_blank(text)] for name, texts in generated.items()}
+    n_blank = {name: n_given[name] - len(texts) for name, texts in generated.items()}
     fake_per_page = page_size - real_per_page
-    each = _per_generator(generated, per_generator, fake_per_page)
+    each = _per_generator(generated, per_generator, fake_per_page, n_blank)
     n_pages = each * len(generated) // fake_per_page
     n_real = n_pages * real_per_page
+    n_real_blank = n_real_given - len(real)
     if len(real) < n_real:
         raise TooFewSentencesError(
-            f"{n_pages} pages take {n_real} real texts, there are {len(real)}: give {n_real - len(real)} more, or "
-            "fewer generated ones (per_generator)"
+            f"{n_pages} pages take {n_real} real texts, there are {len(real)}{_besides(n_real_blank)}: give "
+            f"{n_real - len(real)} more, or fewer generated ones (per_generator)"
         )
-    check_texts("real", real)
-    for name, texts in generated.items():
-        check_texts(name, texts)
     real_drawn = stream(seed, "study", "real").permutation(len(real))[:n_real].reshape(n_pages, real_per_page)
     drawn = {
         name: stream(seed, "study", "generated", name).permutation(len(generated[name]))[:each] for name in generated
@@ -124,8 +127,8 @@ def build_study(
             "page_size": page_size,
             "real_per_page": real_per_page,
             "check_text": check_text,
-            "real": _described(chosen_real, len(real), ()),
-            "generators": {name: _described(shown[name], len(generated[name]), chosen_real) for name in names},
+            "real": _described(chosen_real, n_real_given, n_real_blank, ()),
+            "generators": {name: _described(shown[name], n_given[name], n_blank[name], chosen_real) for name in names},
             **(settings or {}),
         },
     )
@@ -161,24 +164,25 @@ def deal(n_pages: int, per_page: int, n_generators: int, rng: np.random.Generato
 
 
 def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check: bool = True) -> str:
-    """Return instructions that fit what is shown: marked words, small letters and checks are mentioned where they are.
+    """Return instructions that fit what is shown: marked words, lower case and checks are mentioned where they are.
 
     What only one side has is not: it is no property of the texts, but gives that side away (see `giveaways`).
     """
     paragraphs = [
-        "Some of these texts were written by people, the others by computer programs. Read each one and say what you "
-        "think: real (a person wrote it) or fake (a program wrote it).",
-        "There is no pattern in the order. Judge each text by itself, and judge all of them. Where you cannot tell, "
-        "say what seems more likely.",
+        "Some of these texts were written by people, the others by computer programs. Read each one and decide: real "
+        "(written by a person) or fake (written by a program).",
+        "The texts are in random order. Judge each one on its own, and judge all of them. If you cannot tell, choose "
+        "what seems more likely.",
     ]
     if mark_share(real) > 0 and mark_share(generated) > 0:
         paragraphs.append(
-            "Words that are rare are shown as underscores (__), in real and in fake texts alike: they tell nothing."
+            "Rare words are shown as underscores (__), in real and fake texts alike, so they say nothing about who "
+            "wrote a text."
         )
     if not _has_capitals(real) and not _has_capitals(generated):
-        paragraphs.append("All texts are in small letters: this tells nothing.")
+        paragraphs.append("All texts are shown in lower case, so missing capitals say nothing about who wrote them.")
     if has_check:
-        paragraphs.append("A text may say itself how it is to be judged. Then do what it says.")
+        paragraphs.append("If a text tells you which answer to choose, please choose that answer.")
     return "\n\n".join(paragraphs)
 
 
@@ -199,12 +203,25 @@ def giveaways(study: Study) -> list[str]:
     return found
 
 
-def check_texts(name: str, texts: Sequence[str]) -> None:
-    """Raise if a text is blank."""
-    blank = [place for place, text in enumerate(texts, start=1) if not text.strip()]
-    if blank:
-        more = f", and {len(blank) - 1} more" if len(blank) > 1 else ""
-        raise InputError(f"text {blank[0]} of {name} is blank{more}: nobody can judge it, take it out")
+def skipped_blanks(study: Study) -> list[str]:
+    """Return how many blank texts of each side were passed over, a line each."""
+    sides = {"real texts": study.settings["real"]}
+    sides |= {f"texts of {name}": side for name, side in study.settings["generators"].items()}
+    return [
+        f"{side['blank']} of {side['given']} {name} {'is' if side['blank'] == 1 else 'are'} blank and left "
+        "out, since nobody can judge a blank text"
+        for name, side in sides.items()
+        if side["blank"]
+    ]
+
+
+def _is_blank(text: str) -> bool:
+    """Return whether nobody can see anything of `text`: spaces, control characters, characters of no width."""
+    return not any(letter.isprintable() and not letter.isspace() for letter in text)
+
+
+def _besides(n_blank: int) -> str:
+    return f" besides {n_blank} blank one{'s' * (n_blank != 1)}" if n_blank else ""
 
 
 def _has_capitals(texts: Sequence[str]) -> bool:
@@ -225,7 +242,9 @@ def _check_sizes(page_size: int, real_per_page: int | None) -> int:
     return real
 
 
-def _per_generator(generated: Mapping[str, Sequence[str]], asked: int | None, fake_per_page: int) -> int:
+def _per_generator(
+    generated: Mapping[str, Sequence[str]], asked: int | None, fake_per_page: int, n_blank: Mapping[str, int]
+) -> int:
     """Return how many texts of each generator are shown: so many that they fill whole pages."""
     if not generated:
         raise OptionError("a study needs at least one generator")
@@ -235,7 +254,7 @@ def _per_generator(generated: Mapping[str, Sequence[str]], asked: int | None, fa
     most = fewest // step * step
     hint = f"per_generator may be any multiple of {step}" + (f" up to {most}" if most else f", {fewest} are there")
     if asked is None and len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        listed = ", ".join(f"{name} {size}{_besides(n_blank[name])}" for name, size in sizes.items())
         raise OptionError(f"the generators have different numbers of texts ({listed}): {hint}")
     each = fewest if asked is None else asked
     if each < 1 or each % step:
@@ -245,13 +264,21 @@ def _per_generator(generated: Mapping[str, Sequence[str]], asked: int | None, fa
         )
     if each > fewest:
         name = min(sizes, key=sizes.__getitem__)
-        raise TooFewSentencesError(f"per_generator is {each}, but {name} has {fewest} texts: {hint}")
+        raise TooFewSentencesError(
+            f"per_generator is {each}, but {name} has {fewest} texts{_besides(n_blank[name])}: {hint}"
+        )
     return each
 
 
-def _described(shown: Sequence[str], n: int, real: Sequence[str]) -> dict[str, Any]:
+def _described(shown: Sequence[str], n: int, n_blank: int, real: Sequence[str]) -> dict[str, Any]:
     """Return what is worth knowing of the texts of one side."""
     counts = Counter(shown)
     others = set(real)
-    described = {"shown": len(shown), "given": n, "distinct": len(counts), "mark_share": mark_share(shown)}
+    described = {
+        "shown": len(shown),
+        "given": n,
+        "blank": n_blank,
+        "distinct": len(counts),
+        "mark_share": mark_share(shown),
+    }
     return described | ({"also_real": sum(text in others for text in shown)} if real else {})

@@ -4,7 +4,6 @@ Further columns, all optional: ``generator`` (empty, ``real`` or ``(real)`` for 
 ``comment``. A row without rater and label states an item that nobody has judged.
 """
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from textassay.corpus.csv_text import csv_text
 from textassay.errors import InputError
 from textassay.human.judgements import Comment, Item, Judgements, Scale
-from textassay.human.table_file import TableRow, read_table
+from textassay.human.table_file import TableRow, finite_number, read_table
 
 __all__ = ["COLUMNS", "is_ratings", "ratings_csv", "read_ratings"]
 
@@ -123,10 +122,7 @@ def _value(place: str, label: str) -> tuple[float, bool]:
     """Return what a label is worth, and whether it is a number."""
     if label.lower() in _VALUES:
         return _VALUES[label.lower()], False
-    try:
-        value = float(label)
-        if not math.isfinite(value):
-            raise ValueError
-    except ValueError:
-        raise InputError(f"{place}: a label must be real, fake or a number, got {label[:40]!r}") from None
+    value = finite_number(label)
+    if value is None:
+        raise InputError(f"{place}: a label must be real, fake or a number, got {label[:40]!r}")
     return value, True

@@ -1,15 +1,16 @@
-"""Results wherever they are, a file or the folder of a study, with the time that raters took where it is known."""
+"""Results wherever they are, a file or the folder of a study, with raters' times and attention checks where known."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from textassay.errors import InputError, OptionError
+from textassay.human.acceptance import Submission, failed_checks
 from textassay.human.files import read_judgements
 from textassay.human.judgements import Judgements
-from textassay.human.mechanical_turk import is_batch
-from textassay.human.study import STUDY_FILE, Kind, load_study
+from textassay.human.mechanical_turk import is_batch, read_batch
+from textassay.human.study import STUDY_FILE, Kind, Study, load_study
 from textassay.human.table_file import read_columns, read_table
 
 __all__ = ["JUDGEMENTS_FILE", "Results", "read_results"]
@@ -20,10 +21,21 @@ _TIME = "WorkTimeInSeconds"
 
 @dataclass(frozen=True)
 class Results:
-    """Judgements, and how many seconds one took each rater on average; raters without a known time are missing."""
+    """Judgements, and what else is known of how they came about.
+
+    Attributes
+    ----------
+    judgements
+        What counts.
+    seconds
+        Rater to how many seconds a judgement took on average; raters without a known time are missing.
+    checks
+        Rater to how many attention checks were failed, and how many were answered, on pages that count or not.
+    """
 
     judgements: Judgements
     seconds: Mapping[str, float]
+    checks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-or-fake") -> Results:
@@ -48,7 +60,10 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
         if database is not None:
             raise OptionError(f"--database goes with the folder of a study, and {path} is none")
         judgements = read_judgements(path)
-        return Results(judgements, _turk_seconds(path, judgements))
+        if _is_turk(path):
+            study, submissions = read_batch(path)
+            return Results(judgements, _turk_seconds(path, judgements), _checks(study, submissions))
+        return Results(judgements, {})
     if not (path / STUDY_FILE).is_file():
         if (path / JUDGEMENTS_FILE).is_file() and database is None:
             return read_results(path / JUDGEMENTS_FILE)
@@ -68,14 +83,15 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
         opened.run_now(lambda connection: check_same_study(connection, study))
         rows = opened.run_now(read_handed_in)
     times = ((row.submission.rater, row.at - row.taken, len(row.submission.answers)) for row in rows if row.is_accepted)
-    return Results(to_judgements(study, rows), _mean_seconds(times))
+    return Results(to_judgements(study, rows), _mean_seconds(times), _checks(study, [row.submission for row in rows]))
+
+
+def _is_turk(path: Path) -> bool:
+    return not path.name.lower().removesuffix(".gz").endswith(".json") and is_batch(read_columns(path))
 
 
 def _turk_seconds(path: Path, judgements: Judgements) -> dict[str, float]:
-    if path.name.lower().removesuffix(".gz").endswith(".json"):
-        return {}
-    columns = read_columns(path)
-    if not is_batch(columns) or _TIME not in columns:
+    if _TIME not in read_columns(path):
         return {}
     raters, times = set(judgements.raters), []
     for row in read_table(path, (_TIME,)):
@@ -93,4 +109,17 @@ def _mean_seconds(times: Iterable[tuple[str, float, int]]) -> dict[str, float]:
     for rater, seconds, n in times:
         sums[rater][0] += seconds
         sums[rater][1] += n
-    return {rater: seconds / n for rater, (seconds, n) in sums.items() if n and seconds > 0}
+    return {rater: seconds / n for rater, (seconds, n) in sums.items() if n and seconds >= 0}
+
+
+def _checks(study: Study, submissions: Iterable[Submission]) -> dict[str, tuple[int, int]]:
+    """Return rater to attention checks failed and answered; what the owner had rejected does not count."""
+    pages = {page.id: page for page in study.pages}
+    found: dict[str, tuple[int, int]] = {}
+    for one in submissions:
+        n_checks = sum(item.check for item in pages[one.page].items)
+        if n_checks and not one.is_rejected:
+            n_failed, n_before = found.get(one.rater, (0, 0))
+            n_failed += len(failed_checks(pages[one.page], one.answers))
+            found[one.rater] = n_failed, n_before + n_checks
+    return found

@@ -130,6 +130,8 @@ class Study:
 def save_study(study: Study, folder: Path) -> Path:
     """Write `study` to `STUDY_FILE` in `folder`, which is made, whole or not at all; return the file.
 
+    Both are for their owner alone, since the file says who wrote what; a folder that was there keeps its mode.
+
     Raises
     ------
     OutputError
@@ -138,8 +140,10 @@ def save_study(study: Study, folder: Path) -> Path:
     path = folder / STUDY_FILE
     draft = folder / f".{STUDY_FILE}.{os.getpid()}.tmp"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps({"format": _FORMAT, **asdict(study)}, indent=1, allow_nan=False), encoding="utf-8")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"format": _FORMAT, **asdict(study)}, file, indent=1, allow_nan=False)
         draft.replace(path)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}; choose another --out") from error

@@ -1,5 +1,6 @@
 """Rows of a CSV or TSV file of results, each with its line, so that a message can say where something is wrong."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from textassay.corpus.source import Source
 from textassay.corpus.tables import csv_rows
 from textassay.errors import EmptyCorpusError, InputError
 
-__all__ = ["TableRow", "read_columns", "read_table"]
+__all__ = ["TableRow", "finite_number", "read_columns", "read_table"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,17 @@ class TableRow:
 
     place: str
     values: dict[str, str]
+
+
+def finite_number(text: str) -> float | None:
+    """Return the number that `text` is, in ASCII digits; none where it is none, or not finite."""
+    if not text.isascii() or "_" in text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def read_columns(path: Path) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def _template(study: Study, n_items: int, n_choices: int) -> str:
     <h1>{_words(study.title)}</h1>
 {paragraphs}
 {items}
-    <p><label for="comment">What made you decide? (optional)</label>
+    <p><label for="comment">What did you base your answers on? (optional)</label>
     <textarea id="comment" name="comment" rows="3"></textarea></p>
   </main>
 </crowd-form>

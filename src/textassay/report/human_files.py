@@ -31,10 +31,10 @@ def write_analysis(analysis: HumanAnalysis, folder: Path) -> list[Path]:
     ]
     raters = [
         (one.rater, one.n, one.share_real, one.accuracy, one.agreement, one.p_value, one.p_adjusted, one.seconds,
-         "; ".join(one.flags))
+         "; ".join(one.flags), "; ".join(one.reasons))
         for one in analysis.raters
     ]  # fmt: skip
-    rater_columns = ("rater", "n", mean, "accuracy", "agreement", "p", "p_adjusted", "seconds", "flags")
+    rater_columns = ("rater", "n", mean, "accuracy", "agreement", "p", "p_adjusted", "seconds", "flags", "reasons")
     paths = write_whole(
         folder,
         {

@@ -16,8 +16,9 @@ from textassay.human.next_word_score import NextWordScore
 from textassay.human.study import Study
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.number import count, counted, decimals, level, number, span
+from textassay.resampling.rater_power import tie_share
 
-__all__ = ["render_exposure", "render_import", "render_power", "render_study"]
+__all__ = ["render_exposure", "render_import", "render_power", "render_study", "tie_advice"]
 
 
 def render_study(study: Study, path: Path, console: Console) -> None:
@@ -130,3 +131,14 @@ def render_power(document: Mapping[str, Any], console: Console) -> None:
         f"{document['rater_correlation']:.3f}; texts of a generator a rater judges {document['texts_per_rater']:.2f}"
     )
     console.print(safe(console, text, "dim"))
+    for row in document["rows"]:
+        if row["ties_by_guessing"]:
+            console.print(safe(console, f"{tie_advice(row['judges'])}", "dim"))
+
+
+def tie_advice(judges: int) -> str:
+    """Return what to say of an even number of judges."""
+    return (
+        f"{judges} judges a text can be tied, and judges who guess are tied on {100 * tie_share(judges):.0f} % of the "
+        f"texts: with an odd number, such as {judges - 1} or {judges + 1}, each text has a majority"
+    )

@@ -21,7 +21,6 @@ __all__ = ["render_analysis"]
 _TEXT_WIDTH = 90
 _SIDES = ("all texts", "real, judged real", "generated, judged fake")
 _MOST_RATERS = 10
-_UNCHECKED = "Not checked: these are ratings, without times."
 _NARROW = 0.05  # intervals at least so wide are shown without decimals, with all in their table
 _MOST_VARIANTS = 8
 
@@ -153,8 +152,7 @@ def _print_raters(analysis: HumanAnalysis, console: Console) -> None:
     heading(console, "Raters")
     flagged = [rater for rater in analysis.raters if rater.flags]
     if not flagged:
-        told = _what_was_checked(analysis)
-        _remark(console, told if told == _UNCHECKED else f"None is suspicious. {told}")
+        _remark(console, f"None is suspicious. {_what_was_checked(analysis)}")
         return
     table = _table()
     table.add_column("suspicious", overflow="fold")
@@ -164,19 +162,22 @@ def _print_raters(analysis: HumanAnalysis, console: Console) -> None:
     for rater in flagged[:_MOST_RATERS]:
         shown = (rater.accuracy, rater.share_real, rater.agreement)
         cells = [f"{100 * one:.0f}" if math.isfinite(one) else MISSING for one in shown]
-        table.add_row(safe(console, rater.rater), ", ".join(rater.flags), count(rater.n), *cells)
+        table.add_row(safe(console, rater.rater), safe(console, "; ".join(rater.reasons)), count(rater.n), *cells)
     _print(table, console)
     rest = f"{len(flagged) - _MOST_RATERS} more are in the files of --out. " if len(flagged) > _MOST_RATERS else ""
     _remark(console, f"{rest}{len(flagged)} of {counted(len(analysis.raters), 'rater')}. {_what_was_checked(analysis)}")
 
 
 def _what_was_checked(analysis: HumanAnalysis) -> str:
-    checks = (
-        [] if analysis.by_majority is None else ["right less often than others on the same texts", "one answer only"]
-    )
+    checks = ["one answer to everything"]
+    if analysis.by_majority is not None:
+        checks += ["answers in a pattern", "the same mistakes as another", "right less often than others"]
     if any(rater.seconds is not None for rater in analysis.raters):
-        checks.append("far faster than most")
-    return f"Checked: {'; '.join(checks)}." if checks else _UNCHECKED
+        checks.append(f"under {analysis.settings['min_seconds']:g} s a text, or far faster than others")
+        unknown = ""
+    else:
+        unknown = " Times are not known."
+    return f"Checked: {'; '.join(checks)}.{unknown}"
 
 
 def _print_texts(analysis: HumanAnalysis, console: Console) -> None:

@@ -25,12 +25,21 @@ __all__ = [
     "shared_correlation",
     "texts_to_detect",
     "texts_to_separate",
+    "tie_share",
 ]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _MOST = 10**12
+
+
+def tie_share(judges: int) -> float:
+    """Return the share of texts on which `judges` people who guess are tied; 0 for an odd number.
+
+    Judges who are better than guessing, or who agree, are tied less often.
+    """
+    return 0.0 if judges % 2 else math.exp(math.log(math.comb(judges, judges // 2)) - judges * math.log(2))
 
 
 def design_effect(

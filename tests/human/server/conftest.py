@@ -12,7 +12,7 @@ from served_study import Site, make_next_word, make_study, serve_study
 def site(tmp_path: Path) -> Iterator[Site]:
     """Two pages, two judges each, one page a participant, an hour's time."""
     pytest.importorskip("fastapi")
-    yield from serve_study(tmp_path, make_study())
+    yield from serve_study(tmp_path, make_study(), first_answer_limit=3600.0)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def test_five_commands_lead_to_an_analysis(
     block = re.search(r"^## Five commands\n.*?^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     assert block
     install, build, serve, *analyses = (shlex.split(line)[1:] for line in block[1].splitlines())
-    assert install == ["install", "textassay[human]"]
+    assert install == ["install", ".[human]"]
     assert len(analyses) == 2
     monkeypatch.chdir(tmp_path)
     for name, lines in (("real", sentences(30, 1)), ("trigram", sentences(30, 2, shift=0.3))):

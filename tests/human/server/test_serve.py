@@ -88,10 +88,13 @@ def test_what_was_acknowledged_survives_being_killed(folder: Path) -> None:
 
 
 def test_ctrl_c_ends_it_cleanly_and_nothing_personal_is_written(folder: Path) -> None:
+    (folder / "study.json").chmod(0o644)  # as an earlier version wrote it
     server = Server(folder)
     with httpx.Client(base_url=server.address) as client:
         address, _ = join(client)
         assert client.get("/owner").status_code == 200
+        assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+        assert len(list(folder.iterdir())) == 4  # -wal and -shm among them
     status, out, err = server.end(signal.SIGINT)
     assert (status, err) == (0, "")
     assert out == "stopped; serve the study again to go on\n"
@@ -100,7 +103,7 @@ def test_ctrl_c_ends_it_cleanly_and_nothing_personal_is_written(folder: Path) ->
     files = b"".join(path.read_bytes() for path in folder.iterdir())
     for secret in (token[1], address.removeprefix("/p/"), "python-httpx", "127.0.0.1"):
         assert secret.encode() not in files
-    assert (folder / "judgements.sqlite").stat().st_mode & 0o077 == 0
+    assert {path.name for path in folder.iterdir() if path.stat().st_mode & 0o077} == set()
 
 
 def test_the_owners_token_in_a_file(folder: Path, tmp_path: Path) -> None:
@@ -135,6 +138,11 @@ def test_mistakes_are_one_line(folder: Path, tmp_path: Path, capsys: pytest.Capt
     assert "cannot listen on no.such.host.invalid" in said(capsys, str(folder), "--host", "no.such.host.invalid")
     assert "--pages-per-participant must be" in said(capsys, str(folder), "--pages-per-participant", "0")
     assert "--time-limit must be" in said(capsys, str(folder), "--time-limit", "0")
+    assert "--first-answer-limit must be" in said(capsys, str(folder), "--first-answer-limit", "nan")
+    assert "--per-address must be at least 0" in said(capsys, str(folder), "--per-address", "-1")
+    for proxy in ("nginx", "*", "10.0.0.0/8"):
+        assert "--trust-proxy takes the address of a proxy" in said(capsys, str(folder), "--trust-proxy", proxy)
+    assert "'--port'" in said(capsys, str(folder), "--port", "\uff18\uff10")
     assert "--database must be like" in said(capsys, str(folder), "--database", "nothing")
     (tmp_path / "token").write_text("short")
     assert "holds no token" in said(capsys, str(folder), "--owner-token-file", str(tmp_path / "token"))

@@ -54,6 +54,6 @@ def create_app(service: Service) -> "FastAPI":
     @app.exception_handler(405)
     @app.exception_handler(422)
     async def elsewhere(request: Request, error: Exception) -> Response:
-        return service.message(404, "There is no such page", "Check that the address was copied whole.")
+        return service.message(404, "There is no such page", "Please check that you copied the whole address.")
 
     return app

@@ -5,6 +5,8 @@ all that waits in one transaction, and only then does each request go on: what w
 """
 
 import asyncio
+import contextlib
+import os
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -63,6 +65,10 @@ def open_database(url: str, *, may_be_new: bool = True) -> "Database":
         raise OptionError(f"--database must name a file, such as sqlite:///judgements.sqlite: {url} keeps nothing")
     if not may_be_new and address.get_backend_name() == "sqlite" and not Path(str(address.database)).is_file():
         raise InputError(f"there is no database {address.database}")
+    file = None
+    if address.get_backend_name() == "sqlite" and not str(address.database).startswith("file:"):
+        file = Path(str(address.database))
+        _keep_private(file)
     name = address.database if address.get_backend_name() == "sqlite" else address.render_as_string()
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
@@ -75,8 +81,6 @@ def open_database(url: str, *, may_be_new: bool = True) -> "Database":
                         f"the database {name} is damaged ({_first(found)}); restore a copy, or move it away"
                     )
             tables().metadata.create_all(connection)
-        if engine.dialect.name == "sqlite" and address.database:
-            Path(address.database).chmod(0o600)
     except (sa.exc.SQLAlchemyError, OSError) as error:
         engine.dispose()
         raise InputError(f"the database {name} cannot be used: {explain(error)}") from None
@@ -193,6 +197,16 @@ def explain(error: BaseException) -> str:
         "readonly database": "it cannot be written to",
     }
     return next((meaning for symptom, meaning in known.items() if symptom in text), text)
+
+
+def _keep_private(file: Path) -> None:
+    """Make the database's file, if it is not there, for its owner alone; SQLite gives those beside it the same mode."""
+    with contextlib.suppress(OSError):  # SQLite says what is wrong
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    for one in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm", "-journal"))):
+        with contextlib.suppress(OSError):  # another's
+            if one.is_file():
+                one.chmod(0o600)
 
 
 def _first(error: BaseException | str | None) -> str:

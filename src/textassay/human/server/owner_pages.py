@@ -73,13 +73,13 @@ def add_owner_pages(app: "FastAPI", service: Service) -> None:
 
     @app.post("/owner/enter")
     async def enter(request: Request) -> Response:
-        if not service.shared_rate.allows("owner"):
-            return service.too_often()
         form = await read_form(request)
         if form is None or is_forged(request, form, request.cookies.get(_ENTERING, "")):
             return knock(request, 403)
         token = form.get("token", "").strip()
-        if not same(hash_token(token), service.owner_hash):
+        if not same(hash_token(token), service.owner_hash):  # the right token is never counted, so none locks it out
+            if not service.owner_rate.allows(service.address(request)):
+                return service.too_often()
             return knock(request, 403, is_wrong=True)
         response = RedirectResponse("/owner", 303)
         response.set_cookie(_COOKIE, token, path="/owner", httponly=True, samesite="strict", secure=is_secure(request))

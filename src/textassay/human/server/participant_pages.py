@@ -21,7 +21,8 @@ __all__ = ["add_participant_pages"]
 _COOKIE, _JOINING = "participant", "joining"
 _MONTH = 30 * 24 * 3600
 _TOKEN = re.compile(r"[\w-]{43}", re.ASCII)
-_ANSWER = re.compile(r"item-(\d{1,4})")
+_ANSWER = re.compile(r"item-([0-9]{1,4})")
+_SHEET = re.compile(r"[0-9]{1,9}")
 _Work = Callable[[Any, int, dict[str, str]], Any]
 
 
@@ -30,7 +31,15 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
     from fastapi import Request, Response
     from fastapi.responses import JSONResponse, RedirectResponse
 
-    pool, run = service.pool, service.database.run
+    pool, run, limit = service.pool, service.database.run, service.address_limit
+    assert limit is not None
+
+    def by_invitation() -> Response:
+        return service.message(
+            403,
+            "By invitation",
+            "This study is open to people with a personal link. Please open the link you were sent.",
+        )
 
     async def act(request: Request, token: str, work: _Work) -> Any:
         """Return what `work` returned for the participant with this link, or what to answer instead."""
@@ -40,9 +49,11 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         if request.method == "POST":
             sent = await read_form(request)
             if sent is None:
-                return service.message(413, "That was too much", "The form could not be read. Go back and try again.")
+                return service.message(413, "This form could not be read", "Please go back and try again.")
             if is_forged(request, sent, token):
-                return service.message(403, "This form is out of date", "Open your link again and go on from there.")
+                return service.message(
+                    403, "This form is out of date", "Please open your link again and continue from there."
+                )
             form = sent
 
         def step(connection: Any) -> Any:
@@ -52,9 +63,11 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         found = await run(step)
         if found is not None:
             return found
-        if not service.shared_rate.allows("stranger"):
+        if not service.stranger_rate.allows(service.address(request)):
             return service.too_often()
-        return service.message(404, "This link is not valid", "Check that it was copied whole, or ask for a new one.")
+        return service.message(
+            404, "This link is not valid", "Please check that you copied all of it, or ask for a new one."
+        )
 
     @app.get("/")
     async def root() -> Response:
@@ -65,6 +78,8 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         token = request.cookies.get(_COOKIE, "")
         if token and await run(lambda connection: pool.participant(connection, hash_token(token))) is not None:
             return RedirectResponse(f"/p/{token}", 303)
+        if service.invite_only:
+            return by_invitation()
         joining = request.cookies.get(_JOINING, "")
         if not _TOKEN.fullmatch(joining):  # else another tab of this browser shows the same page, and either may begin
             joining = new_token()
@@ -76,11 +91,14 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
 
     @app.post("/join")
     async def join(request: Request) -> Response:
-        if not service.shared_rate.allows("stranger"):
+        address = service.address(request)
+        if not service.stranger_rate.allows(address):
             return service.too_often()
         known = request.cookies.get(_COOKIE, "")
         if known and await run(lambda connection: pool.participant(connection, hash_token(known))) is not None:
             return RedirectResponse(f"/p/{known}", 303)  # began in another tab
+        if service.invite_only:
+            return by_invitation()
         form, joining = await read_form(request), request.cookies.get(_JOINING, "")
         if form is None or not joining or is_forged(request, form, joining):
             return service.message(
@@ -88,13 +106,24 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
             )
         token = new_token()
 
-        def enter_and_start(connection: Any) -> None:
+        def enter_and_start(connection: Any) -> bool:
+            if not limit.admits(connection, address):
+                return False
             pool.join(connection, hash_token(token))
             participant = pool.participant(connection, hash_token(token))
             assert participant is not None
+            limit.note(address, participant)
             pool.start(connection, participant)
+            return True
 
-        await run(enter_and_start)
+        if not await run(enter_and_start):
+            return service.message(
+                429,
+                "Too many people from your network",
+                "As many people as this study allows have begun from your internet address. Please try again later. "
+                "If you are taking part as a group, tell the person who runs the study.",
+                {"retry-after": "300"},
+            )
         response = RedirectResponse(f"/p/{token}", 303)
         response.set_cookie(
             _COOKIE, token, max_age=_MONTH, path="/", httponly=True, samesite="lax", secure=is_secure(request)
@@ -142,7 +171,9 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         if isinstance(found, Response):
             return found
         if isinstance(found, ValueError):
-            return service.message(400, "This answer is not possible", "Open your link again and go on from there.")
+            return service.message(
+                400, "This answer is not possible", "Please open your link again and continue from there."
+            )
         if isinstance(found, NotYours):  # handed in, or gone: the page behind the link says which
             return RedirectResponse(f"/p/{token}", 303)
         return _show(service, token, *found)
@@ -152,7 +183,7 @@ def _answers(form: dict[str, str]) -> tuple[int, dict[int, str], str | None]:
     """Return the sheet, the answers by place and the comment; ValueError if the sheet is no number."""
     places = {int(found[1]): label for name, label in form.items() if (found := _ANSWER.fullmatch(name))}
     sheet = form.get("sheet", "")
-    if not re.fullmatch(r"\d{1,9}", sheet):
+    if not _SHEET.fullmatch(sheet):
         raise ValueError("no such sheet")
     return int(sheet), places, form.get("comment")
 
@@ -175,9 +206,14 @@ def _welcome(service: Service, address: str, token: str, moment: Moment) -> "Res
         paragraphs=service.paragraphs(),
         kind=study.kind,
         n_items=max(len(page.items) for page in study.pages),
-        minutes=round(service.pool.time_limit / 60),
+        minutes=_minutes(service.pool.time_limit),
+        first_minutes=_minutes(min(service.pool.first_answer_limit, service.pool.time_limit)),
         moment=moment,
     )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{max(0.1, seconds / 60):.2g}" if seconds < 600 else f"{seconds / 60:.0f}"
 
 
 def _sheet(service: Service, token: str, moment: Moment, missing: list[int]) -> "Response":

@@ -1,8 +1,8 @@
 """Who judges which page: taking one, saving answers, handing in; each a step within one transaction.
 
 A page has as many places as judgements are asked for. A place is held by a submission that was accepted, or by a
-participant who has been active within the time limit. Who comes back later goes on with the page if a place is still
-free, with all answers kept.
+participant who has been active within the time limit and has given a first answer soon after taking the page. Who comes
+back later goes on with the page if a place is still free, with all answers kept.
 """
 
 import secrets
@@ -71,6 +71,8 @@ class Pool:
         How many pages one participant may hand in, at least 1.
     time_limit
         Seconds without activity after which a page may go to another.
+    first_answer_limit
+        Seconds without a first answer after which it may; looking at the page again does not help.
     clock
         Seconds since 1970.
     """
@@ -78,6 +80,7 @@ class Pool:
     study: Study
     pages_per_participant: int = 1
     time_limit: float = 3600.0
+    first_answer_limit: float = 600.0
     clock: Callable[[], float] = time.time
 
     def join(self, connection: "sa.Connection", token_hash: str) -> None:
@@ -114,7 +117,7 @@ class Pool:
         _, page, earlier = self._choose(connection, participant)
         sheets, now = tables().sheets, self.clock()
         if earlier is not None:
-            connection.execute(sheets.update().where(sheets.c.id == earlier).values(seen=now))
+            self._take_again(connection, earlier)
         else:
             connection.execute(
                 sheets.insert().values(participant=participant, page=page, state=OPEN, taken=now, seen=now, comment="")
@@ -196,13 +199,36 @@ class Pool:
         import sqlalchemy as sa
 
         sheets = tables().sheets
-        is_live = (sheets.c.state == OPEN) & (sheets.c.seen >= self.clock() - self.time_limit)
+        is_live = (sheets.c.state == OPEN) & self._is_live()
         rows = connection.execute(
             sa.select(sheets.c.page, sa.func.count())
             .where((sheets.c.state == ACCEPTED) | is_live, sheets.c.id != but)
             .group_by(sheets.c.page)
         )
         return Counter({str(page): int(count) for page, count in rows})
+
+    def _is_live(self) -> "sa.ColumnElement[bool]":
+        """Return the condition for an open sheet to hold its place."""
+        import sqlalchemy as sa
+
+        sheets, answers, now = tables().sheets, tables().answers, self.clock()
+        has_answers = sa.exists().where(answers.c.sheet == sheets.c.id)
+        return (sheets.c.seen >= now - self.time_limit) & (
+            (sheets.c.taken >= now - self.first_answer_limit) | has_answers
+        )
+
+    def _has_answers(self, connection: "sa.Connection", sheet: int) -> bool:
+        import sqlalchemy as sa
+
+        answers = tables().answers
+        found = connection.execute(sa.select(answers.c.item).where(answers.c.sheet == sheet).limit(1)).first()
+        return found is not None
+
+    def _take_again(self, connection: "sa.Connection", sheet: int) -> None:
+        """Let a sheet hold its place anew; without an answer, the time for it starts again."""
+        sheets, now = tables().sheets, self.clock()
+        times = {"seen": now} if self._has_answers(connection, sheet) else {"seen": now, "taken": now}
+        connection.execute(sheets.update().where(sheets.c.id == sheet).values(times))
 
     def _page(self, name: str) -> StudyPage:
         return next(page for page in self.study.pages if page.id == name)
@@ -232,11 +258,15 @@ class Pool:
         ).first()
         if row is None:
             return None, False
-        if row.seen < now - self.time_limit:
+        if row.seen < now - self.time_limit or (
+            row.taken < now - self.first_answer_limit and not self._has_answers(connection, int(row.id))
+        ):
             n_done = len(self._handed_in(connection, participant))
             places = self.study.judgements_per_page
             if n_done >= self.pages_per_participant or self.held(connection, but=row.id)[row.page] >= places:
                 return None, True
+            self._take_again(connection, int(row.id))
+            return row, False
         connection.execute(sheets.update().where(sheets.c.id == row.id).values(seen=now))
         return row, False
 

@@ -150,7 +150,7 @@ def to_progress(connection: "sa.Connection", pool: Pool) -> dict[str, Any]:
     """Return how far the study is; JSON-ready. `pages` has the places of each page that are done, at work and open."""
     import sqlalchemy as sa
 
-    sheets, people = tables().sheets, tables().participants
+    sheets = tables().sheets
     rows = connection.execute(
         sa.select(sheets.c.page, sheets.c.state, sheets.c.reason, sheets.c.code, sheets.c.taken, sheets.c.handed_in)
         .where(sheets.c.state != OPEN)
@@ -169,7 +169,9 @@ def to_progress(connection: "sa.Connection", pool: Pool) -> dict[str, Any]:
     ]
     minutes = [(row.handed_in - row.taken) / 60 for row in rows if row.state == ACCEPTED]
     return {
-        "n_participants": int(connection.execute(sa.select(sa.func.count()).select_from(people)).scalar_one()),
+        "n_participants": int(
+            connection.execute(sa.select(sa.func.count(sa.distinct(sheets.c.participant)))).scalar_one()
+        ),
         "n_at_work": sum(held.values()) - sum(accepted.values()),
         "n_done": sum(min(places, accepted[page.id]) for page in pool.study.pages),
         "n_places": places * len(pages),

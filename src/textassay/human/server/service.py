@@ -1,13 +1,15 @@
 """What the pages of participants and of the owner share: the study, its database, templates, rates, simple answers."""
 
+import ipaddress
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from textassay.human.server.addresses import AddressLimit, address_name, usual_limit
 from textassay.human.server.database import Database
 from textassay.human.server.pool import Pool
 from textassay.human.server.security import RateLimit
@@ -41,22 +43,53 @@ class Service:
         Where answers go.
     owner_hash
         The hash of the owner's token.
-    own_rate, shared_rate
-        How often one participant may ask for anything; how often all strangers together may (who joins, who has a link
-        that does not exist, who tries an owner's token).
+    own_rate
+        How often one participant may ask for anything.
+    stranger_rate, owner_rate
+        How often one address may join or ask for links that do not exist, and how often it may try wrong tokens.
+    address_limit
+        How many participants of one address may join; by default as `usual_limit` has it.
+    invite_only
+        Whether participants need a link that the owner made for them.
+    trusts_proxy
+        Whether the address of a request is what a proxy says.
+    tell
+        What the owner should know at once, said in a line.
     """
 
     pool: Pool
     database: Database
     owner_hash: str
     own_rate: RateLimit = field(default_factory=lambda: RateLimit(10, 60, time.monotonic))
-    shared_rate: RateLimit = field(default_factory=lambda: RateLimit(20, 400, time.monotonic))
+    stranger_rate: RateLimit = field(default_factory=lambda: RateLimit(20, 400, time.monotonic))
+    owner_rate: RateLimit = field(default_factory=lambda: RateLimit(0.1, 20, time.monotonic))
+    address_limit: AddressLimit | None = None
+    invite_only: bool = False
+    trusts_proxy: bool = False
+    tell: Callable[[str], None] = lambda line: None
     templates: Environment = field(default_factory=_templates)
+    _told: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        if self.address_limit is None:
+            n_places = len(self.study.pages) * self.study.judgements_per_page
+            object.__setattr__(self, "address_limit", AddressLimit(usual_limit(n_places), time.monotonic))
 
     @property
     def study(self) -> Study:
         """The study."""
         return self.pool.study
+
+    def address(self, request: "Request") -> str:
+        """Return what the address of `request` is counted as."""
+        host = request.client.host if request.client is not None else ""
+        if not self.trusts_proxy and "x-forwarded-for" in request.headers and _is_near(host) and not self._told:
+            self._told.add("proxy")
+            self.tell(
+                f"warning: requests come through a proxy at {host}, so all participants count as one address; if it is "
+                f"yours and sets X-Forwarded-For, serve with --trust-proxy {host}"
+            )
+        return address_name(host)
 
     def page(self, template: str, status: int = 200, **values: Any) -> "Response":
         """Return `template`, filled."""
@@ -78,6 +111,13 @@ class Service:
     def paragraphs(self) -> list[str]:
         """Return the paragraphs of the instructions."""
         return [part.strip() for part in re.split(r"\n\s*\n", self.study.instructions) if part.strip()]
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return False
 
 
 def is_secure(request: "Request") -> bool:
