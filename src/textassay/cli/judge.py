@@ -16,8 +16,8 @@ from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress
 from textassay.cli.texts import read_sources
-from textassay.comparison.comparison import FLOOR
-from textassay.comparison.run import TRAIN, compare, make_corpora, metric_settings
+from textassay.comparison.comparison import FLOOR, TRAIN
+from textassay.comparison.run import compare, make_corpora, metric_settings
 from textassay.corpus.reader import TextFile, read_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.discriminator.catalog import make_discriminator

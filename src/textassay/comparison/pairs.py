@@ -94,9 +94,11 @@ def _comparable(first: Result, second: Result) -> bool:
     With fewer sentences there are fewer clusters, in which texts look more alike.
     """
     counts = [
-        None if result.estimate is None else result.estimate.details.get(N_CLUSTERS) for result in (first, second)
+        result.estimate.details[N_CLUSTERS]
+        for result in (first, second)
+        if result.estimate is not None and N_CLUSTERS in result.estimate.details
     ]
-    return None in counts or max(counts) <= MOST_CLUSTERS * min(counts)
+    return len(counts) < 2 or max(counts) <= MOST_CLUSTERS * min(counts)
 
 
 def _terms(result: Result) -> _Terms | None:
