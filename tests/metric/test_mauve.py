@@ -169,7 +169,7 @@ def test_real_sentences_move_the_values_of_two_generators_the_same_way() -> None
         assert evidence is not None
         assert evidence.real_terms is not None
         terms.append(evidence.real_terms)
-    assert np.corrcoef(*terms)[0, 1] > 0.2
+    assert np.corrcoef(terms[0], terms[1])[0, 1] > 0.2
 
 
 def test_differences_hold_the_spread_of_the_clusterings() -> None:

@@ -74,9 +74,8 @@ def test_no_rank_no_pair_and_no_star_for_the_training_text(comparison: Compariso
 def test_real_text_with_the_ratings_of_a_generator_stands_beside_that_one(comparison: Comparison) -> None:
     digest = Digest(comparison)
     assert digest.estimate("(real)", "huse") is None
-    floors = [digest.own_floor(name, "huse") for name in ("one", "two")]
-    assert floors[0] is not None
-    assert floors[1] is not None
+    floors = [floor for name in ("one", "two") if (floor := digest.own_floor(name, "huse")) is not None]
+    assert len(floors) == 2
     assert floors[0].details["generator"] == "one"
     assert floors[0].value != floors[1].value
     text = printed(comparison)
