@@ -19,7 +19,7 @@ from textassay.cli.texts import read_sources
 from textassay.comparison.comparison import FLOOR
 from textassay.comparison.run import TRAIN, compare, make_corpora, metric_settings
 from textassay.corpus.reader import TextFile, read_texts
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus.tokenizer import check_tokenizer
 from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.meta_evaluator import meta_evaluate
 from textassay.errors import InputError, OptionError, check_range
@@ -61,7 +61,7 @@ class JudgeOptions:
     votes: int | None = None
     effort: str = "default"
     encoder: str | None = None
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     lowercase: bool = False
     normalize: bool = False
     column: str | None = None
@@ -136,7 +136,7 @@ def _check(options: JudgeOptions) -> None:
     check_range("--votes", options.votes, 1)
     check_level(options.level)
     check_device(options.device)
-    resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
+    check_tokenizer(options.tokenizer)
     _metric_names(options)
     for name in split_names(options.discriminators or ""):
         make_discriminator(name)

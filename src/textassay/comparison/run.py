@@ -7,6 +7,7 @@ of sentences, so each generator is also measured at that size and against that s
 
 import math
 import operator
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
@@ -27,6 +28,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.normalization import truncate
 from textassay.corpus.reader import TextFile, as_texts
+from textassay.corpus.spacing import AUTO, SpacingWarning
 from textassay.corpus.split import halves
 from textassay.corpus.tokenizer import Tokenizer
 from textassay.embedding.base import Encoder
@@ -54,7 +56,7 @@ def compare(
     real_heldout: Any = None,
     train: Any = None,
     metrics: Sequence[str] | None = None,
-    tokenizer: str | Tokenizer = "whitespace",
+    tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
     normalize: bool = False,
     max_tokens: int | None = None,
@@ -90,7 +92,8 @@ def compare(
         `log_probs` or `ratings`, where these are given.
     tokenizer, lowercase, normalize, max_tokens
         What is done to all texts alike before they are measured: `normalize`, then lower case, then the tokeniser,
-        then cutting sentences after `max_tokens` tokens.
+        then cutting sentences after `max_tokens` tokens. The tokeniser ``auto`` is white space, or characters where the
+        words of the real text are not parted by spaces; a finding says so.
     features, log_probs, ratings
         What comes with the sentences; see `textassay.comparison.columns.attach_columns`.
     encoder
@@ -133,13 +136,15 @@ def compare(
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
-    corpora = make_corpora(
-        {name: source for name, source in texts.items() if source is not None},
-        tokenizer=tokenizer,
-        lowercase=lowercase,
-        normalize=normalize,
-        max_tokens=max_tokens,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
+        corpora = make_corpora(
+            {name: source for name, source in texts.items() if source is not None},
+            tokenizer=tokenizer,
+            lowercase=lowercase,
+            normalize=normalize,
+            max_tokens=max_tokens,
+        )
     corpora = attach_columns(corpora, generated, features=features, log_probs=log_probs, ratings=ratings)
     given = {"train": train, "log-probs": log_probs, "ratings": ratings}
     chosen = parse_metrics(
@@ -239,7 +244,7 @@ def metric_settings(
 def make_corpora(
     sources: Mapping[str, Any],
     *,
-    tokenizer: str | Tokenizer = "whitespace",
+    tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
     normalize: bool = False,
     max_tokens: int | None = None,

@@ -4,6 +4,7 @@ import re
 import shlex
 
 from textassay.comparison.comparison import FLOOR, HELDOUT
+from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
 from textassay.metric.mauve import N_CLUSTERINGS
 from textassay.report.digest import Digest, Verdict, join_words
 from textassay.report.kinds import family_of
@@ -64,6 +65,7 @@ def answer(digest: Digest) -> tuple[str, ...]:
         _closest(digest, metric),
         *_unequal(digest, metric),
         *_passing(digest, metric),
+        *_tokens(digest),
         *_disagreement(digest, metric),
     ]
     kinds = {group[0].kind for group in digest.grouped_findings() if group[0].severity == "warning"}
@@ -161,6 +163,21 @@ def _closest(digest: Digest, metric: str) -> str:
     return f"{text}{against}."
 
 
+def _tokens(digest: Digest) -> list[str]:
+    """Return a sentence where the words of the real text are not parted by spaces: what tokens are, or should be."""
+    sentences = []
+    for finding in digest.comparison.findings:
+        if finding.generator == FLOOR and finding.kind == CHARACTERS:
+            sentences.append("Tokens are characters, since words of the real text are not parted by spaces.")
+        elif finding.generator == FLOOR and finding.kind == UNSPACED and finding.severity == "warning":
+            tokenizer = (digest.setting("tok") or "").split("+")[0]
+            sentences.append(
+                f"Words of the real text are not parted by spaces, and {tokenizer} splits there: these numbers cannot "
+                "show what differs inside a sentence or phrase; use --tokenizer chars."
+            )
+    return sentences
+
+
 def _unequal(digest: Digest, metric: str) -> list[str]:
     """Return a sentence that takes the order back where only some generators' log-probabilities were used."""
     sides: dict[bool, list[str]] = {True: [], False: []}
@@ -192,7 +209,11 @@ def _passing(digest: Digest, metric: str) -> list[str]:
         shown = f" (p {', '.join(map(p_value, ps))})" if all(p is not None for p in ps) else ""
         return f"{join_words(names)}{shown}" if names else ""
 
-    sentences = []
+    sentences = [
+        f"Whether {generator} differs from real text cannot be told by {metric}: {digest.blindness(generator, metric)}."
+        for generator, found in verdicts.items()
+        if found == "blind"
+    ]
     if named("not apart"):
         sentences.append(f"Not told from real text by {metric} at this sample size: {named('not apart')}.")
     if named("hardly"):

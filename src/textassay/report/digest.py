@@ -16,11 +16,12 @@ from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDiff
 from textassay.estimate import Better, Estimate
 from textassay.inspection.inspection import Finding
 from textassay.report.kinds import Kind, family_of, group_by_kind
+from textassay.metric.blindness import blindness
 from textassay.report.number import places_for
 
 __all__ = ["Digest", "Verdict", "group_findings", "join_words", "printable", "shorten"]
 
-Verdict = Literal["apart", "hardly", "not apart"]
+Verdict = Literal["apart", "hardly", "not apart", "blind"]
 
 # Unicode's embeddings, overrides and isolates, by which a text turns the order of what follows.
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
@@ -204,13 +205,13 @@ class Digest:
         """Return whether `metric` tells a generator's text from real text, none where that cannot be said.
 
         With a p-value: "apart" where it is significant and the interval lies above 0, which is guessing, and above what
-        real text scores, "hardly" where it is significant but the interval does not. Without: by the intervals at the
-        floor's size.
+        real text scores, "hardly" where it is significant but the interval does not; "blind" where it is not, and the
+        judge could not see most texts. Without: by the intervals at the floor's size.
         """
         p, estimate = self.detail(generator, metric, "p_value"), self.estimate(generator, metric)
         floor = self.floor(generator, metric)
         if p is not None and p >= self.alpha:
-            return "not apart"
+            return "not apart" if self.blindness(generator, metric) is None else "blind"
         if p is not None and estimate is not None:
             if floor is None or estimate.interval is None:
                 return "apart"
@@ -220,6 +221,11 @@ class Digest:
             return None
         clear = like.interval.low > floor.interval.high or like.interval.high < floor.interval.low
         return "apart" if clear else "not apart"
+
+    def blindness(self, generator: str, metric: str) -> str | None:
+        """Return in words why the judge of `metric` could not see most texts of both sides; None where it could."""
+        alike, unseen = (self.detail(generator, metric, key) for key in ("alike", "unseen"))
+        return blindness(alike or 0.0, unseen or {})
 
     def size(self, generator: str) -> int | None:
         """Return the number of sentences of a generator, none where no estimate tells it."""
