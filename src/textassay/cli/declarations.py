@@ -80,9 +80,7 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder that 'trai
 # How it is read
 Tokenizer = Annotated[
     str,
-    typer.Option(
-        metavar="NAME", help="whitespace, words, chars, 13a; auto: chars for text without spaces, else whitespace."
-    ),
+    typer.Option(metavar="NAME", help="auto (whitespace; chars for unspaced text), whitespace, words, chars or 13a."),
 ]
 Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.")]
 Normalize = Annotated[bool, typer.Option(help="Repair case, quotes and glued punctuation in all texts alike.")]

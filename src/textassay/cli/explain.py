@@ -92,6 +92,7 @@ def run_explain(options: ExplainOptions) -> int:
         "seed": options.seed,
         "folds": options.folds,
         "effort": options.effort,
+        "tokenizer": real.tokenizer,
         "explanations": [explanation.to_dict() for explanation in explanations],
     }
     if options.out is not None:

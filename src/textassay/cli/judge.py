@@ -26,6 +26,7 @@ from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import check_device, default_workers, device, workers
 from textassay.human.files import read_judgements
 from textassay.human.judgements import Judgements
+from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
 from textassay.meta_evaluation.compared import evaluations_of
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.gold import place_judgements, read_gold
@@ -269,6 +270,11 @@ def _measured(
         progress=progress,
     )
     notes += joined(comparison.warnings, names)
+    notes += [
+        f"real text: {finding.message}"
+        for finding in comparison.findings
+        if finding.generator == FLOOR and finding.kind in (CHARACTERS, UNSPACED)
+    ]
     found, left_out = evaluations_of(comparison, generators=names)
     judges = split_names(options.discriminators or "")
     if judges:

@@ -1,4 +1,4 @@
-"""Whether the words of a text are parted by spaces: if they are not, white space finds no words, and characters are taken.
+"""Whether the words of a text are parted by spaces; if they are not, white space finds no words: characters are taken.
 
 Chinese and Japanese, Thai, Lao, Khmer, Burmese and some more scripts write words without spaces between them; spaces
 there, if any, part phrases. Text that somebody has split into words is told from such text by how many letters stand
@@ -29,7 +29,8 @@ _USUAL_IDEOGRAPHS, _USUAL_LETTERS, _USUAL_OTHERS = 2, 4, 5
 _MOST_IDEOGRAPHS, _MOST_LETTERS = 3, 7
 
 _ENOUGH = 0.2  # of the texts: from this share of unspaced ones on, characters are taken for all
-_SINGLE, _DISTINCT, _LONG = 0.8, 0.5, 16  # most texts are one token, half of them distinct, longer than words are
+# So many texts or more, most of them one token, half of these distinct and on average longer than words are
+_LEAST, _SINGLE, _DISTINCT, _LONG = 10, 0.8, 0.5, 16
 
 
 class SpacingWarning(UserWarning):
@@ -101,7 +102,7 @@ class Spacing:
     @property
     def _mostly_distinct(self) -> bool:
         n_single = int(np.count_nonzero(self.single))
-        return n_single > 0 and n_single >= _SINGLE * self.n_filled and self.n_distinct >= _DISTINCT * n_single
+        return n_single >= _LEAST and n_single >= _SINGLE * self.n_filled and self.n_distinct >= _DISTINCT * n_single
 
     @property
     def _one_long_token(self) -> bool:

@@ -1,4 +1,4 @@
-"""Checks of words that no space parts: the tokeniser then sees whole sentences or phrases, or had to take characters."""
+"""Checks of words that no space parts: the tokeniser then sees whole sentences or phrases, or takes characters."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Where a judge is blind: texts of both sides that it scores exactly alike, and texts that share no token with training.
+"""Where a judge is blind: texts of both sides that it scores exactly alike, or that share no token with its training.
 
 A judge that gives most texts one score decides nothing about them. On which side of the threshold that score falls is
 one accident a fold, and the answers then hardly vary: 600 texts of which no token was seen before came out as dd
@@ -18,7 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Sides = tuple[Corpus, Corpus]  # (real, generated)
 
-MOST = 0.5  # a judge that cannot see more of the texts than this cannot tell that two texts are alike
+MOST = 0.5  # of the texts: a judge that cannot see more than this share cannot tell that two texts are alike
 
 
 def alike_share(
@@ -104,7 +104,7 @@ def blindness(alike: float, unseen: Mapping[str, float]) -> str | None:
 def guessing_variance(alike: float, n_real: float, n_generated: float) -> float:
     """Return the variance of a discrepancy if a share `alike` of the answers were guesses and all others certain.
 
-    It exceeds that of the answers themselves only where more than half are guesses: texts that are scored alike fall on
-    one side of the threshold, so the judge is wrong about those of one side.
+    0 up to a half: texts that are scored alike fall on one side of the threshold, so the judge is wrong about those of
+    one side, and the answers themselves vary as much.
     """
-    return alike / 4 * (1 / n_real + 1 / n_generated)
+    return alike / 4 * (1 / n_real + 1 / n_generated) if alike > MOST else 0.0

@@ -110,8 +110,8 @@ def dd(
     With t the threshold of the classifier that did not see x and D(x) its score,
     ``dd = mean over real of [D(x) > t] + mean over generated of [D(x) <= t] - 1``, equation (6). The intervals are
     Newcombe's for a difference of independent proportions; with groups, Student's over groups; the variance is taken
-    times 1.64 under cross-fitting, times 2 with more than five folds or `repeats`, times 1 for one split. It is at least
-    that of guessing on the texts that were scored alike, which matters where these are more than half.
+    times 1.64 under cross-fitting, times 2 with more than five folds or `repeats`, times 1 for one split. It is at
+    least that of guessing on the texts that were scored alike, which matters where these are more than half.
     """
     metric = DistributionalDiscrepancy(discriminator, folds, repeats, threshold, level, effort)
     return measure(metric, generated, real, seed=seed)

@@ -120,7 +120,7 @@ class Answers:
         real, generated = (
             cluster_terms(self._spread(side), units) for side, units in zip(self.terms, self.groups, strict=True)
         )
-        if self.alike == 0 or real is None or generated is None:
+        if self._guessing == 0 or real is None or generated is None:
             return real, generated
         extra = self._guessing - sum(float(np.var(side, ddof=1)) / len(side) for side in (real, generated))
         if extra <= 0:

@@ -48,6 +48,7 @@ def held_out_dd(
         In [-1, 1], twice the balanced accuracy on `test` less one. Details: `accuracy` (balanced), `accuracy_real`,
         `accuracy_generated`, `mean_score_real`, `mean_score_generated` and, under ``validation``, the same of `valid`
         with its value and interval; `certified_bound` (total variation is at least that with probability `level`);
+        `alike` (share of test sentences that the classifier scored exactly alike on both sides);
         `chosen` (best epoch, whether training converged, and so on). Evidence: whether a sentence was judged rightly.
 
     Raises

@@ -15,8 +15,8 @@ from typing import Any, Literal
 from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, Result
 from textassay.estimate import Better, Estimate
 from textassay.inspection.inspection import Finding
-from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.metric.blindness import blindness
+from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import places_for
 
 __all__ = ["Digest", "Verdict", "group_findings", "join_words", "printable", "shorten"]
