@@ -13,7 +13,8 @@ from textassay.monitoring.monitor import TextMonitor
 from unspaced import HAN, HANGUL, KANA, LATIN, THAI, chains, sentences, words
 
 N = 60
-ENGLISH = sentences(words(LATIN, 100, 2, 9), " ", N)
+ENGLISH_WORDS = words(LATIN, 100, 3, 9)
+ENGLISH = sentences(ENGLISH_WORDS, " ", N)
 CHINESE = chains(N, seed=1)
 THAI_PHRASES = sentences(["".join(words(THAI, 3, 2, 6, seed=seed)) for seed in range(40)], " ", N)
 JAPANESE_PHRASES = sentences(["".join(words(KANA, 3, 2, 4, seed=seed)) for seed in range(40)], "\u3000", N)
@@ -25,7 +26,7 @@ def cut(lines: list[str], every: int, separator: str) -> list[str]:
 
 UNSPACED = {
     "Chinese": CHINESE,
-    "Chinese with punctuation": [f"{line[:5]}，{line[5:]}。" for line in CHINESE],
+    "Chinese with punctuation": [f"{line[:5]}、{line[5:]}。" for line in CHINESE],
     "Chinese phrases with spaces": cut(CHINESE, 6, " "),
     "Chinese with an English name": [f"{line[:8]}iPhone{line[8:]}" for line in CHINESE],
     "Thai": ["".join(phrases.split()) for phrases in THAI_PHRASES],
@@ -39,9 +40,7 @@ UNSPACED = {
 }
 SPACED = {
     "English": ENGLISH,
-    "English with a Chinese name": [
-        f"{text} 北京大学" for text in sentences(words(LATIN, 99, 4, 9), " ", N, shortest=6)
-    ],
+    "English with a Chinese name": [f"{text} {HAN[:4]}" for text in sentences(ENGLISH_WORDS, " ", N, shortest=6)],
     "English with emoji": [f"{text} 😂😂😂" for text in ENGLISH],
     "Chinese split into words": cut(CHINESE, 2, " "),
     "Thai split into words": sentences(words(THAI, 100, 2, 6), " ", N),
@@ -130,7 +129,7 @@ def test_a_monitor_reads_what_is_drawn_as_it_reads_the_real_text() -> None:
 
 def test_auto_is_a_name_where_text_comes_in() -> None:
     check_tokenizer("auto")
-    with pytest.raises(OptionError, match="unknown tokenizer 'atuo'.*auto"):
+    with pytest.raises(OptionError, match=r"unknown tokenizer 'atuo'.*auto"):
         check_tokenizer("atuo")
     with pytest.raises(OptionError, match="unknown tokenizer 'word'"):
         corpora_from_texts({}, tokenizer="word")

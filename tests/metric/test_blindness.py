@@ -1,4 +1,4 @@
-"""A judge that scores most texts alike: its answers are guesses, and the interval of dd is not shorter than guessing."""
+"""A judge that scores most texts alike: its answers are guesses, and the interval of dd is no shorter than those."""
 
 import math
 import warnings
@@ -122,10 +122,8 @@ def test_differences_between_blind_judgements_are_not_exact() -> None:
 
 def test_groups_are_guesses_too() -> None:
     sides = blind()
-    grouped = {
-        name: replace(side, groups=np.arange(100) // 2 + 1000 * place)
-        for place, (name, side) in enumerate(sides.items())
-    }
+    pairs = np.arange(100) // 2
+    grouped = {name: replace(sides[name], groups=pairs + at) for name, at in (("real", 0), ("generated", 1000))}
     interval = quick(grouped).interval
     assert interval is not None
     assert interval.high == pytest.approx(GUESSING * math.sqrt(2), rel=0.05)
@@ -133,9 +131,8 @@ def test_groups_are_guesses_too() -> None:
 
 def test_one_split_and_a_judge_that_always_says_the_same() -> None:
     """The texts have words that are known, but the judge does not look."""
-    sides = corpora(
-        200, real=[f"a {number}" for number in range(200)], generated=[f"a {-number}" for number in range(200)]
-    )
+    numbers = range(200)
+    sides = corpora(200, real=[f"a {number}" for number in numbers], generated=[f"a -{number}" for number in numbers])
     estimate = quick(sides, discriminator=Indifferent(), folds=1)
     assert estimate.details["alike"] == 1
     assert estimate.details["unseen"] == {"real": 0, "generated": 0}

@@ -75,14 +75,15 @@ def unseen_shares(sides: Sides, folds: tuple[IntArray, IntArray]) -> tuple[float
             seen[corpus.tokens[np.repeat(side != fold, corpus.lengths)]] = True
         for number, (corpus, side) in enumerate(zip(sides, folds, strict=True)):
             unseen[number] += int(np.count_nonzero(without_tokens(corpus, seen) & (side == fold)))
-    n_tested = [max(1, np.count_nonzero(side >= 0)) for side in folds]
+    n_tested = [max(1, int(np.count_nonzero(side >= 0))) for side in folds]
     return unseen[0] / n_tested[0], unseen[1] / n_tested[1]
 
 
 def without_tokens(corpus: Corpus, seen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return which sentences have tokens but none of those that `seen` marks, shape (N,)."""
     known = np.concatenate(([0], np.cumsum(seen[corpus.tokens])))
-    return (np.diff(known[corpus.offsets]) == 0) & (corpus.lengths > 0)
+    lacking: npt.NDArray[np.bool_] = (np.diff(known[corpus.offsets]) == 0) & (corpus.lengths > 0)
+    return lacking
 
 
 def blindness(alike: float, unseen: Mapping[str, float]) -> str | None:
