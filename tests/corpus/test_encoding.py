@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from textassay.corpus import encoding
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.interning import Interner, Unit
-from textassay.corpus.tokenizer import TOKENIZERS
+from textassay.corpus.tokenizer import TOKENIZERS, resolve_tokenizer
 from textassay.errors import InputError, OptionError
 
 SPACES = "".join(chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace())
@@ -20,6 +20,7 @@ NEAR_SPACES = (
     "\u200b\u2007\u180e\u2060\ufeff\u0084\u0086\u009f\u00a1\u1681\u2027\u202e\u2030\u2060\u3001\u3040\x1b\x08\x7f"
 )
 characters = st.characters(exclude_categories=["Cs"]) | st.sampled_from(SPACES + NEAR_SPACES)
+WHITESPACE = resolve_tokenizer("whitespace")
 texts = st.lists(st.text(characters, max_size=30), max_size=8)
 
 
@@ -29,7 +30,7 @@ def decoded(corpus: Corpus) -> list[list[str]]:
 
 @given(first=texts, second=texts)
 def test_whitespace_is_str_split(first: list[str], second: list[str]) -> None:
-    corpora = corpora_from_texts({"first": first, "second": second})
+    corpora = corpora_from_texts({"first": first, "second": second}, tokenizer=WHITESPACE)
     assert decoded(corpora["first"]) == [text.split() for text in first]
     assert decoded(corpora["second"]) == [text.split() for text in second]
 
@@ -37,7 +38,7 @@ def test_whitespace_is_str_split(first: list[str], second: list[str]) -> None:
 def test_every_character_splits_as_str_split_does() -> None:
     for start in range(0, sys.maxunicode + 1, 1 << 16):
         text = "".join(f"a{chr(code)}b" for code in range(start, start + (1 << 16)) if not 0xD800 <= code < 0xE000)
-        assert Corpus.from_texts([text]).sentence(0) == text.split()
+        assert Corpus.from_texts([text], tokenizer=WHITESPACE).sentence(0) == text.split()
 
 
 @pytest.mark.feature("A-01")

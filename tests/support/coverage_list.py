@@ -32,8 +32,7 @@ def marked_features(folder: Path = TESTS) -> dict[str, list[str]]:
 
 def _marks(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        function = node.func if isinstance(node, ast.Call) else None
-        if isinstance(function, ast.Attribute) and ast.unparse(function) == "pytest.mark.feature":
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.feature":
             yield from (str(argument.value) for argument in node.args if isinstance(argument, ast.Constant))
 
 

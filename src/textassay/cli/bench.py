@@ -17,7 +17,7 @@ from textassay.cli.progress import show_progress
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.reader import read_texts
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus.tokenizer import check_tokenizer
 from textassay.errors import EmptyCorpusError, OptionError, check_range, unknown_name
 from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.meta_evaluation.bench import parse_estimator, run_bench
@@ -46,7 +46,7 @@ class BenchOptions:
     seeds: str = str(FIRST_TEST_SEED)
     estimators: str = "plain,quick,default"
     worlds: str | None = None
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     lowercase: bool = False
     column: str | None = None
     level: float = 0.95
@@ -65,7 +65,7 @@ def run_bench_command(options: BenchOptions) -> int:
     check_range("--workers", n_workers, 1, MAX_WORKERS)
     check_device(options.device)
     check_level(options.level)
-    resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
+    check_tokenizer(options.tokenizer)
     seeds = parse_seeds(options.seeds)
     estimators = [parse_estimator(name, level=options.level) for name in split_names(options.estimators)]
     names, networks = _world_names(options.worlds)

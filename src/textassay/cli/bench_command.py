@@ -46,7 +46,7 @@ def bench_command(
     worlds: Annotated[
         str | None, typer.Option(metavar="LIST", help="Such as growth-4,identical; all by default.")
     ] = None,
-    tokenizer: Tokenizer = "whitespace",
+    tokenizer: Tokenizer = "auto",
     lowercase: Lowercase = False,
     column: Column = None,
     level: Level = 0.95,

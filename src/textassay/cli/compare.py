@@ -18,7 +18,7 @@ from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
 from textassay.comparison.run import compare, metric_settings
 from textassay.corpus.number_files import read_features, read_side_columns
 from textassay.corpus.reader import TextFile
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus.tokenizer import check_tokenizer
 from textassay.errors import OptionError, check_range, unknown_name
 from textassay.execution import MAX_WORKERS, check_device
 from textassay.metric.base import Effort
@@ -53,7 +53,7 @@ class CompareOptions:
     encoder: str | None = None
     paper: bool = False
     explain: bool = True
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     lowercase: bool = False
     normalize: bool = False
     max_tokens: int | None = None
@@ -124,7 +124,7 @@ def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple
     check_range("--folds", options.folds, 1)
     check_range("--seed", options.seed, 0)
     check_range("--max-tokens", options.max_tokens, 1)
-    resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
+    check_tokenizer(options.tokenizer)
     check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_device(options.device)
     _check_columns(options)

@@ -94,7 +94,10 @@ Ratings = Annotated[
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder that 'train' wrote, or pretrained:NAME_OR_PATH.")]
 
 # How it is read
-Tokenizer = Annotated[str, typer.Option(metavar="NAME", help="whitespace, words, chars or 13a.")]
+Tokenizer = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="auto (whitespace; chars for unspaced text), whitespace, words, chars or 13a."),
+]
 Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.")]
 Normalize = Annotated[bool, typer.Option(help="Repair case, quotes and glued punctuation in all texts alike.")]
 MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Cut all sentences after N tokens.")]

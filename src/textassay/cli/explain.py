@@ -19,7 +19,7 @@ from textassay.comparison.explain import TOP, explain_generators
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.run import make_corpora
 from textassay.comparison.store import EstimateStore
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus.tokenizer import check_tokenizer
 from textassay.errors import OutputError, TooFewSentencesError, check_range
 from textassay.execution import MAX_WORKERS, default_workers, workers
 from textassay.metric.base import check_effort, check_level
@@ -38,7 +38,7 @@ class ExplainOptions:
     generators: Mapping[str, str]
     top: int = 10
     effort: str = "default"
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     lowercase: bool = False
     normalize: bool = False
     max_tokens: int | None = None
@@ -92,6 +92,7 @@ def run_explain(options: ExplainOptions) -> int:
         "seed": options.seed,
         "folds": options.folds,
         "effort": options.effort,
+        "tokenizer": real.tokenizer,
         "explanations": [explanation.to_dict() for explanation in explanations],
     }
     if options.out is not None:
@@ -116,7 +117,7 @@ def _check(options: ExplainOptions) -> None:
     check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_effort(options.effort)
     check_level(options.level)
-    resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
+    check_tokenizer(options.tokenizer)
     check_sources(options.real, options.generators, {})
     if options.out is not None:
         check_writable(options.out)

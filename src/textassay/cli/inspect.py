@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from textassay.cli.options import check_sources
 from textassay.comparison.comparison import FLOOR
 from textassay.comparison.run import make_corpora
 from textassay.corpus.reader import read_texts
+from textassay.corpus.spacing import SpacingWarning
+from textassay.corpus.tokenizer import check_tokenizer
 from textassay.inspection.inspection import inspect
 from textassay.report.text import render_findings
 
@@ -26,7 +29,7 @@ class InspectOptions:
     real: str
     generators: Mapping[str, str]
     train: str | None = None
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     lowercase: bool = False
     normalize: bool = False
     max_tokens: int | None = None
@@ -38,13 +41,19 @@ def run_inspect(options: InspectOptions) -> int:
     """Print the findings and return 0."""
     others = {**({} if options.train is None else {TRAIN: options.train}), **options.generators}
     check_sources(options.real, others, {TRAIN: "name what the generators were trained on, or leave it out"})
-    corpora = make_corpora(
-        {name: read_texts(source, column=options.column) for name, source in {FLOOR: options.real, **others}.items()},
-        tokenizer=options.tokenizer,
-        lowercase=options.lowercase,
-        normalize=options.normalize,
-        max_tokens=options.max_tokens,
-    )
+    check_tokenizer(options.tokenizer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
+        corpora = make_corpora(
+            {
+                name: read_texts(source, column=options.column)
+                for name, source in {FLOOR: options.real, **others}.items()
+            },
+            tokenizer=options.tokenizer,
+            lowercase=options.lowercase,
+            normalize=options.normalize,
+            max_tokens=options.max_tokens,
+        )
     generated = {name: corpora[name] for name in options.generators}
     findings = inspect(corpora[FLOOR], generated, train=corpora.get(TRAIN))
     if options.json:

@@ -19,7 +19,7 @@ from textassay.cli.texts import read_sources
 from textassay.comparison.comparison import FLOOR, TRAIN
 from textassay.comparison.run import compare, make_corpora, metric_settings
 from textassay.corpus.reader import TextFile, read_texts
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus.tokenizer import check_tokenizer
 from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.meta_evaluator import meta_evaluate
 from textassay.errors import InputError, OptionError, check_range
@@ -27,6 +27,7 @@ from textassay.execution import MAX_WORKERS, check_device, default_workers, devi
 from textassay.human.files import read_judgements
 from textassay.human.judgements import Judgements
 from textassay.inspection.inspection import Finding
+from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
 from textassay.meta_evaluation.compared import evaluations_of
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.gold import place_judgements, read_gold
@@ -62,7 +63,7 @@ class JudgeOptions:
     votes: int | None = None
     effort: str = "default"
     encoder: str | None = None
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     lowercase: bool = False
     normalize: bool = False
     column: str | None = None
@@ -140,7 +141,7 @@ def _check(options: JudgeOptions) -> None:
     check_range("--votes", options.votes, 1)
     check_level(options.level)
     check_device(options.device)
-    resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
+    check_tokenizer(options.tokenizer)
     _metric_names(options)
     for name in split_names(options.discriminators or ""):
         make_discriminator(name)
@@ -273,6 +274,11 @@ def _measured(
         progress=progress,
     )
     notes += joined(comparison.warnings, names)
+    notes += [
+        f"real text: {finding.message}"
+        for finding in comparison.findings
+        if finding.generator == FLOOR and finding.kind in (CHARACTERS, UNSPACED)
+    ]
     found, left_out = evaluations_of(comparison, generators=names)
     judges = split_names(options.discriminators or "")
     if judges:

@@ -58,7 +58,7 @@ def judge_command(
     ] = None,
     effort: Effort = "default",
     encoder: Encoder = None,
-    tokenizer: Tokenizer = "whitespace",
+    tokenizer: Tokenizer = "auto",
     lowercase: Lowercase = False,
     normalize: Normalize = False,
     column: Column = None,

@@ -14,7 +14,7 @@ from textassay.cli.texts import read_sources
 from textassay.comparison.comparison import FLOOR
 from textassay.comparison.planning import Pilot, pilot_of, plan, run_pilot
 from textassay.comparison.run import make_corpora
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus.tokenizer import check_tokenizer
 from textassay.errors import OptionError, check_range
 from textassay.execution import MAX_WORKERS, default_workers, workers
 from textassay.metric.base import check_effort, check_level
@@ -38,7 +38,7 @@ class PlanOptions:
     real: str | None = None
     generators: Mapping[str, str] = field(default_factory=dict)
     effort: str = "default"
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     lowercase: bool = False
     normalize: bool = False
     max_tokens: int | None = None
@@ -80,7 +80,7 @@ def _check(options: PlanOptions) -> None:
     check_range("--workers", options.workers, 1, MAX_WORKERS)
     check_effort(options.effort)
     check_level(options.level)
-    resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
+    check_tokenizer(options.tokenizer)
     if options.pilot is not None and (options.real is not None or options.generators):
         raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
     if (options.real is None) != (not options.generators):

@@ -13,7 +13,7 @@ from textassay.cli.progress import show_progress
 from textassay.cli.texts import read_sources
 from textassay.comparison.comparison import FLOOR
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus.tokenizer import check_tokenizer
 from textassay.errors import OptionError, check_range
 from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
 from textassay.meta_evaluation.stress import run_stress
@@ -42,7 +42,7 @@ class StressOptions:
     draws: int = 5
     effort: str = "quick"
     encoder: str | None = None
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     lowercase: bool = False
     column: str | None = None
     level: float = 0.95
@@ -63,13 +63,15 @@ def run_stress_command(options: StressOptions) -> int:
     names = {"--train": options.train, "--other": options.other}
     others = {name: source for name, source in names.items() if source is not None}
     check_sources(options.real, others, dict.fromkeys(others, _REMEDY))
-    tokenizer = resolve_tokenizer(options.tokenizer, lowercase=options.lowercase)
+    check_tokenizer(options.tokenizer)
     effort = check_effort(options.effort)
     if options.out is not None:
         check_writable(options.out)
     sources = {FLOOR: options.real, **others}
     files = read_sources(sources, column=options.column, group_column=None, remedies=dict.fromkeys(others, _REMEDY))
-    corpora = corpora_from_texts({name: file.texts for name, file in files.items()}, tokenizer=tokenizer)
+    corpora = corpora_from_texts(
+        {name: file.texts for name, file in files.items()}, tokenizer=options.tokenizer, lowercase=options.lowercase
+    )
     with show_progress(quiet=options.quiet) as progress, workers(n_workers), device(options.device):
         stress = run_stress(
             corpora[FLOOR],

@@ -52,7 +52,7 @@ def stress_command(
     ] = 5,
     effort: Effort = "quick",
     encoder: Encoder = None,
-    tokenizer: Tokenizer = "whitespace",
+    tokenizer: Tokenizer = "auto",
     lowercase: Lowercase = False,
     column: Column = None,
     level: Level = 0.95,

@@ -67,7 +67,7 @@ class TrainOptions:
     preset: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     auto_batch: bool = False
-    tokenizer: str = "whitespace"
+    tokenizer: str = "auto"
     byte_pairs: int | None = None
     lowercase: bool = False
     vocabulary_size: int | None = None
@@ -159,12 +159,12 @@ def check_options(options: TrainOptions) -> None:
         raise OptionError(f"--fraction must be above 0 and at most 1, got {options.fraction:g}")
     if options.window is not None and options.max_tokens is not None:
         raise OptionError("all windows have --window T tokens: leave --max-tokens out")
-    if options.byte_pairs is not None and options.tokenizer != "whitespace":
+    if options.byte_pairs is not None and options.tokenizer != "auto":
         raise OptionError(f"--byte-pairs and --tokenizer {options.tokenizer} cannot go together: leave one of them out")
     if options.byte_pairs is not None and (options.vocabulary_size is not None or options.min_count != 1):
         raise OptionError("--byte-pairs N learns N tokens: leave --vocabulary-size and --min-count out")
     told = (options.byte_pairs, options.vocabulary_size, options.tokenizer, options.lowercase, options.min_count)
-    if options.like is not None and told != (None, None, "whitespace", False, 1):
+    if options.like is not None and told != (None, None, "auto", False, 1):
         raise OptionError("--like MODEL brings tokenizer and vocabulary: leave options of these out")
     check_device(options.device)
     if options.valid is not None:

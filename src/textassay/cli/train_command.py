@@ -51,7 +51,7 @@ def train_command(
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="Sizes and recipe: paper, small, tiny, or of lstm exposure-512.")
     ] = None,
-    tokenizer: Tokenizer = "whitespace",
+    tokenizer: Tokenizer = "auto",
     byte_pairs: Annotated[
         int | None, typer.Option(metavar="N", help="Learn N byte pairs from --real instead of a tokenizer's words.")
     ] = None,
@@ -231,7 +231,7 @@ def train_command(
             model,
             {
                 "--auto-batch": auto_batch,
-                "--tokenizer": tokenizer != "whitespace",
+                "--tokenizer": tokenizer != "auto",
                 "--vocabulary-size": vocabulary_size is not None,
                 "--min-count": min_count != 1,
                 "--max-tokens": max_tokens is not None,

@@ -25,8 +25,9 @@ from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.metric.base import Effort, check_level
+from textassay.metric.blindness import alike_share, guessing_variance
 from textassay.metric.discrepancy import DistributionalDiscrepancy
-from textassay.metric.discrepancy_interval import variance_factor
+from textassay.metric.discrepancy_interval import at_least_guessing, variance_factor
 from textassay.resampling.proportion import newcombe_interval
 
 __all__ = ["TOP", "explain", "explain_generators"]
@@ -247,6 +248,15 @@ def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -
             interval = newcombe_interval(
                 shares_right[0] * counted[0], counted[0], (1 - shares_right[1]) * counted[1], counted[1], level=level
             )
+            alike = 0.0
+            if judged.estimate.details["alike"] > 0:
+                scores = [
+                    np.where(row, side, np.nan)
+                    for row, side in zip(rows, (judged.fit.real_scores, judged.fit.generated_scores), strict=True)
+                ]
+                folds = (judged.fit.real_folds, judged.fit.generated_folds)
+                alike = alike_share((real.texts, generated.texts), (scores[0], scores[1]), folds)
+            interval = at_least_guessing(interval, value, guessing_variance(alike, *counted))
             low, high = interval.low, interval.high
         counts = [int(np.count_nonzero(row)) for row in rows]
         bins.append(LengthBin(shortest, end, counts[0], counts[1], value, low, high))

@@ -24,6 +24,7 @@ from textassay.discriminator.cross_fitting import CrossFit
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.metric.base import Effort
+from textassay.metric.blindness import guessing_variance
 from textassay.metric.discrepancy import DistributionalDiscrepancy
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.seeding import stream
@@ -173,7 +174,11 @@ def _rise(
         n_units += len(rows)
     _, members = np.unique(np.concatenate(units), return_inverse=True)
     sums = np.bincount(members, weights=np.concatenate(residuals))
-    variance = variance_factor(len(full.fit.folds)) * float(sums @ sums) * len(sums) / (len(sums) - 1)
+    guessing = sum(  # of judges that see too little to find more or less with more text
+        guessing_variance(judged.estimate.details["alike"], *(part * len(rows) for rows in chosen))
+        for judged, part in ((full, 1.0), (half, 0.5))
+    )
+    variance = max(guessing, float(sums @ sums) * len(sums) / (len(sums) - 1)) * variance_factor(len(full.fit.folds))
     value = full.estimate.value - half.estimate.value
     margin = float(student.ppf((1 + level) / 2, max(1, len(sums) - 2))) * math.sqrt(variance)
     return Rise(value, value - margin, value + margin)

@@ -11,6 +11,7 @@ rows there are.
 
 import math
 import operator
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
@@ -40,6 +41,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.normalization import truncate
 from textassay.corpus.reader import TextFile, as_texts
+from textassay.corpus.spacing import AUTO, SpacingWarning
 from textassay.corpus.split import halves
 from textassay.corpus.tokenizer import Tokenizer
 from textassay.embedding.base import Encoder
@@ -69,7 +71,7 @@ def compare(
     real_heldout: Any = None,
     train: Any = None,
     metrics: Sequence[str] | None = None,
-    tokenizer: str | Tokenizer = "whitespace",
+    tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
     normalize: bool = False,
     max_tokens: int | None = None,
@@ -106,7 +108,8 @@ def compare(
         `log_probs` or `ratings`, where these are given.
     tokenizer, lowercase, normalize, max_tokens
         What is done to all texts alike before they are measured: `normalize`, then lower case, then the tokeniser,
-        then cutting sentences after `max_tokens` tokens.
+        then cutting sentences after `max_tokens` tokens. The tokeniser ``auto`` is white space, or characters where the
+        words of the real text are not parted by spaces; a finding says so.
     features, log_probs, ratings
         What comes with the sentences; see `textassay.comparison.columns.attach_columns`.
     encoder
@@ -151,13 +154,15 @@ def compare(
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
-    corpora = make_corpora(
-        {name: source for name, source in texts.items() if source is not None},
-        tokenizer=tokenizer,
-        lowercase=lowercase,
-        normalize=normalize,
-        max_tokens=max_tokens,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
+        corpora = make_corpora(
+            {name: source for name, source in texts.items() if source is not None},
+            tokenizer=tokenizer,
+            lowercase=lowercase,
+            normalize=normalize,
+            max_tokens=max_tokens,
+        )
     corpora = attach_columns(corpora, generated, features=features, log_probs=log_probs, ratings=ratings)
     given = {"train": train, "log-probs": log_probs, "ratings": ratings}
     chosen = parse_metrics(
@@ -283,7 +288,7 @@ def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
 def make_corpora(
     sources: Mapping[str, Any],
     *,
-    tokenizer: str | Tokenizer = "whitespace",
+    tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
     normalize: bool = False,
     max_tokens: int | None = None,

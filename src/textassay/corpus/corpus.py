@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.encoding import encode
+from textassay.corpus.spacing import AUTO, choose_tokenizer, warn_of_spacing
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import Tokenizer, resolve_tokenizer
 from textassay.corpus.vocabulary import UNK, Vocabulary
@@ -19,6 +20,7 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError
 __all__ = ["Corpus", "corpora_from_texts"]
 
 _BLOCK = 1 << 16  # sentences or tokens hashed at once
+_REAL_NAMES = ("(real)", "real")  # of the set by which the tokenizer is chosen
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +84,7 @@ class Corpus:
         cls,
         texts: Any,
         *,
-        tokenizer: str | Tokenizer = "whitespace",
+        tokenizer: str | Tokenizer = AUTO,
         lowercase: bool = False,
         groups: npt.NDArray[np.int64] | None = None,
         vocabulary: Vocabulary | None = None,
@@ -228,7 +230,7 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def corpora_from_texts(
     texts: Mapping[str, Any],
     *,
-    tokenizer: str | Tokenizer = "whitespace",
+    tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
     groups: Mapping[str, npt.NDArray[np.int64]] | None = None,
     vocabulary: Vocabulary | None = None,
@@ -241,7 +243,10 @@ def corpora_from_texts(
         Name to sentences: whatever `textassay.corpus.texts.as_texts` takes, such as lists of str, pandas columns and
         what `read_texts` returned.
     tokenizer
-        Name of a tokeniser or a callable from a sentence to its tokens.
+        Name of a tokeniser or a callable from a sentence to its tokens. ``auto`` is white space, or characters where
+        words are not parted by spaces, as in Chinese or Thai. The real text alone decides, for all sets: the one called
+        ``(real)`` or ``real``, else the first. A warning says that it was characters, and where a named tokeniser
+        splits such text at spaces.
     lowercase
         Whether to lower-case before tokenising.
     groups
@@ -255,9 +260,18 @@ def corpora_from_texts(
     InputError
         If a set is no iterable of str; the message names the set and the position.
     """
-    tokenize = resolve_tokenizer(tokenizer, lowercase=lowercase)
+    if not (isinstance(tokenizer, str) and tokenizer == AUTO):
+        resolve_tokenizer(tokenizer)
     groups = {} if groups is None else groups
     sources = {name: as_texts(source, name) for name, source in texts.items()}
+    if isinstance(tokenizer, str):
+        decides = next((name for name in _REAL_NAMES if name in sources), next(iter(sources), None))
+        real = () if decides is None else sources[decides].texts
+        if tokenizer == AUTO:
+            tokenizer = choose_tokenizer(real)
+        else:
+            warn_of_spacing(real, tokenizer)
+    tokenize = resolve_tokenizer(tokenizer, lowercase=lowercase)
     if not groups.keys() <= sources.keys():
         raise OptionError(f"groups are given for unknown sets: {', '.join(sorted(groups.keys() - sources.keys()))}")
     arrays, shared = encode({name: source.texts for name, source in sources.items()}, tokenize)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from textassay.corpus.byte_pairs import BytePairs, learn_byte_pairs
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.spacing import AUTO, choose_tokenizer
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import TOKENIZERS, NamedTokenizer, SubwordTokenizer, Tokenizer, resolve_tokenizer
 from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
@@ -46,7 +47,7 @@ class TextForm:
         cls,
         texts: Any,
         *,
-        tokenizer: str | Tokenizer = "whitespace",
+        tokenizer: str | Tokenizer = AUTO,
         lowercase: bool = False,
         max_size: int | None = None,
         min_count: int = 1,
@@ -58,7 +59,8 @@ class TextForm:
         texts
             Sentences: whatever `textassay.corpus.texts.as_texts` takes, at least one.
         tokenizer
-            A name of `TOKENIZERS`; ``bpe-SIZE``, to learn so many byte pairs; or a callable.
+            A name of `TOKENIZERS`; ``auto``, as `corpora_from_texts` has it; ``bpe-SIZE``, to learn so many byte pairs;
+            or a callable.
         lowercase
             Whether to lower-case before tokenising.
         max_size, min_count
@@ -79,8 +81,10 @@ class TextForm:
         if asked is not None:
             read = [text.lower() for text in source.texts] if lowercase else source.texts
             tokenizer = learn_byte_pairs(read, size=int(asked[1]))
+        if isinstance(tokenizer, str) and tokenizer == AUTO:
+            tokenizer = choose_tokenizer(source.texts)
         if isinstance(tokenizer, str) and tokenizer not in TOKENIZERS:
-            raise unknown_name("tokenizer", tokenizer, (*TOKENIZERS, "bpe-SIZE"))
+            raise unknown_name("tokenizer", tokenizer, (AUTO, *TOKENIZERS, "bpe-SIZE"))
         named = resolve_tokenizer(tokenizer, lowercase=lowercase)
         if isinstance(named.function, SubwordTokenizer):
             if max_size is not None or min_count != 1:

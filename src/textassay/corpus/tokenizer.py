@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.spacing import AUTO
 from textassay.errors import OptionError, unknown_name
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "NamedTokenizer",
     "SubwordTokenizer",
     "Tokenizer",
+    "check_tokenizer",
     "join_tokens",
     "resolve_tokenizer",
     "tokenize_13a",
@@ -218,6 +220,12 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
     else:
         raise unknown_name("tokenizer", tokenizer, TOKENIZERS)
     return NamedTokenizer(f"{name}+lower" if lowercase else name, function, lowercase)
+
+
+def check_tokenizer(name: str) -> None:
+    """Raise an OptionError unless `name` is ``auto`` or a name of `TOKENIZERS`."""
+    if name != AUTO and name not in TOKENIZERS:
+        raise unknown_name("tokenizer", name, (AUTO, *TOKENIZERS))
 
 
 def _name(function: Tokenizer) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError
-from textassay.inspection import copy_checks, marker_checks, size_checks, style_checks
+from textassay.inspection import copy_checks, marker_checks, size_checks, spacing_checks, style_checks
 from textassay.inspection.finding import HELDOUT, REAL, Finding, own_finding
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, surfaces
@@ -117,7 +117,8 @@ def _check(corpora: Sequence[Corpus]) -> None:
 def _own(side: Surface, name: str) -> list[Finding]:
     """Return what is wrong with one side by itself."""
     few = size_checks.few_sentences(side.corpus, name)
-    found = [] if few is None else [few]
+    unspaced = spacing_checks.unspaced_text(side, name)
+    found = [one for one in (few, unspaced) if one is not None]
     filled = side.filled
     filled_keys = side.keys[filled]
     repeats = np.zeros(len(side), dtype=np.bool_)
@@ -153,6 +154,7 @@ def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
         size_checks.few_sentences(pair.generated.corpus, pair.name),
         size_checks.unequal_samples(pair),
         size_checks.empty_sentences(pair),
+        spacing_checks.word_spacing(pair),
         style_checks.case(pair),
         style_checks.glued_punctuation(pair),
         cut[0] if cut is not None else size_checks.length(pair),

@@ -10,11 +10,14 @@ in Medicine 17, 1998 (method 10), here at four standard errors.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.spacing import Spacing
+from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.inspection.finding import Finding, Severity, excerpt
 from textassay.inspection.sentence_keys import Keys, n_distinct, sentence_keys
 from textassay.inspection.token_traits import Trait, marker_traits, token_traits
@@ -67,6 +70,11 @@ class Surface:
     def filled(self) -> Mask:
         """Which sentences have a token, shape (N,)."""
         return np.diff(self.corpus.offsets) > 0
+
+    @cached_property
+    def spacing(self) -> Spacing:
+        """Whether words are parted by spaces."""
+        return Spacing.of(self.corpus.texts)
 
     def shows(self, traits: Trait) -> Mask:
         """Return which sentences have a token with any of `traits`, shape (N,)."""
@@ -241,7 +249,8 @@ def _wilson(count: float, n: float) -> tuple[float, float]:
 def _in_words(corpora: list[Corpus]) -> list[Corpus]:
     """Return the corpora split at spaces, sharing a new vocabulary."""
     texts = {str(number): corpus.texts for number, corpus in enumerate(corpora)}
-    return list(corpora_from_texts(texts, lowercase="+lower" in corpora[0].tokenizer).values())
+    at_spaces = resolve_tokenizer("whitespace", lowercase="+lower" in corpora[0].tokenizer)
+    return list(corpora_from_texts(texts, tokenizer=at_spaces).values())
 
 
 def _surface(corpus: Corpus, words: Corpus, traits: Bits) -> Surface:

@@ -12,6 +12,7 @@ a quarter and takes eight times as long; `repeats` asks for it. Of the interval:
 """
 
 import math
+import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -29,6 +30,7 @@ from textassay.discriminator.cross_fitting import CrossFit, ThresholdRule, cross
 from textassay.errors import OptionError, check_range, unknown_name
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import Effort, check_corpora, check_effort, check_level, make_signature, measure
+from textassay.metric.blindness import blindness
 from textassay.metric.discrepancy_details import details_of, mean_scores, p_value_of
 from textassay.metric.discrepancy_interval import Answers
 
@@ -87,6 +89,8 @@ def dd(
         and e-value are None where sentences come in groups), `won` (of a family: which candidate judged in each fold,
         and in most), `alone` (what each candidate would have given), `left_out` (members that need an extra),
         `log_probs` (whose log-probabilities were used, or None), `dd_distinct_texts` (every text weighs once a side),
+        `alike` (share of the texts that the classifier scored exactly alike on both sides: it decided nothing about
+        them), `unseen` (share of each side's texts of which no token stands in the text the classifier learnt from),
         `plug_in` (what calibrated scores say: a diagnostic above dd, no bound, see `discriminator.calibration`),
         `se_sampling` (which sentences were tested), `sd_classifiers` (between the classifiers of folds), `sd_seeds`
         (between repeats) and `se_total` (as if those were independent of the first, so rather too large),
@@ -106,7 +110,8 @@ def dd(
     With t the threshold of the classifier that did not see x and D(x) its score,
     ``dd = mean over real of [D(x) > t] + mean over generated of [D(x) <= t] - 1``, equation (6). The intervals are
     Newcombe's for a difference of independent proportions; with groups, Student's over groups; the variance is taken
-    times 1.64 under cross-fitting, times 2 with more than five folds or `repeats`, times 1 for one split.
+    times 1.64 under cross-fitting, times 2 with more than five folds or `repeats`, times 1 for one split. It is at
+    least that of guessing on the texts that were scored alike, which matters where these are more than half.
     """
     metric = DistributionalDiscrepancy(discriminator, folds, repeats, threshold, level, effort)
     return measure(metric, generated, real, seed=seed)
@@ -222,6 +227,10 @@ class DistributionalDiscrepancy:
         fits, real, generated = statistics.fits, statistics.real, statistics.generated
         answers = Answers.of(fits, real, generated)
         judge = self._judge()
+        details = details_of(fits, (real, generated), answers, level=self.level, seed=statistics.seed)
+        reason = blindness(details["alike"], details["unseen"])
+        if reason is not None:
+            warnings.warn(f"{self.name} says little here: {reason}", RuntimeWarning, stacklevel=2)
         return Estimate(
             metric=self.name,
             value=answers.value,
@@ -251,7 +260,7 @@ class DistributionalDiscrepancy:
                 split="group" if answers.by_group else "draw",
             ),
             details={
-                **details_of(fits, (real, generated), answers, level=self.level, seed=statistics.seed),
+                **details,
                 "p_value": statistics.p_value,
                 "log_probs": statistics.log_probs,
                 "left_out": missing_members(self.effort) if self._is_auto else {},

@@ -11,6 +11,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.discriminator.calibration import cross_fitted_plug_in
 from textassay.discriminator.cross_fitting import CrossFit
 from textassay.discriminator.fold_scores import roc_points, score_folds, spread_between_classifiers
+from textassay.metric.blindness import unseen_shares
 from textassay.metric.discrepancy_interval import Answers
 from textassay.resampling.bounds import choose_bound
 from textassay.resampling.e_value import e_value
@@ -73,6 +74,7 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
     edges = np.linspace(0, 1, N_BINS + 1)
     partitions = [np.mean([np.nanmean(side) for side in fit.correct()]) * 2 - 1 for fit in fits]
     distinct = [_mean_over_distinct(*side) for side in zip(sides, answers.terms, tested, strict=True)]
+    unseen = unseen_shares(sides, (fits[0].real_folds, fits[0].generated_folds))
     error = answers.standard_error
     spread = spread_between_classifiers(scored)
     sd_seeds = float(np.std(partitions, ddof=1)) if len(fits) > 1 else None
@@ -89,6 +91,8 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
         **_certified(fits[0], sides, level=level, seed=seed),
         "n_permutations": N_PERMUTATIONS,
         "dd_distinct_texts": sum(distinct) - 1,
+        "alike": answers.alike,
+        "unseen": dict(zip(("real", "generated"), unseen, strict=True)),
         "plug_in": cross_fitted_plug_in(fits[0], seed=seed),
         "sd_classifiers": spread,
         "sd_seeds": sd_seeds,

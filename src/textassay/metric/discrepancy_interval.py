@@ -10,6 +10,10 @@ equal distributions: 1.6 times for the logistic regression, 1.5 (text) to 1.7 (a
 together: 1.7 to 2.2 times. So the variance is taken times 1.64, and times 2 with more than five folds and for averages
 over partitions, which leave the mutual part alone. Then 95 % intervals cover 93 to 97 %.
 
+A judge that scores most texts exactly alike has not looked at them, and what it says of all of them is one guess. The
+variance is therefore never less than that of guessing on the texts that are scored alike (`blindness`); this matters
+only where these are more than half.
+
 Source: Bayle, Bayle, Janson, Mackey, "Cross-validation confidence intervals for test error", NeurIPS 2020 (the plain
 variance, which is right for large samples where classifiers hardly depend on single sentences).
 """
@@ -20,14 +24,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import norm
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.cross_fitting import CrossFit
 from textassay.estimate import Interval
+from textassay.metric.blindness import alike_share, guessing_variance
 from textassay.resampling.jackknife import cluster_terms, terms_interval
 from textassay.resampling.proportion import effective_size, newcombe_interval
 
-__all__ = ["Answers", "variance_factor"]
+__all__ = ["Answers", "at_least_guessing", "variance_factor"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -39,6 +45,17 @@ _FEW = 5  # folds
 def variance_factor(folds: int, repeats: int = 1) -> float:
     """Return what the plain variance of a discrepancy is multiplied by: 1, 1.64 or 2."""
     return _ONE_SPLIT if folds == 1 else _FEW_FOLDS if repeats == 1 and folds <= _FEW else _MANY
+
+
+def at_least_guessing(interval: Interval, value: float, variance: float) -> Interval:
+    """Return `interval`, widened to what `variance` alone would make of it where that is more."""
+    if variance == 0:
+        return interval
+    margin = float(norm.isf((1 - interval.level) / 2)) * math.sqrt(variance)
+    low, high = max(-1.0, min(interval.low, value - margin)), min(1.0, max(interval.high, value + margin))
+    if (low, high) == (interval.low, interval.high):
+        return interval
+    return Interval(low, high, interval.level, f"{interval.method}, no shorter than guessing on texts scored alike")
 
 
 @dataclass(frozen=True)
@@ -53,11 +70,17 @@ class Answers:
         Group numbers of the same sentences, or none.
     factor
         What the plain variance is multiplied by.
+    alike
+        Share of the sentences that the judge scored exactly alike on both sides; see `alike_share`.
+    key
+        Hexadecimal digits that decide which terms of the evidence stand for lucky guesses: others for each generator.
     """
 
     terms: tuple[FloatArray, FloatArray]
     groups: tuple[IntArray | None, IntArray | None]
     factor: float
+    alike: float = 0.0
+    key: str = "0"
 
     @classmethod
     def of(cls, fits: Sequence[CrossFit], real: Corpus, generated: Corpus) -> "Answers":
@@ -69,7 +92,17 @@ class Answers:
             None if corpus.groups is None else corpus.groups[rows]
             for corpus, rows in zip((real, generated), tested, strict=True)
         ]
-        return cls((terms[0], terms[1]), (groups[0], groups[1]), variance_factor(len(fits[0].folds), len(fits)))
+        alike = [
+            alike_share(
+                (real.texts, generated.texts),
+                (fit.real_scores, fit.generated_scores),
+                (fit.real_folds, fit.generated_folds),
+            )
+            for fit in fits
+        ]
+        factor = variance_factor(len(fits[0].folds), len(fits))
+        share = float(np.mean(alike))
+        return cls((terms[0], terms[1]), (groups[0], groups[1]), factor, share, generated.fingerprint if share else "0")
 
     @property
     def value(self) -> float:
@@ -87,7 +120,13 @@ class Answers:
         real, generated = (
             cluster_terms(self._spread(side), units) for side, units in zip(self.terms, self.groups, strict=True)
         )
-        return real, generated
+        if self._guessing == 0 or real is None or generated is None:
+            return real, generated
+        extra = self._guessing - sum(float(np.var(side, ddof=1)) / len(side) for side in (real, generated))
+        if extra <= 0:
+            return real, generated
+        each = math.sqrt(extra / (1 / len(real) + 1 / len(generated)))
+        return _guessed(real, each, self.key, 0), _guessed(generated, each, self.key, 1)
 
     @property
     def standard_error(self) -> float:
@@ -101,16 +140,37 @@ class Answers:
             sizes = [effective_size(side) / self.factor for side in self.terms]
             counts = [float(side.mean()) * size for side, size in zip(self.terms, sizes, strict=True)]
             interval = newcombe_interval(counts[0], sizes[0], sizes[1] - counts[1], sizes[1], level=level)
-            return Interval(interval.low, interval.high, level, interval.method + note)
+            interval = Interval(interval.low, interval.high, level, interval.method + note)
+            return at_least_guessing(interval, self.value, self._guessing)
         real_groups, generated_groups = self.groups
         samples: Sequence[FloatArray | None] = self.evidence
         if real_groups is not None and generated_groups is not None and np.isin(real_groups, generated_groups).any():
             n = sum(map(len, self.terms))
             parts = np.concatenate([(self._spread(side) - side.mean()) * (n / len(side)) for side in self.terms])
             samples = [cluster_terms(self.value + parts, np.concatenate([real_groups, generated_groups]))]
-        return terms_interval(self.value, samples, level=level, method=f"student over groups{note}", low=-1, high=1)
+        method = f"student over groups{note}"
+        interval_of_groups = terms_interval(self.value, samples, level=level, method=method, low=-1, high=1)
+        if interval_of_groups is None:
+            return None
+        return at_least_guessing(interval_of_groups, self.value, self._guessing)
+
+    @property
+    def _guessing(self) -> float:
+        """The variance that guessing on the texts scored alike has; a group is one guess."""
+        sizes = [
+            len(side) if units is None else len(np.unique(units))
+            for side, units in zip(self.terms, self.groups, strict=True)
+        ]
+        return self.factor * guessing_variance(self.alike, *sizes)
 
     def _spread(self, terms: FloatArray) -> FloatArray:
         """Return terms with the same mean whose plain variance is that of the value."""
         mean = terms.mean()
         return np.asarray(mean + math.sqrt(self.factor) * (terms - mean), dtype=np.float64)
+
+
+def _guessed(terms: FloatArray, each: float, key: str, side: int) -> FloatArray:
+    """Return terms with the same mean, as many moved up by `each` as down; which ones, `key` and `side` decide."""
+    signs = np.tile([-1.0, 1.0], (len(terms) + 1) // 2)[: len(terms)]
+    signs[len(terms) // 2 * 2 :] = 0
+    return terms + each * np.random.default_rng([int(key[:16], 16), side]).permutation(signs)

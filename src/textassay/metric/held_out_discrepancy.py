@@ -17,6 +17,8 @@ from textassay.discriminator.base import Discriminator, Pair
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay.estimate import Estimate, Evidence
 from textassay.metric.base import check_level, make_signature
+from textassay.metric.blindness import alike_share, guessing_variance
+from textassay.metric.discrepancy_interval import at_least_guessing
 from textassay.resampling.proportion import certified_lower_bound, newcombe_interval
 
 __all__ = ["held_out_dd"]
@@ -46,6 +48,7 @@ def held_out_dd(
         In [-1, 1], twice the balanced accuracy on `test` less one. Details: `accuracy` (balanced), `accuracy_real`,
         `accuracy_generated`, `mean_score_real`, `mean_score_generated` and, under ``validation``, the same of `valid`
         with its value and interval; `certified_bound` (total variation is at least that with probability `level`);
+        `alike` (share of test sentences that the classifier scored exactly alike on both sides);
         `chosen` (best epoch, whether training converged, and so on). Evidence: whether a sentence was judged rightly.
 
     Raises
@@ -76,9 +79,12 @@ def held_out_dd(
     counts = int(right[0].sum()), len(right[1]) - int(right[1].sum())
     bound = certified_lower_bound(counts[0], len(right[0]), counts[1], len(right[1]), alpha=1 - level)
     interval = newcombe_interval(counts[0], len(right[0]), counts[1], len(right[1]), level=level)
+    value = float(right[0].mean() + right[1].mean() - 1)
+    alike = alike_share((test[0].texts, test[1].texts), scores)
+    interval = at_least_guessing(interval, value, guessing_variance(alike, len(right[0]), len(right[1])))
     return Estimate(
         metric=f"dd(held-out, discriminator={fitted.name})",
-        value=float(right[0].mean() + right[1].mean() - 1),
+        value=value,
         interval=interval,
         unit="fraction",
         better="lower",
@@ -101,7 +107,13 @@ def held_out_dd(
             threshold="half",
             ci="newcombe",
         ),
-        details={**judged, "validation": on_valid, "certified_bound": bound, "chosen": dict(fitted.chosen)},
+        details={
+            **judged,
+            "alike": alike,
+            "validation": on_valid,
+            "certified_bound": bound,
+            "chosen": dict(fitted.chosen),
+        },
         evidence=Evidence(*right, *scores),
     )
 

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.tokenizer import TOKENIZERS, Tokenizer
+from textassay.corpus.spacing import AUTO
+from textassay.corpus.tokenizer import TOKENIZERS, Tokenizer, resolve_tokenizer
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
 from textassay.metric.base import Effort, Metric
 from textassay.metric.catalog import CATALOG, parse_metrics, split_names
@@ -54,7 +55,7 @@ class TextMonitor:
     effort
         Of dd. Values are comparable at one effort only.
     tokenizer, lowercase
-        As for `corpora_from_texts`; by default those of `real` where it is a corpus, else white space.
+        As for `corpora_from_texts`; by default those of `real` where it is a corpus, else ``auto``.
     seed
         Decides which real sentences, which draws (others each step) and the partitions of the metrics (the same each
         step).
@@ -99,12 +100,16 @@ class TextMonitor:
         self.names = tuple(metric.name for metric in chosen)
         if tokenizer is None and isinstance(real, Corpus):
             tokenizer, lowercase = real.tokenizer.removesuffix("+lower"), real.tokenizer.endswith("+lower")
-        self._tokenizer = "whitespace" if tokenizer is None else tokenizer
+        self._tokenizer = AUTO if tokenizer is None else tokenizer
         self._lowercase = lowercase
         given = real if isinstance(real, Corpus) else self._tokenised(real)
         if len(given) == 0:
             raise EmptyCorpusError("a monitor needs real text, the real corpus has no sentence")
         self._form = given.tokenizer
+        if self._tokenizer == AUTO:  # what is drawn has the tokens that were chosen for the real text
+            self._tokenizer = resolve_tokenizer(self._form.split("+")[0])
+        elif isinstance(self._tokenizer, str) and self._tokenizer in TOKENIZERS:
+            self._tokenizer = resolve_tokenizer(self._tokenizer)
         order = stream(seed, "monitor", "real").permutation(len(given))
         self._others = given.take(np.sort(order[n : 2 * n]))
         self._side = RealSide(given.take(np.sort(order[:n])), chosen, seed)

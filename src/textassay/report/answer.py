@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
+from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
 from textassay.metric.mauve import N_CLUSTERINGS
 from textassay.report.claims import MOSTLY, Claim, more_sentences
 from textassay.report.digest import Digest, join_words
@@ -72,6 +73,7 @@ def answer(digest: Digest) -> tuple[str, ...]:
         _closest(digest, metric),
         *_unequal(digest, metric),
         *_passing(digest, metric),
+        *_tokens(digest),
         *_disagreement(digest, metric),
         *_repeats(digest, metric),
     ]
@@ -200,6 +202,21 @@ def _open_order(digest: Digest, metric: str, generators: Sequence[str]) -> str:
     return f"{told}; {more[0]} would show a difference of {number(more[1], places)}{whom}"
 
 
+def _tokens(digest: Digest) -> list[str]:
+    """Return a sentence where the words of the real text are not parted by spaces: what tokens are, or should be."""
+    sentences = []
+    for finding in digest.comparison.findings:
+        if finding.generator == FLOOR and finding.kind == CHARACTERS:
+            sentences.append("Tokens are characters, since words of the real text are not parted by spaces.")
+        elif finding.generator == FLOOR and finding.kind == UNSPACED and finding.severity == "warning":
+            tokenizer = (digest.setting("tok") or "").split("+")[0]
+            sentences.append(
+                f"Words of the real text are not parted by spaces, and {tokenizer} splits there: these numbers cannot "
+                "show what differs inside a sentence or phrase; use --tokenizer chars."
+            )
+    return sentences
+
+
 def _unequal(digest: Digest, metric: str) -> list[str]:
     """Return a sentence that takes the order back where only some generators' log-probabilities were used."""
     sides: dict[bool, list[str]] = {True: [], False: []}
@@ -229,7 +246,11 @@ def _passing(digest: Digest, metric: str) -> list[str]:
     def named(verdict: Claim) -> list[str]:
         return [generator for generator, found in verdicts.items() if found == verdict]
 
-    sentences = []
+    sentences = [
+        f"By {metric} it cannot be told whether {generator} differs from real text: "
+        f"{digest.blindness(generator, metric)}."
+        for generator in named("blind")
+    ]
     sentences += _still_open(digest, named("open"), metric)
     if named("negligible"):
         told = [f"{name}{_p(digest, name, metric)}" for name in named("negligible")]
@@ -243,7 +264,9 @@ def _passing(digest: Digest, metric: str) -> list[str]:
         sentences.append(
             f"Hardly told from real text: {join_words(told)}; the interval reaches what real text itself scores."
         )
-    sentences += _told_by_others(digest, metric, [*named("open"), *named("negligible"), *named("hardly")])
+    sentences += _told_by_others(
+        digest, metric, [name for said in ("blind", "open", "negligible", "hardly") for name in named(said)]
+    )
     if verdicts and set(verdicts.values()) == {"separated"}:
         sentences.append(
             "It is told apart from real text."

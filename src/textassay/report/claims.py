@@ -10,6 +10,9 @@ negligible
 open
     It holds "no difference" and reaches beyond the margin, or no margin is known. Said: "cannot be told", how large the
     difference may be, and about how many more sentences would show it.
+blind
+    It is not significant, and the judge could not see most texts: they share nothing with the text it learnt from.
+    Said: "cannot be told", and why (`textassay.metric.blindness`); `Digest.verdict` decides.
 unknown
     There is no interval. Nothing is said.
 
@@ -31,7 +34,7 @@ from textassay.report.number import count
 
 __all__ = ["MARGIN", "MOSTLY", "RATIO_MARGIN", "Claim", "claim", "is_clear", "more_sentences"]
 
-Claim = Literal["separated", "hardly", "negligible", "open", "unknown"]
+Claim = Literal["separated", "hardly", "negligible", "open", "blind", "unknown"]
 
 MARGIN = min(DETECTABLE)
 RATIO_MARGIN = 0.05

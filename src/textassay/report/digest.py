@@ -15,6 +15,7 @@ from typing import Any
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, PairDifference, Rank, Result
 from textassay.estimate import Better, Estimate
 from textassay.inspection.inspection import Finding
+from textassay.metric.blindness import blindness
 from textassay.report.claims import MARGIN, Claim, claim, is_clear
 from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import count, places_for
@@ -262,11 +263,14 @@ class Digest:
     def verdict(self, generator: str, metric: str) -> Claim | None:
         """Return whether `metric` tells a generator's text from real text, by the rules of `textassay.report.claims`.
 
-        With a p-value: the interval on all text against guessing, which is 0, and what real text scores. Without: the
-        difference from what real text scores, at the floor's size. None where nothing can be said.
+        With a p-value: the interval on all text against guessing, which is 0, and what real text scores; where it is
+        not significant and the judge could not see most texts, that is said instead. Without: the difference from
+        what real text scores, at the floor's size. None where nothing can be said.
         """
         p, estimate = self.detail(generator, metric, "p_value"), self.estimate(generator, metric)
         floor, margin = self.floor(generator, metric), self.margin(metric)
+        if p is not None and p >= self.alpha and self.blindness(generator, metric) is not None:
+            return "blind"
         if p is not None and estimate is not None:
             if estimate.interval is None:
                 return "separated" if p < self.alpha else "open"
@@ -319,6 +323,11 @@ class Digest:
         """Return the smallest difference by a metric that matters, as far as that is known: of fractions."""
         units = {found.unit for name in self.generators if (found := self.estimate(name, metric)) is not None}
         return MARGIN if units == {"fraction"} else None
+
+    def blindness(self, generator: str, metric: str) -> str | None:
+        """Return in words why the judge of `metric` could not see most texts of both sides; None where it could."""
+        alike, unseen = (self.detail(generator, metric, key) for key in ("alike", "unseen"))
+        return blindness(alike or 0.0, unseen or {})
 
     def size(self, generator: str) -> int | None:
         """Return the number of sentences of a generator, none where no estimate tells it."""
