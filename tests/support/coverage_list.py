@@ -32,7 +32,9 @@ def marked_features(folder: Path = TESTS) -> dict[str, list[str]]:
 
 def _marks(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.feature":
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if ast.unparse(node.func) == "pytest.mark.feature":
             yield from (str(argument.value) for argument in node.args if isinstance(argument, ast.Constant))
 
 
