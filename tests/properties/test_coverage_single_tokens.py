@@ -89,7 +89,7 @@ def uniform(n_tokens: int) -> np.ndarray:
 def narrow(n_tokens: int, first: float, last: float) -> np.ndarray:
     """Return a uniform distribution over a part of the tokens, from one share of them to another."""
     inside = (np.arange(n_tokens) >= first * n_tokens) & (np.arange(n_tokens) < last * n_tokens)
-    return np.asarray(inside / inside.sum())
+    return np.asarray(inside / inside.sum(), dtype=np.float64)
 
 
 @pytest.mark.feature("DD-08")

@@ -18,6 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Sides = tuple[Corpus, Corpus]  # (real, generated)
 
+NEARLY_ALL = 0.9  # scored alike: less may be the verdict of a judge that knows no more than yes and no
 MOST = 0.5  # of the texts: a judge that cannot see more than this share cannot tell that two texts are alike
 
 
@@ -99,7 +100,7 @@ def blindness(alike: float, unseen: Mapping[str, float]) -> str | None:
     least = min(unseen.values(), default=0.0)
     if least > MOST:
         return f"{100 * least:.0f} % of the texts of both sides share no token with the text that its judge learnt from"
-    return f"its judge scores {100 * alike:.0f} % of the texts of both sides exactly alike" if alike > MOST else None
+    return f"its judge scores {100 * alike:.0f} % of the texts of both sides exactly alike" if alike > NEARLY_ALL else None
 
 
 def guessing_variance(alike: float, n_real: float, n_generated: float) -> float:
