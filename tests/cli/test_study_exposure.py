@@ -41,7 +41,7 @@ def texts(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         (("--data", "data", "--judgements", "x.csv"), "--judgements is an option of judges"),
         (("--data", "data", "--only", "ebc"), "unknown stage 'ebc'"),
         (("--data", "data", "--scale", "huge"), "unknown scale 'huge'"),
-        (("--data", "data", "--seeds", "0"), "--seeds must be at least 1, got 0"),
+        (("--data", "data", "--seeds", "0"), "--seeds must be between 1 and 10000, got 0"),
     ],
 )
 def test_mistakes_are_one_line(run, options: tuple[str, ...], message: str) -> None:  # type: ignore[no-untyped-def]

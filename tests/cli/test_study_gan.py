@@ -21,7 +21,7 @@ NAME = ("study", "gan-as-lm")
         (("--out", "out", "--data", "real.txt", "--real", "real.txt"), "--real is an option of dd-real"),
         (("--data", "real.txt"), "name a folder: --out DIR"),
         (("--out", "out", "--data", "real.txt", "--scale", "huge"), "unknown scale 'huge'"),
-        (("--out", "out", "--data", "real.txt", "--seeds", "0"), "--seeds must be at least 1, got 0"),
+        (("--out", "out", "--data", "real.txt", "--seeds", "0"), "--seeds must be between 1 and 10000, got 0"),
     ],
 )
 def test_mistakes_are_one_line(refused: Callable[..., str], arguments: tuple[str, ...], message: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from textassay.approximation.gold_text import gold_text
 from textassay.corpus.characters import read_running, split_characters, symbols
+from textassay.corpus.limits import input_limits
 from textassay.corpus.split import contiguous_bounds
 from textassay.corpus.text_form import TextForm
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
@@ -42,7 +43,8 @@ def test_text_like_text8_has_27_symbols_and_is_cut_into_consecutive_windows(data
     texts = [read_running(data_dir / "wiki_chars" / f"{name}.txt") for name in ("train", "valid", "test")]
     assert [len(text) for text in texts] == [1_960_743, 108_930, 108_931]
     assert [len(part) for part in split_characters("".join(texts))] == [len(text) for text in texts]
-    form = TextForm.learn([texts[0]], tokenizer="chars")
+    with input_limits(max_text=len(texts[0])):
+        form = TextForm.learn([texts[0]], tokenizer="chars")
     assert symbols(texts[0]) == ALPHABET
     assert sorted(form.vocabulary.tokens[4:]) == list(ALPHABET)
     cut = gold_text(form.corpus([texts[2]]), window=7)

@@ -140,7 +140,7 @@ def test_it_joins_a_comparison_where_both_are_given(monkeypatch: pytest.MonkeyPa
     assert estimate is not None
     assert estimate.value < 0.2
     assert estimate.details["generator"] == "lstm"
-    floor = comparison.result("(real)", "huse").estimate
+    floor = comparison.result("lstm", "huse").floor
     assert floor is not None
     assert floor.value == pytest.approx(1, abs=0.4)
     missing = comparison.result("gpt", "huse")

@@ -78,7 +78,8 @@ def test_probabilities_are_those_of_the_formulas(kind: type[ContextModel]) -> No
     model, rng = kind(5, layers=2, dropout=0.3, context_width=4, attributes=ATTRIBUTES), np.random.default_rng(7)
     shapes = model.shapes(len(TEXT.vocabulary), 6)
     weights = {name: rng.uniform(-1.5, 1.5, shape).astype(np.float32) for name, shape in shapes.items()}
-    model.restore(weights, vocabulary=TEXT.vocabulary, tokenizer=TEXT.tokenizer, record={"history": asdict(History())})
+    record = {"history": asdict(History()), "contexts": {"numbers": [0], "counts": [1]}}
+    model.restore(weights, vocabulary=TEXT.vocabulary, tokenizer=TEXT.tokenizer, record=record)
     told = {
         name: [categories[places[k]] for places in PLACES] for k, (name, categories) in enumerate(ATTRIBUTES.items())
     }
