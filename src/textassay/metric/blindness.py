@@ -100,7 +100,9 @@ def blindness(alike: float, unseen: Mapping[str, float]) -> str | None:
     least = min(unseen.values(), default=0.0)
     if least > MOST:
         return f"{100 * least:.0f} % of the texts of both sides share no token with the text that its judge learnt from"
-    return f"its judge scores {100 * alike:.0f} % of the texts of both sides exactly alike" if alike > NEARLY_ALL else None
+    if alike > NEARLY_ALL:
+        return f"its judge scores {100 * alike:.0f} % of the texts of both sides exactly alike"
+    return None
 
 
 def guessing_variance(alike: float, n_real: float, n_generated: float) -> float:
