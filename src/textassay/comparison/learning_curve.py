@@ -178,7 +178,8 @@ def _rise(
         guessing_variance(judged.estimate.details["alike"], *(part * len(rows) for rows in chosen))
         for judged, part in ((full, 1.0), (half, 0.5))
     )
-    variance = max(guessing, float(sums @ sums) * len(sums) / (len(sums) - 1)) * variance_factor(len(full.fit.folds))
+    factor = variance_factor(len(full.fit.folds))
+    variance = max(factor * float(sums @ sums) * len(sums) / (len(sums) - 1), factor * guessing)
     value = full.estimate.value - half.estimate.value
     margin = float(student.ppf((1 + level) / 2, max(1, len(sums) - 2))) * math.sqrt(variance)
     return Rise(value, value - margin, value + margin)
