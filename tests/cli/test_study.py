@@ -70,7 +70,7 @@ def test_some_stages_alone_then_nothing_more(run, folder: Path) -> None:  # type
         (("dd-real", "--real", "nowhere.txt", "--out", "out"), "no file nowhere.txt"),
         (("dd-real", "--valid", "text.txt", "--out", "out"), "--valid needs --real FILE beside it"),
         (("dd-real", "--real", "text.txt", "--test", "text.txt", "--out", "out"), "are the same file"),
-        (("dd-real", "--real", "text.txt", "--out", "out", "--seeds", "0"), "--seeds must be between 1 and 10000, got 0"),
+        (("dd-real", "--real", "text.txt", "--out", "out", "--seeds", "0"), "--seeds must be between 1 and 10000"),
         (("dd-real", "--real", "text.txt", "--out", "out", "--seed", "-1"), "--seed must be at least 0, got -1"),
         (("dd-real", "--real", "text.txt", "--out", "out", "--workers", "0"), "--workers must be between 1 and 1024"),
         (("dd-real", "--real", "text.txt", "--out", "out", "--device", "tpu"), "device must be"),
