@@ -86,7 +86,8 @@ def test_mistakes_are_one_line(refused: Callable[..., str], arguments: tuple[str
 
 
 def test_an_interrupted_run_says_so_and_goes_on(folder: Path) -> None:
-    command = [sys.executable, "-m", "textassay", "study", "dd-real", "--out", "out"]
+    (folder / "long.txt").write_text("".join(f"{line}\n" for line in sentences(12_000, 1)), encoding="utf-8")
+    command = [sys.executable, "-m", "textassay", "study", "dd-real", "--real", "long.txt", "--out", "out"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     limit = time.monotonic() + 120
     while not list(folder.glob("out/stages/train-*")):

@@ -55,6 +55,6 @@ def test_what_it_does_not_have_is_refused(refused: Refused) -> None:
 
 
 def test_only_what_changed_is_told(folder: Path, run: Run, refused: Refused) -> None:
-    assert run(*WGAN, "--quiet", "--out", "out").status == 0
-    line = refused(*WGAN, "--rounds", 2, "--quiet", "--out", "out")
+    assert run(*WGAN, "--length", 2, "--quiet", "--out", "out").status == 0
+    line = refused(*WGAN, "--length", 2, "--rounds", 2, "--quiet", "--out", "out")
     assert line == "out was begun with other settings (rounds 1, now 2): choose another --out"

@@ -44,7 +44,10 @@ def pairs(n: int, real: str = "good", generated: str = "bad") -> tuple[Pair, Pai
 
 
 @EACH
-@pytest.mark.parametrize(("real", "generated"), [("good", "bad"), ("x y", "y x")])
+@pytest.mark.parametrize(
+    ("real", "generated"),
+    [pytest.param("good", "bad", marks=pytest.mark.slow), ("x y", "y x")],  # who sees the order sees the words
+)
 def test_what_is_easily_told_apart_is_told_apart(kind: str, real: str, generated: str) -> None:
     train, valid, test = pairs(300, real, generated)
     judge = KINDS[kind](recipe=Recipe(6, learning_rate=5e-3), batch_size=32).fit(train, valid)

@@ -162,8 +162,9 @@ def _plan() -> Report:
 
 def _power() -> Report:
     rows = [
-        {"judges": k, "texts": 10**7 + k, "judgements": 10**8, "design_effect": 1.25, "power": 0.8} for k in (1, 3, 5)
-    ]
+        {"judges": k, "texts": 10**7 + k, "judgements": 10**8, "design_effect": 1.25, "power": 0.8,
+         "ties_by_guessing": 0.5 * (k % 2 == 0)} for k in (1, 2, 5)
+    ]  # fmt: skip
     document = {
         "other": None, "power": 0.8, "accuracy": 0.6, "level": 0.95, "texts": 200, "rows": rows,
         "text_correlation": 0.1, "rater_correlation": 0.2, "texts_per_rater": 20.0,

@@ -230,6 +230,7 @@ def test_models_are_trained_anew_for_each_run_where_asked(data: Path, tmp_path: 
     assert two_sided == sorted(name for model in OTHERS for name in (model, f"{model} again 1"))
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_workers(data: Path, study: ExposureStudy, tmp_path: Path) -> None:
     made = _made(data, tmp_path)
     with workers(1):
