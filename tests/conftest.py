@@ -29,6 +29,15 @@ settings.register_profile("fixed", deadline=None, derandomize=True, max_examples
 settings.register_profile("random", deadline=None, max_examples=500)
 settings.load_profile("fixed")
 
+
+@pytest.fixture(autouse=True)
+def _interrupts_are_heard() -> Iterator[None]:
+    """Undo what a command run in this process does once it is interrupted: it ignores further interrupts."""
+    yield
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
