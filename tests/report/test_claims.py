@@ -121,7 +121,7 @@ def test_first_place_of_text_that_is_mostly_repeats_is_said_to_be_so() -> None:
     made = make_comparison(("a", "b"))
     said = " ".join(answer(Digest(replace(made, findings=(_repeating("a", 9700),)))))
     assert "Where a comes first (dd, bleu (all 4)," in said
-    assert "it is with text of which 97 % of the sentences repeat an earlier one." in said
+    assert "it is with sentences of which 97 % repeat an earlier one." in said
     for finding in (_repeating("a", 4000), _repeating("b", 9700), _repeating("a", 9700, severity="note")):
         assert "repeat an earlier" not in " ".join(answer(Digest(replace(made, findings=(finding,)))))
 

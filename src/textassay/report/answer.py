@@ -327,18 +327,19 @@ def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> l
 
 def _repeats(digest: Digest, metric: str) -> list[str]:
     """Return a sentence for each generator that comes first somewhere though its text is mostly repeats or copies."""
-    sentences = []
+    copies: dict[str, list[str]] = {}
     for finding in digest.comparison.findings:
         what = _COPIES.get(finding.kind)
         share = finding.count_generated / finding.n_generated if finding.n_generated else 0.0
-        if what is None or finding.severity != "warning" or share < MOSTLY:
-            continue
-        where = [other for other in (metric, *digest.comparison.metrics) if finding.generator in digest.best(other)]
+        if what is not None and finding.severity == "warning" and share >= MOSTLY:
+            copies.setdefault(finding.generator, []).append(f"{100 * share:.0f} % {what}")
+    sentences = []
+    for generator, shares in copies.items():
+        where = [other for other in (metric, *digest.comparison.metrics) if generator in digest.best(other)]
         if where:
             whose = join_words(_by_family(digest, list(dict.fromkeys(where))))
             sentences.append(
-                f"Where {finding.generator} comes first ({whose}), it is with text of which {100 * share:.0f} % of the "
-                f"sentences {what}."
+                f"Where {generator} comes first ({whose}), it is with sentences of which {join_words(shares)}."
             )
     return sentences
 
