@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.caveats import MATCHED as _MATCHED
 from textassay.comparison.caveats import (
+    MATCHED,
     heldout_differs,
     mixed_log_probs,
     supported,
@@ -314,7 +314,7 @@ def _check_options(generated: Mapping[str, Any], metrics: Sequence[str] | None, 
     for name in generated:
         if not isinstance(name, str):
             raise OptionError(f"a generator's name must be a str, got {name!r}")
-        if name in ("", HELDOUT, TRAIN) or name.startswith(FLOOR) or name.endswith(_MATCHED):
+        if name in ("", HELDOUT, TRAIN) or name.startswith(FLOOR) or name.endswith(MATCHED):
             raise OptionError(f"a generator may not be called '{name}'")
     if not 0 < level < 1:
         raise OptionError(f"level must be inside (0, 1), got {level}")
@@ -391,7 +391,7 @@ def _tasks(
         tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), asked, senseless.get(name, {})))
     for name, corpus in others.items():
         matched = part(columns_of(corpus, name), sizes[name])
-        tasks.append(Task(name + _MATCHED, matched, columns_of(against, name), False, senseless.get(name, {})))
+        tasks.append(Task(name + MATCHED, matched, columns_of(against, name), False, senseless.get(name, {})))
     smaller = {floor: name for name, floor in floors.items() if floor != FLOOR}
     for floor, name in sorted(smaller.items(), key=lambda item: sizes[item[1]]):
         tasks.append(Task(floor, columns_of(part(scored, sizes[name]), name), columns_of(against, name), asked=False))
@@ -420,7 +420,7 @@ def _result(
         metric=metric.name,
         better=metric.better,
         estimate=estimate,
-        matched=cells[name + _MATCHED, metric.name].estimate,
+        matched=cells[name + MATCHED, metric.name].estimate,
         floor=cells[floors[name], metric.name].estimate,
         error=error,
     )
@@ -442,7 +442,7 @@ def _warnings(
 
     def said(name: str, metric: str, text: str) -> bool:
         """Return whether the row that this one stands beside comes with the same warning."""
-        beside = name.removesuffix(_MATCHED) if name.endswith(_MATCHED) else FLOOR if name.startswith(FLOOR) else name
+        beside = name.removesuffix(MATCHED) if name.endswith(MATCHED) else FLOOR if name.startswith(FLOOR) else name
         return beside != name and text in cells[beside, metric].warnings
 
     found = [
@@ -453,8 +453,8 @@ def _warnings(
     ]
     floor_size = len(tasks[0].generated)
     for task in tasks:
-        if task.name.endswith(_MATCHED) and len(task.generated) < floor_size:
-            name = task.name.removesuffix(_MATCHED)
+        if task.name.endswith(MATCHED) and len(task.generated) < floor_size:
+            name = task.name.removesuffix(MATCHED)
             verb = "compared with" if name in (HELDOUT, TRAIN) else "ranked beside"
             found.append(
                 f"{name} has {len(task.generated)} sentences, fewer than the {floor_size} of the {FLOOR} row: where "
