@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Machines that run tests are slow and shared: no deadline. The same examples every time; `--hypothesis-profile=random`
 # looks for new ones.
-settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("random", deadline=None, max_examples=500)
 settings.load_profile("fixed")
 

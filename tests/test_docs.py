@@ -88,8 +88,13 @@ def test_python_examples(page: Path) -> None:
             exec(compile(code, _name(page), "exec"), namespace)
 
 
+def _by_length(pages: list[Path]) -> list[Any]:
+    """Return the pages, those that train adversaries marked as slow: `tests/cli` trains with the same commands."""
+    return [pytest.param(page, marks=pytest.mark.slow if "adversarial" in page.stem else ()) for page in pages]
+
+
 @pytest.mark.usefixtures("short_rounds")
-@pytest.mark.parametrize("page", _pages_with("console"), ids=_name)
+@pytest.mark.parametrize("page", _by_length(_pages_with("console")), ids=_name)
 def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # All kinds of figures are drawn by tests of the report: here they would take half of the time.
     monkeypatch.setattr("textassay.report.document.draw_figures", lambda comparison: [])

@@ -69,7 +69,7 @@ def test_a_folder_takes_more_generators_and_metrics_but_no_other_seed(run: Run) 
 
 @pytest.mark.usefixtures("folder")
 def test_the_same_seed_gives_the_same_document_with_any_number_of_workers(run: Run) -> None:
-    arguments = ("--real", "real.txt", "lstm.txt", "--metrics", "dd,self-bleu(order=3)")
+    arguments = ("--real", "real.txt", "lstm.txt", "--metrics", "dd,self-bleu(order=3)", "--folds", 2)
     one, two = (_document(run, *arguments, "--seed", 5, "--workers", workers) for workers in (1, 2))
     assert one == two
     assert one["results"] != _document(run, *arguments, "--seed", 6, "--no-explain")["results"]

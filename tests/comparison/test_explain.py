@@ -81,7 +81,7 @@ def test_the_place_of_a_planted_word_is_found(place: int, tenths: set[int]) -> N
     rng = np.random.default_rng(place)
     words = rng.integers(0, 30, (2, 300, 10)).astype(str)
     words[1, :200, place] = "planted"
-    found = explain(*_corpora(*([" ".join(row) for row in side] for side in words)))
+    found = explain(*_corpora(*([" ".join(row) for row in side] for side in words)), folds=2, halvings=1)
     gaps = [part.evidence_real - part.evidence_generated for part in found.positions]
     assert int(np.argmax(gaps)) in tenths
     assert [part.begin for part in found.positions] == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
@@ -119,7 +119,7 @@ def test_a_difference_among_long_sentences_alone_is_found_there() -> None:
         texts = [" ".join(rng.integers(0, 20, 4).astype(str)) for _ in range(300)]
         return texts + [" ".join([*rng.integers(0, 20, 9).astype(str), long_word]) for _ in range(300)]
 
-    bins = explain(*_corpora(side("x"), side("y"))).lengths
+    bins = explain(*_corpora(side("x"), side("y")), folds=2, halvings=1).lengths
     assert [(part.shortest, part.longest) for part in bins] == [(4, 4), (5, 10)]
     assert bins[0].high is not None
     assert bins[1].value is not None
@@ -128,7 +128,7 @@ def test_a_difference_among_long_sentences_alone_is_found_there() -> None:
 
 
 def test_examples_are_distinct_and_in_order() -> None:
-    found = explain(*_corpora(REAL, FAR[:100] * 4))
+    found = explain(*_corpora(REAL, FAR[:100] * 4), folds=2, halvings=1)
     for examples, sign in ((found.most_generated, 1), (found.most_lifelike, -1), (found.mistaken, 1)):
         assert len({example.text for example in examples}) == len(examples)
         scores = [sign * example.score for example in examples]
@@ -140,7 +140,7 @@ def test_examples_are_distinct_and_in_order() -> None:
 
 
 def test_nobody_is_mistaken_where_all_is_told() -> None:
-    found = explain(*_corpora([f"{text} x" for text in REAL], [f"{text} y" for text in FAR]))
+    found = explain(*_corpora([f"{text} x" for text in REAL], [f"{text} y" for text in FAR]), folds=2)
     assert found.value == 1
     assert found.mistaken == ()
     assert found.rising is False
@@ -154,13 +154,13 @@ def test_an_explanation_round_trips(explanation: Explanation) -> None:
 def test_groups_are_said_to_be_passed_over() -> None:
     groups = np.repeat(np.arange(40), 5)
     corpora = corpora_from_texts({"real": REAL[:200], "gen": FAR[:200]}, groups={"real": groups, "gen": groups + 1000})
-    found = explain(corpora["real"], corpora["gen"])
+    found = explain(corpora["real"], corpora["gen"], folds=2, halvings=1)
     assert "treat sentences as independent" in found.notes[0]
-    assert explain(*_corpora(REAL[:200], FAR[:200])).notes == ()
+    assert explain(*_corpora(REAL[:200], FAR[:200]), folds=2, halvings=1).notes == ()
 
 
 def test_empty_sentences_are_no_trouble() -> None:
-    found = explain(*_corpora([*REAL, ""], ["", "", *FAR]))
+    found = explain(*_corpora([*REAL, ""], ["", "", *FAR]), folds=2, halvings=1)
     assert found.lengths[0].shortest == 0
 
 
@@ -176,15 +176,15 @@ def test_too_little_text_and_wrong_settings_are_refused(pair: tuple[Corpus, Corp
 def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generated = {"far": FAR[:200], "shuffled": shuffled(REAL[:200], 0)}
     real = REAL[:200]
-    first = compare(real, generated, metrics=["dd"], seed=2, out=tmp_path)
+    first = compare(real, generated, metrics=["dd"], seed=2, folds=3, out=tmp_path)
     assert [found.generator for found in first.explanations] == ["far", "shuffled"]
-    alone = compare(real, {"far": generated["far"]}, metrics=["dd"], seed=2, explain=False)
-    estimate = alone.result("far", "dd").estimate
+    alone = compare(real, {"far": generated["far"]}, metrics=["dd"], seed=2, folds=3, explain=False)
+    estimate = alone.result("far", "dd(folds=3)").estimate
     assert estimate is not None
     assert first.explanations[0].value == estimate.value
     monkeypatch.setattr("textassay.comparison.explain.judge", lambda *_, **__: pytest.fail("computed again"))
     generated["renamed"] = generated.pop("far")
-    again = compare(real, generated, metrics=["dd"], seed=2, out=tmp_path)
+    again = compare(real, generated, metrics=["dd"], seed=2, folds=3, out=tmp_path)
     assert {found.generator: found.value for found in again.explanations} == {
         "renamed": first.explanations[0].value,
         "shuffled": first.explanations[1].value,
@@ -210,10 +210,10 @@ def test_quick_work_halves_the_sample_once() -> None:
 
 
 def test_a_broken_document_counts_as_absent(tmp_path: Path) -> None:
-    first = compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], out=tmp_path)
+    first = compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], folds=2, effort="quick", out=tmp_path)
     for path in (tmp_path / "estimates").glob("*.json"):
         path.write_text('{"generator": 1}', encoding="ascii")
-    assert compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], out=tmp_path).explanations == first.explanations
+    assert compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], folds=2, effort="quick", out=tmp_path).explanations == first.explanations
 
 
 @pytest.mark.parametrize("folds", [1, 5])
@@ -258,7 +258,8 @@ def test_explanations_of_other_settings_are_kept_apart(tmp_path: Path) -> None:
         (found,), _ = explain_generators(
             corpora["real"],
             {"far": corpora["far"]},
-            folds=5,
+            effort="quick",
+            folds=2,
             level=level,
             seed=0,
             halvings=halvings,

@@ -83,7 +83,7 @@ def test_the_document_has_the_keys_of_the_contract_and_round_trips(comparison: C
 def test_same_seed_gives_the_same_document_at_any_number_of_workers() -> None:
     def run(workers: int, seed: int) -> dict[str, Any]:
         generated = {name: GENERATED[name][:200] for name in ("close", "shuffled")}
-        return compare(REAL[:200], generated, metrics=FAST, seed=seed, workers=workers).to_dict()
+        return compare(REAL[:200], generated, metrics=FAST, folds=3, seed=seed, workers=workers).to_dict()
 
     found = run(1, 0)
     assert found == run(2, 0)
@@ -94,7 +94,7 @@ def test_a_comparison_resumes_and_grows_without_computing_again(tmp_path: Path) 
     real, generated = REAL[:200], {name: texts[:200] for name, texts in GENERATED.items()}
 
     def run(generators: list[str], metrics: list[str]) -> Comparison:
-        return compare(real, {name: generated[name] for name in generators}, metrics=metrics, out=tmp_path)
+        return compare(real, {name: generated[name] for name in generators}, metrics=metrics, folds=2, out=tmp_path)
 
     kept = tmp_path / "estimates"
     first = run(["close"], ["length"])
@@ -102,7 +102,7 @@ def test_a_comparison_resumes_and_grows_without_computing_again(tmp_path: Path) 
     grown = run(["close", "far"], FAST)
     assert {file: file.stat().st_mtime_ns for file in written} == written
     assert grown.result("close", "length") == first.result("close", "length")
-    fresh = compare(real, {name: generated[name] for name in ("close", "far")}, metrics=FAST)
+    fresh = compare(real, {name: generated[name] for name in ("close", "far")}, metrics=FAST, folds=2)
     assert grown.to_dict() == fresh.to_dict()
 
 
@@ -247,9 +247,9 @@ def test_a_seed_of_numpy_is_written_as_a_number() -> None:
 
 def test_normalising_and_cutting_apply_to_both_sides() -> None:
     loud = [text.upper().replace(" .", ".") for text in GENERATED["close"]]
-    plain = compare(REAL, {"loud": loud}, metrics=["dd"], explain=False)
-    repaired = compare(REAL, {"loud": loud}, metrics=["dd"], explain=False, normalize=True, max_tokens=6)
-    worse, better = (float(c.result("loud", "dd").estimate or math.nan) for c in (plain, repaired))
+    plain = compare(REAL, {"loud": loud}, metrics=["dd"], folds=2, explain=False)
+    repaired = compare(REAL, {"loud": loud}, metrics=["dd"], folds=2, explain=False, normalize=True, max_tokens=6)
+    worse, better = (float(c.result("loud", "dd(folds=2)").estimate or math.nan) for c in (plain, repaired))
     assert worse > 0.95
     assert better < 0.4
     lengths = compare(REAL, {"far": GENERATED["far"]}, metrics=["length"], max_tokens=1).result("far", "length")
@@ -276,7 +276,7 @@ def test_held_out_text_without_inputs_is_a_null_even_where_the_metric_was_named(
 
 def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     generated = {"far": GENERATED["far"]}
-    plain = compare(REAL, generated, metrics=["dd"], explain=False)
+    plain = compare(REAL, generated, metrics=["dd"], folds=2, explain=False)
     sizes = []
     fit = DistributionalDiscrepancy.statistics
 
@@ -285,10 +285,10 @@ def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.Monkey
         return fit(metric, state, corpus, seed=seed)
 
     monkeypatch.setattr(DistributionalDiscrepancy, "statistics", counted)
-    explained = compare(REAL, generated, metrics=["dd"])
+    explained = compare(REAL, generated, metrics=["dd"], folds=2)
     assert sizes.count((600, 600)) == 1
     assert explained.results == plain.results
-    assert explained.explanations[0].value == float(explained.result("far", "dd").estimate or math.nan)
+    assert explained.explanations[0].value == float(explained.result("far", "dd(folds=2)").estimate or math.nan)
 
 
 def test_an_undefined_value_has_its_reason() -> None:

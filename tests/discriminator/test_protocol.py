@@ -126,7 +126,7 @@ def test_unequal_sides_weigh_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("n_real", "n_generated", "folds"), [(10, 10, 5), (10, 40, 5)])
+@pytest.mark.parametrize(("n_real", "n_generated", "folds"), [(10, 40, 5)])
 def test_few_sentences_are_enough_to_run(name: str, n_real: int, n_generated: int, folds: int) -> None:
     found = corpora(n_real, n_generated, 2)
     fit = cross_fit(made(name), found["real"], found["generated"], folds=folds, seed=0)
@@ -156,6 +156,6 @@ def test_equal_distributions_are_not_told_apart(name: str) -> None:
     """Held-out balanced accuracy is one half: what was judged was not learnt from."""
     words = texts(400, 0.5, 6)
     found = corpora_from_texts({"real": words[:200], "generated": words[200:]})
-    fit = cross_fit(made(name), found["real"], found["generated"], folds=3, seed=0)
+    fit = cross_fit(made(name), found["real"], found["generated"], folds=2, seed=0)
     real, generated = fit.correct()
-    assert abs(real.mean() + generated.mean() - 1) < 4 * np.sqrt(1.5 * 2 * 0.25 / 200)
+    assert abs(real.mean() + generated.mean() - 1) < 4 * np.sqrt(2 * 2 * 0.25 / 200)

@@ -267,7 +267,7 @@ def test_metrics_that_move_with_the_number_of_sentences_are_those_declared(name:
 
     n_draws, few_sentences, one = (64, 30, value_of_vectors) if of_vectors else (8 if name == "dd" else 16, 60, value)
     # dd trains a family of classifiers five times over: fewer draws of less text show that it moves.
-    many_sentences = 300 if name == "dd" else 800
+    many_sentences = 300 if name == "dd" else 500
     values = [[one(size, draw) for draw in range(n_draws)] for size in (few_sentences, many_sentences)]
     few, many = np.array(values)
     error = math.sqrt(few.var(ddof=1) / len(few) + many.var(ddof=1) / len(many))

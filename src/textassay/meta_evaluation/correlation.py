@@ -112,16 +112,36 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, kind: CorrelationKind = "ken
 
 def _exact_p(first: FloatArray, second: FloatArray, kind: CorrelationKind) -> float:
     """Return the share of all orders of `second` whose correlation with `first` is at least as far from 0."""
-    orders = _orders(len(first))
+    far, share = _far_as(tuple(np.sort(first).tolist()), tuple(np.sort(second).tolist()), kind)
+    return float(share[np.searchsorted(far, abs(_covariance(first, second, kind)) - 1e-6)])
+
+
+def _covariance(first: FloatArray, second: FloatArray, kind: CorrelationKind) -> float:
+    """Return what the correlation of ranks is but for a factor that no order changes."""
     if kind == "spearman":
-        centred = first - first.mean()
-        covariances = (second - second.mean())[orders] @ centred
+        return float((first - first.mean()) @ (second - second.mean()))
+    signs = [np.sign(ranks[:, None] - ranks) for ranks in (first, second)]
+    return float(np.triu(signs[0] * signs[1], 1).sum())
+
+
+@cache
+def _far_as(
+    first: tuple[float, ...], second: tuple[float, ...], kind: CorrelationKind
+) -> tuple[FloatArray, FloatArray]:
+    """Return what sorted ranks have over all orders: the covariances, ascending, and the share of orders as far from 0.
+
+    Ranks of few items have few values and ties: what this keeps is small.
+    """
+    ranks, orders = (np.asarray(first), np.asarray(second)), _orders(len(first))
+    if kind == "spearman":
+        covariances = (ranks[1] - ranks[1].mean())[orders] @ (ranks[0] - ranks[0].mean())
     else:
-        signs = np.sign(second[:, None] - second)
+        signs = np.sign(ranks[1][:, None] - ranks[1])
         covariances = np.zeros(len(orders))
         for one, other in itertools.combinations(range(len(first)), 2):
-            covariances += np.sign(first[one] - first[other]) * signs[orders[:, one], orders[:, other]]
-    return float(np.mean(np.abs(covariances) >= abs(covariances[0]) - 1e-9))
+            covariances += np.sign(ranks[0][one] - ranks[0][other]) * signs[orders[:, one], orders[:, other]]
+    far, counts = np.unique(np.abs(covariances).round(6), return_counts=True)
+    return far, counts[::-1].cumsum()[::-1] / len(orders)
 
 
 @cache

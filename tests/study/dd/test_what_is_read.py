@@ -123,7 +123,7 @@ def is_part_of(some: Corpus, whole: Corpus) -> bool:
 
 @pytest.mark.feature("DD-12", "DD-17", "DD-23")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["dd-real", "dd-synthetic"])
+@pytest.mark.parametrize("name", ["dd-real", pytest.param("dd-synthetic", marks=pytest.mark.slow)])
 def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp_path: Path, seen: Seen) -> None:
     pytest.importorskip("torch")
     study = DdStudy(name, split_text(sentences(340, 1), None, None, SCALE), SCALE, tmp_path)
