@@ -16,6 +16,7 @@ SOURCE = REPOSITORY / "src" / "textassay"
 
 # Each imports only from those before it. `textassay` itself (`__init__`) hands out public names lazily.
 ROOMS = (
+    "face",
     "errors",
     "estimate",
     "seeding",

@@ -18,12 +18,14 @@ from typer.main import get_command
 
 import textassay
 from made_up import sentences, shuffled
-from textassay.adversarial.cot import COT_PRESETS
-from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS
-from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
-from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS
-from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS
-from textassay.adversarial.wgan_recipe import WGAN_PRESETS
+from textassay.adversarial import (
+    COT_PRESETS,
+    LEAKGAN_PRESETS,
+    RANKGAN_PRESETS,
+    SCRATCHGAN_PRESETS,
+    SEQGAN_PRESETS,
+    WGAN_PRESETS,
+)
 from textassay.cli.main import app, main
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from textassay.metric.catalog import CATALOG
+from textassay.metric import CATALOG
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "metrics"
 HEADINGS = ["What it says", "When it misleads", "Cost", "Source"]

@@ -9,15 +9,10 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from textassay.adversarial.cot import COT_PRESETS, CoT, CotRecipe, divergence
-from textassay.adversarial.roll_outs import Actions
-from textassay.adversarial.rounds import train_in_rounds
-from textassay.adversarial.validation import ORACLE, VALID
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD, UNK
+from textassay.adversarial import COT_PRESETS, ORACLE, VALID, Actions, CoT, CotRecipe, divergence, train_in_rounds
+from textassay.corpus import EOS, PAD, UNK, Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.network.lstm import LstmModel
-from textassay.network.random_lstm import RandomLstm
+from textassay.network import LstmModel, RandomLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = CotRecipe(rounds=3, iterations=2, batch_size=8, mediator_width=6, n_validation=20)

@@ -6,12 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.adversarial.cot import CoT, CotRecipe, divergence
-from textassay.adversarial.roll_outs import Actions
-from textassay.adversarial.validation import VALID
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK
-from textassay.network.lstm import LstmModel
+from textassay.adversarial import VALID, Actions, CoT, CotRecipe, divergence
+from textassay.corpus import UNK, Corpus
+from textassay.network import LstmModel
 
 torch = pytest.importorskip("torch")
 

@@ -11,19 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from textassay.adversarial.rankgan import RankGan
-from textassay.adversarial.rankgan_recipe import RankGanRecipe
-from textassay.adversarial.rounds import Phase, train_in_rounds
-from textassay.adversarial.scratchgan import ScratchGan
-from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
+from textassay.adversarial import Phase, RankGan, RankGanRecipe, ScratchGan, ScratchGanRecipe, train_in_rounds
 from textassay.execution import workers
-from textassay.exposure.bias import eb_c, measure_runs
-from textassay.generator.base import LanguageModel
-from textassay.network.lstm import LstmModel
-from textassay.network.random_lstm import RandomLstm
-from textassay.network.tied_lstm import TiedLstm
-from textassay.training.backend import single_threaded
-from textassay.training.recipe import Recipe
+from textassay.exposure import eb_c, measure_runs
+from textassay.generator import LanguageModel
+from textassay.network import LstmModel, RandomLstm, TiedLstm
+from textassay.training import Recipe, single_threaded
 
 WORDS, LENGTH, WIDTH = 50, 10, 32
 N_SEQUENCES = 20_000

@@ -7,16 +7,21 @@ import numpy as np
 import pytest
 import torch
 
-from textassay.adversarial.leakgan import LeakGan
-from textassay.adversarial.leakgan_recipe import LeakGanRecipe
-from textassay.adversarial.leakgan_rewards import goal_agreement, intrinsic_rewards, rank_rescaled
-from textassay.adversarial.roll_outs import Actions
-from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
-from textassay.adversarial.validation import VALID
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD, UNK
+from textassay.adversarial import (
+    VALID,
+    Actions,
+    Collapse,
+    LeakGan,
+    LeakGanRecipe,
+    Phase,
+    goal_agreement,
+    intrinsic_rewards,
+    rank_rescaled,
+    train_in_rounds,
+)
+from textassay.corpus import EOS, PAD, UNK, Corpus
 from textassay.errors import InputError, OptionError
-from textassay.network.leakgan import LeakGanModel
+from textassay.network import LeakGanModel
 
 TEXTS = ["a b c", "a", "b b a", "", "a a b d", "b d"] * 10
 RECIPE = LeakGanRecipe(

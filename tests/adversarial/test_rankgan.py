@@ -8,17 +8,23 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from textassay.adversarial.ranker import features, log_rank_of, log_ranks, ranker_loss
-from textassay.adversarial.rankgan import RankGan
-from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS, RankGanRecipe
-from textassay.adversarial.rounds import Phase, train_in_rounds
-from textassay.adversarial.validation import ORACLE
-from textassay.corpus.corpus import Corpus
+from textassay.adversarial import (
+    ORACLE,
+    RANKGAN_PRESETS,
+    Phase,
+    RankGan,
+    RankGanRecipe,
+    features,
+    log_rank_of,
+    log_ranks,
+    ranker_loss,
+    train_in_rounds,
+)
+from textassay.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.execution import workers
-from textassay.network.lstm import LstmModel
-from textassay.network.random_lstm import RandomLstm
-from textassay.training.recipe import Recipe
+from textassay.network import LstmModel, RandomLstm
+from textassay.training import Recipe
 
 TEXTS = ["a b", "a", "b b a", "", "a a b", "b"] * 10
 RECIPE = RankGanRecipe(

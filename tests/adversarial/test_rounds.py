@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from textassay.adversarial.history import RoundsHistory
-from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
+from textassay.adversarial import Collapse, Phase, RoundsHistory, train_in_rounds
 from textassay.errors import InputError, OptionError
 
 PHASES = (Phase("discriminator", 2, judged=False), Phase("adversarial", 5))

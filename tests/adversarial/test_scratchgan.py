@@ -10,16 +10,23 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from textassay.adversarial.policy_gradient import policy_loss
-from textassay.adversarial.roll_outs import Actions
-from textassay.adversarial.rounds import train_in_rounds
-from textassay.adversarial.scratchgan import ScratchGan
-from textassay.adversarial.scratchgan_network import new_step_judge, returns_of, step_logits, step_loss, step_rewards
-from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS, ScratchGanRecipe
-from textassay.adversarial.validation import VALID
-from textassay.corpus.corpus import Corpus
+from textassay.adversarial import (
+    SCRATCHGAN_PRESETS,
+    VALID,
+    Actions,
+    ScratchGan,
+    ScratchGanRecipe,
+    new_step_judge,
+    policy_loss,
+    returns_of,
+    step_logits,
+    step_loss,
+    step_rewards,
+    train_in_rounds,
+)
+from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.network.tied_lstm import FIXED, TiedLstm
+from textassay.network import FIXED, TiedLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = ScratchGanRecipe(rounds=3, iterations=2, batch_size=8, dimension=3, width=4, n_validation=20)

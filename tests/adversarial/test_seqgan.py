@@ -9,19 +9,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from textassay.adversarial.policy_gradient import policy_loss
-from textassay.adversarial.roll_outs import Actions
-from textassay.adversarial.rounds import Phase, train_in_rounds
-from textassay.adversarial.seqgan import SeqGan
-from textassay.adversarial.seqgan_recipe import SeqGanRecipe
-from textassay.adversarial.validation import ORACLE, VALID
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD, UNK
+from textassay.adversarial import ORACLE, VALID, Actions, Phase, SeqGan, SeqGanRecipe, policy_loss, train_in_rounds
+from textassay.corpus import EOS, PAD, UNK, Corpus
 from textassay.errors import InputError, OptionError
 from textassay.execution import workers
-from textassay.network.lstm import LstmModel
-from textassay.network.random_lstm import RandomLstm
-from textassay.training.recipe import Recipe
+from textassay.network import LstmModel, RandomLstm
+from textassay.training import Recipe
 
 LIMIT = 3
 TEXTS = ["a b", "a", "b b a", "", "a a b", "b"] * 10

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.adversarial.wgan import WganTraining, train_wgan
-from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
-from textassay.corpus.corpus import Corpus
+from textassay.adversarial import WGAN_PRESETS, WganRecipe, WganTraining, train_wgan
+from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.network.noise_gru import NoiseGru
+from textassay.network import NoiseGru
 
 torch = pytest.importorskip("torch")
 

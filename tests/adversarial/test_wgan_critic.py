@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from textassay.adversarial.wgan_critic import WganCritic, critic_loss, gradient_norms, gradient_penalty
-from textassay.network.gru_cell import gru_run
+from textassay.adversarial import WganCritic, critic_loss, gradient_norms, gradient_penalty
+from textassay.network import gru_run
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from textassay.adversarial.wgan_rows import Curriculum, TextWindows, helped, left_padded
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
+from textassay.adversarial import Curriculum, TextWindows, helped, left_padded
+from textassay.corpus import EOS, Corpus
 from textassay.errors import InputError, OptionError
 
 torch = pytest.importorskip("torch")

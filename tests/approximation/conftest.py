@@ -6,14 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.corpus.vocabulary import UNK, Vocabulary
-from textassay.generator.ngram import NgramModel
-from textassay.network.lstm import LstmModel
+from textassay.corpus import UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
+from textassay.generator import NgramModel
+from textassay.network import LstmModel
 from textassay.seeding import stream
-from textassay.training.recipe import Recipe
+from textassay.training import Recipe
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
 

@@ -9,20 +9,25 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from textassay.approximation import steppable
-from textassay.approximation.approximation import Approximation, approximate, choose_mode
-from textassay.approximation.gold_history import gold_log_probs, next_probs
-from textassay.approximation.gold_text import gold_text
-from textassay.approximation.steppable import SoftmaxStepper, as_window_stepper
-from textassay.approximation.tallies import multinomial_tallies, one_hot_tallies, sizes_below
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.vocabulary import EOS, UNK
+from textassay.approximation import (
+    Approximation,
+    SoftmaxStepper,
+    approximate,
+    as_window_stepper,
+    choose_mode,
+    gold_log_probs,
+    gold_text,
+    multinomial_tallies,
+    next_probs,
+    one_hot_tallies,
+    sizes_below,
+    steppable,
+)
+from textassay.corpus import EOS, UNK, Corpus, TextForm
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, UnavailableError
-from textassay.generator.next_words import Ends
-from textassay.generator.ngram import NgramModel
-from textassay.network.lstm import LstmModel
-from textassay.training.recipe import Recipe
+from textassay.generator import Ends, NgramModel
+from textassay.network import LstmModel
+from textassay.training import Recipe
 
 from .conftest import Noisy, Uniform
 

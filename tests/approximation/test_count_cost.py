@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import exp1
 
-from textassay.approximation.count_cost import (
+from textassay.approximation import (
     check_floor,
     expected_bias_bits,
     harmonic_bits,

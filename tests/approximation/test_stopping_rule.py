@@ -3,15 +3,19 @@
 import numpy as np
 import pytest
 
-from textassay.approximation.approximation import approximate
-from textassay.approximation.gold_text import gold_text
-from textassay.approximation.steppable import SoftmaxStepper
-from textassay.approximation.stopping_rule import check_samples, log_slope, rule_curve, rule_of_draws
-from textassay.approximation.tallies import Mode
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.approximation import (
+    Mode,
+    SoftmaxStepper,
+    approximate,
+    check_samples,
+    gold_text,
+    log_slope,
+    rule_curve,
+    rule_of_draws,
+)
+from textassay.corpus import Corpus, TextForm
 from textassay.errors import OptionError
-from textassay.network.lstm import LstmModel
+from textassay.network import LstmModel
 
 from .conftest import Noisy, Uniform
 

@@ -6,11 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.approximation import tallies
-from textassay.approximation.gold_text import gold_text
-from textassay.approximation.tallies import multinomial_tallies, one_hot_tallies
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.vocabulary import UNK, Vocabulary
+from textassay.approximation import gold_text, multinomial_tallies, one_hot_tallies, tallies
+from textassay.corpus import UNK, TextForm, Vocabulary
 
 
 class Known:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.text_form import TextForm
-from textassay.model_store.saved import load_model, save_model
-from textassay.network.noise_gru import NoiseGru
+from textassay.corpus import TextForm
+from textassay.model_store import load_model, save_model
+from textassay.network import NoiseGru
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ import pytest
 from made_up import sentences
 from tabled import toy
 from textassay.cli.bench import parse_seeds
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.meta_evaluation.worlds import World
+from textassay.meta_evaluation import World
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -86,7 +87,7 @@ def test_worlds_of_networks_join_where_asked_for(
     def made(corpus: Corpus, seed: int) -> list[World]:
         return [World(f"lstm-{name}", "lstm", "lstm", *toy()) for name in ("narrow", "wide")]
 
-    monkeypatch.setattr("textassay.meta_evaluation.neural_worlds.neural_worlds", made)
+    monkeypatch.setattr(import_module("textassay.meta_evaluation.neural_worlds"), "neural_worlds", made)
     rest = ("--sentences", 60, "--truth", 300, "--estimators", "plain", "--quiet")
     for asked, names in (
         ("lstm,identical-2", ["identical-2", "lstm-narrow", "lstm-wide"]),

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from textassay.cli.model_names import CONTEXTUAL
-from textassay.corpus.contexts import read_contexts, with_contexts
-from textassay.model_store.context_presets import CONTEXT_PRESETS
-from textassay.model_store.saved import load_model
-from textassay.network.conditional import ContextModel
+from textassay.corpus import read_contexts, with_contexts
+from textassay.model_store import CONTEXT_PRESETS, load_model
+from textassay.network import ContextModel
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -10,7 +10,7 @@ from textassay.cli.compare import CompareOptions
 from textassay.cli.demo import DemoOptions, demo_texts, run_demo
 from textassay.cli.main import _demo_command
 from textassay.errors import InputError, OptionError
-from textassay.report.text import render_brief
+from textassay.report import render_brief
 
 SENTENCES = [
     f"{verb} the {noun} of number {number} ."

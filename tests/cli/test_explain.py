@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ def test_explain_writes_and_resumes(run: Run, folder: Path, monkeypatch: pytest.
     assert "What gives lstm away" in (folder / "r/explain.txt").read_text(encoding="utf-8")
     written = json.loads((folder / "r/explain.json").read_text(encoding="utf-8"))
     assert {path.name for path in (folder / "r").iterdir()} == {"explain.txt", "explain.json", "estimates"}
-    monkeypatch.setattr("textassay.comparison.explain.judge", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr(
+        import_module("textassay.comparison.explain"), "judge", lambda *_, **__: pytest.fail("computed again")
+    )
     assert run(*arguments, "--quiet").stdout == first.stdout
     assert _document(run, *arguments, "--quiet") == written
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from textassay.human.files import read_judgements
-from textassay.human.study import Study, load_study
+from textassay.human import Study, load_study, read_judgements
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

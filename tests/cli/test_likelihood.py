@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.number_files import read_side_columns
-from textassay.model_store.saved import load_model
+from textassay.corpus import read_side_columns
+from textassay.model_store import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

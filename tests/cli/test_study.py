@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay.study.dd.scales import SCALES, Scale
+from textassay.study.dd import SCALES, Scale
 
 Command = Callable[..., "object"]
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
+from textassay.study import Contest, Network
+from textassay.study.exposure_bias import EXPOSURE_SCALES, TEXTS
 from textassay.study.exposure_bias import scales as exposure_scales
-from textassay.study.exposure_bias.results import TEXTS
-from textassay.study.exposure_bias.scales import EXPOSURE_SCALES
-from textassay.study.presets import Contest, Network
 
 NAME = ("study", "exposure-bias")
 

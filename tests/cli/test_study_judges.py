@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences, shuffled
+from textassay.study.judges import JudgesScale
 from textassay.study.judges import study as judges_study
-from textassay.study.judges.evaluators import JudgesScale
 
 
 class _Few(JudgesScale):

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.model_store.saved import load_model
-from textassay.monitoring.monitor import TextMonitor
-from textassay.report.svg import slug
-from textassay.training.processes import Processes
+from textassay.model_store import load_model
+from textassay.monitoring import TextMonitor
+from textassay.report import slug
+from textassay.training import Processes
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -14,7 +14,7 @@ import pytest
 from made_up import sentences
 from textassay.cli.model_names import ADVERSARIAL
 from textassay.cli.train_adversarial import KINDS
-from textassay.model_store.saved import load_model
+from textassay.model_store import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

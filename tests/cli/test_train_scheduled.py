@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from textassay.model_store.saved import load_model
-from textassay.network.scheduled_sampling import ScheduledSampling
+from textassay.model_store import load_model
+from textassay.network import ScheduledSampling
 
 pytest.importorskip("torch")
 

@@ -5,10 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.comparison.caveats import train_differs, unequal_sizes, unlike_clusters
-from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Result
-from textassay.comparison.pairs import pair_differences, rank_intervals
+from textassay.comparison import (
+    FLOOR,
+    TRAIN,
+    Result,
+    pair_differences,
+    rank_intervals,
+    train_differs,
+    unequal_sizes,
+    unlike_clusters,
+)
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
+from textassay.inspection import HELDOUT
 
 
 def estimate(value: float, *, width: float = 0.02, n: int = 100, **details: Any) -> Estimate:

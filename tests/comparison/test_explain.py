@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,15 +10,11 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison.explain import explain, explain_generators
-from textassay.comparison.explanation import Explanation
-from textassay.comparison.learning_curve import learning_curve
-from textassay.comparison.run import compare
-from textassay.comparison.store import EstimateStore
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.comparison import EstimateStore, Explanation, compare, explain, explain_generators, learning_curve
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import LogisticDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.metric.discrepancy import dd
+from textassay.metric import dd
 
 REAL, FAR = sentences(600, 1), sentences(500, 3, shift=0.6)
 
@@ -182,7 +179,9 @@ def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch
     estimate = alone.result("far", "dd(folds=3)").estimate
     assert estimate is not None
     assert first.explanations[0].value == estimate.value
-    monkeypatch.setattr("textassay.comparison.explain.judge", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr(
+        import_module("textassay.comparison.explain"), "judge", lambda *_, **__: pytest.fail("computed again")
+    )
     generated["renamed"] = generated.pop("far")
     again = compare(real, generated, metrics=["dd"], seed=2, folds=3, out=tmp_path)
     assert {found.generator: found.value for found in again.explanations} == {
@@ -213,7 +212,10 @@ def test_a_broken_document_counts_as_absent(tmp_path: Path) -> None:
     first = compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], folds=2, effort="quick", out=tmp_path)
     for path in (tmp_path / "estimates").glob("*.json"):
         path.write_text('{"generator": 1}', encoding="ascii")
-    assert compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], folds=2, effort="quick", out=tmp_path).explanations == first.explanations
+    assert (
+        compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], folds=2, effort="quick", out=tmp_path).explanations
+        == first.explanations
+    )
 
 
 @pytest.mark.parametrize("folds", [1, 5])

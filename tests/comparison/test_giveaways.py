@@ -3,8 +3,8 @@
 import numpy as np
 
 from made_up import sentences
-from textassay.comparison.giveaways import Giveaways, find_giveaways
-from textassay.corpus.corpus import corpora_from_texts
+from textassay.comparison import Giveaways, find_giveaways
+from textassay.corpus import corpora_from_texts
 
 
 def _find(real: list[str], generated: list[str], top: int = 20) -> Giveaways:

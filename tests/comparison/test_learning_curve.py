@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.comparison.learning_curve import FLAT, Rise, learning_curve
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.comparison import FLAT, Rise, learning_curve
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import TooFewSentencesError
 
 

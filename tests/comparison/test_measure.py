@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.comparison.measure import Task, measure_cells
-from textassay.comparison.store import EstimateStore
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.comparison import EstimateStore, Task, measure_cells
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.estimate import Better, Estimate, Evidence, Signature
 

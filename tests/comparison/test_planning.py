@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison.planning import MARGINS, Pilot, PilotGenerator, Plan, pilot_of, plan, run_pilot
-from textassay.comparison.run import compare
-from textassay.corpus.corpus import corpora_from_texts
+from textassay.comparison import MARGINS, Pilot, PilotGenerator, Plan, compare, pilot_of, plan, run_pilot
+from textassay.corpus import corpora_from_texts
 from textassay.errors import InputError, OptionError
-from textassay.metric.discrepancy import dd
+from textassay.metric import dd
 
 REAL = sentences(500, 1)
 GENERATED = {"far": sentences(500, 3, shift=0.6), "shuffled": shuffled(sentences(500, 4), 0)}

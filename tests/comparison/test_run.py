@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison
-from textassay.comparison.run import compare
-from textassay.corpus.corpus import Corpus
+from textassay.comparison import FLOOR, TRAIN, Comparison, compare
+from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.metric.discrepancy import DistributionalDiscrepancy
+from textassay.inspection import HELDOUT
+from textassay.metric import DistributionalDiscrepancy
 
 REAL = sentences(600, 1)
 GENERATED = {

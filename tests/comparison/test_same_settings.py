@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from made_up import sentences
-from textassay.comparison.run import compare
-from textassay.comparison.same_settings import check_same_comparison
+from textassay.comparison import check_same_comparison, compare
 from textassay.errors import InputError
 
 REAL, FAR, NEAR = sentences(40, 1), sentences(40, 2, shift=0.9), sentences(40, 3)

@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import chisquare
 
 from next_word_table import NextWordTable, example_one
-from textassay.continuation.continuation import continue_prefixes
-from textassay.continuation.prefixes import (
+from textassay.continuation import (
     blocks,
+    continue_prefixes,
     corrupted,
     data_prefixes,
     model_prefixes,
@@ -16,17 +16,12 @@ from textassay.continuation.prefixes import (
     shuffled,
     unseen_halves,
 )
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, UNK, Vocabulary
+from textassay.corpus import EOS, UNK, Corpus, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends
-from textassay.generator.ngram import NgramModel
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.network.gpt2 import Gpt2Model
-from textassay.network.lstm import LstmModel
-from textassay.training.recipe import Recipe
+from textassay.generator import Ends, LanguageModel, NgramModel, PositionUnigram
+from textassay.network import Gpt2Model, LstmModel
+from textassay.training import Recipe
 
 IntArray = npt.NDArray[np.int64]
 

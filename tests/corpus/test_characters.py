@@ -5,11 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.approximation.gold_text import gold_text
-from textassay.corpus.characters import read_running, split_characters, symbols
-from textassay.corpus.limits import input_limits
-from textassay.corpus.split import contiguous_bounds
-from textassay.corpus.text_form import TextForm
+from textassay.approximation import gold_text
+from textassay.corpus import TextForm, contiguous_bounds, input_limits, read_running, split_characters, symbols
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 
 ALPHABET = " abcdefghijklmnopqrstuvwxyz"

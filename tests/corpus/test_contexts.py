@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.contexts import (
+from textassay.corpus import (
     OTHER,
+    Corpus,
     context_numbers,
     context_places,
     contexts_text,
@@ -17,7 +18,6 @@ from textassay.corpus.contexts import (
     review_contexts,
     with_contexts,
 )
-from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
 
 

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.texts import as_texts
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary, as_texts, corpora_from_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 SENTENCES = ["the cat sat .", "", "a dog", "the end"]

@@ -11,8 +11,7 @@ from pathlib import Path
 import pooch
 import pytest
 
-from textassay.corpus.download import download
-from textassay.corpus.reader import read_texts
+from textassay.corpus import download, read_texts
 from textassay.errors import InputError
 
 requests_seen: list[str] = []

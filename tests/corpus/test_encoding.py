@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import encoding
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.interning import Interner, Unit
-from textassay.corpus.tokenizer import TOKENIZERS, resolve_tokenizer
+from textassay.corpus import TOKENIZERS, Corpus, Interner, Unit, corpora_from_texts, encoding, resolve_tokenizer
 from textassay.errors import InputError, OptionError
 
 SPACES = "".join(chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace())

@@ -10,14 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from textassay.corpus import (
+    InputLimits,
+    Source,
+    as_texts,
+    corpora_from_texts,
+    current_limits,
+    input_limits,
+    parse_size,
+    read_features,
+    read_running,
+    read_texts,
+    running_text,
+)
 from textassay.corpus import source as source_module
-from textassay.corpus.characters import read_running
-from textassay.corpus.corpus import corpora_from_texts
-from textassay.corpus.limits import InputLimits, current_limits, input_limits, parse_size, running_text
-from textassay.corpus.number_files import read_features
-from textassay.corpus.reader import read_texts
-from textassay.corpus.source import Source
-from textassay.corpus.texts import as_texts
 from textassay.errors import InputError, OptionError
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.normalization import normalize, truncate
+from textassay.corpus import Corpus, corpora_from_texts, normalize, truncate
 from textassay.errors import OptionError
 
 CASES = {

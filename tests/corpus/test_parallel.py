@@ -5,9 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.parallel import ParallelText, held_back, learn_joint_form
-from textassay.corpus.reader import read_texts
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import ParallelText, TextForm, held_back, learn_joint_form, read_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.rare_words import is_mark, mark_rare_words, mark_share
+from textassay.corpus import is_mark, mark_rare_words, mark_share
 from textassay.errors import OptionError
-from textassay.human.mechanical_turk import read_mechanical_turk
+from textassay.human import read_mechanical_turk
 
 
 def test_a_word_seen_too_seldom_elsewhere_becomes_a_mark_on_both_sides() -> None:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from textassay.corpus import read_texts
 from textassay.corpus import source as source_module
-from textassay.corpus.reader import read_texts
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 SENTENCES = (

@@ -4,12 +4,17 @@ import warnings
 
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.spacing import Spacing, SpacingWarning
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import check_tokenizer, resolve_tokenizer
+from textassay.corpus import (
+    Corpus,
+    Spacing,
+    SpacingWarning,
+    TextForm,
+    check_tokenizer,
+    corpora_from_texts,
+    resolve_tokenizer,
+)
 from textassay.errors import OptionError
-from textassay.monitoring.monitor import TextMonitor
+from textassay.monitoring import TextMonitor
 from unspaced import HAN, HANGUL, KANA, LATIN, THAI, chains, sentences, words
 
 N = 60

@@ -8,10 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus.reader import read_texts
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import TOKENIZERS, join_tokens
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import TOKENIZERS, UNK, TextForm, join_tokens, read_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 TEXTS = ["The cat sat", "the cat ran", "a dog , the cat", ""]

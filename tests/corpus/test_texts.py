@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.texts import TextFile, as_texts, choose_column, number_groups
+from textassay.corpus import Corpus, TextFile, as_texts, choose_column, number_groups
 from textassay.errors import InputError, OptionError
 
 SENTENCES = ("a b", "", "c")

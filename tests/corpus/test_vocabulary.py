@@ -5,8 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.vocabulary import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Corpus, Vocabulary, corpora_from_texts
 from textassay.errors import OptionError
 
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import pytest
 
-from textassay.corpus.whole_file import is_running, remove_abandoned, written_whole
+from textassay.corpus import is_running, remove_abandoned, written_whole
 
 
 def dead_process() -> int:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import boosted_trees
-from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import BoostedTreesDiscriminator, boosted_trees
 from textassay.errors import OptionError, UnavailableError
 from textassay.execution import parallel_map, workers
 

@@ -6,10 +6,9 @@ from scipy.special import expit
 from scipy.stats import norm
 from sklearn.isotonic import IsotonicRegression
 
-from textassay.corpus.corpus import corpora_from_texts
-from textassay.discriminator.calibration import _calibrated, cross_fitted_plug_in, plug_in
-from textassay.discriminator.cross_fitting import cross_fit
-from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.corpus import corpora_from_texts
+from textassay.discriminator import LogisticDiscriminator, cross_fit, cross_fitted_plug_in, plug_in
+from textassay.discriminator.calibration import _calibrated
 from textassay.errors import OptionError, TooFewSentencesError
 
 

@@ -7,22 +7,30 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import cnn
-from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
-from textassay.discriminator.cnn import FAST, PAPER, CnnDiscriminator
-from textassay.discriminator.cnn_network import (
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import (
+    FAST,
+    N_PADS,
+    PAD,
+    PAPER,
+    RARE,
+    CnnDiscriminator,
+    Pair,
+    Sentences,
+    WordRows,
+    balanced_accuracy,
+    balanced_cross_entropy,
+    cnn,
     cnn_logits,
     cnn_loss,
     cnn_weights,
     pooled_by_convolution,
     pooled_by_look_up,
 )
-from textassay.discriminator.word_rows import N_PADS, PAD, RARE, Sentences, WordRows
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import parallel_map, workers
-from textassay.metric.discrepancy import DistributionalDiscrepancy, dd
-from textassay.training.loop import Recipe
+from textassay.metric import DistributionalDiscrepancy, dd
+from textassay.training import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.cross_fitting import cross_fit
-from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import EmbeddingLogisticDiscriminator, cross_fit
 from textassay.errors import OptionError, UnavailableError
 
 

@@ -6,13 +6,22 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import catalog
-from textassay.discriminator.base import Discriminator, Pair, balanced_accuracy
-from textassay.discriminator.catalog import DISCRIMINATORS, FAMILIES, make_discriminator, make_family, missing_members
-from textassay.discriminator.cross_fitting import cross_fit
-from textassay.discriminator.family import BLEND, FamilyDiscriminator
-from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import (
+    BLEND,
+    DISCRIMINATORS,
+    FAMILIES,
+    Discriminator,
+    FamilyDiscriminator,
+    LogisticDiscriminator,
+    Pair,
+    balanced_accuracy,
+    catalog,
+    cross_fit,
+    make_discriminator,
+    make_family,
+    missing_members,
+)
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import workers
 

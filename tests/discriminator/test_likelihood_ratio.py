@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator
-from textassay.discriminator.side_models import SideModels, TokenProbs
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import LikelihoodRatioDiscriminator, SideModels, TokenProbs
 from textassay.errors import OptionError
-from textassay.generator.ngram import NgramModel
+from textassay.generator import NgramModel
 
 SPACE = ["A A", "A B", "B A", "B B"]
 P = np.array([0.25, 0.25, 0.25, 0.25])

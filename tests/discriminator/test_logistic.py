@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.base import balanced_accuracy, balanced_cross_entropy
-from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import LogisticDiscriminator, balanced_accuracy, balanced_cross_entropy
 from textassay.errors import OptionError
 from textassay.execution import parallel_map, workers
 

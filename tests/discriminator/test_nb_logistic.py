@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from textassay.corpus.corpus import corpora_from_texts
-from textassay.discriminator.nb_logistic import NbLogisticDiscriminator, log_count_ratios
+from textassay.corpus import corpora_from_texts
+from textassay.discriminator import NbLogisticDiscriminator, log_count_ratios
 from textassay.errors import OptionError
 
 

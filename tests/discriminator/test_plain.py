@@ -5,10 +5,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabled import corpus_of
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.vocabulary import Vocabulary
-from textassay.discriminator.base import Discriminator, Pair
-from textassay.discriminator.plain import PlainLogistic
+from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
+from textassay.discriminator import Discriminator, Pair, PlainLogistic
 from textassay.errors import OptionError
 
 VOCABULARY = Vocabulary([f"w{i}" for i in range(12)])

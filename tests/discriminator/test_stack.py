@@ -7,21 +7,21 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.vocabulary import Vocabulary
-from textassay.discriminator.base import CrossValidated, Discriminator
-from textassay.discriminator.cross_fitting import CrossFit, cross_fit
-from textassay.discriminator.dense_logistic import fit_dense_logistic
-from textassay.discriminator.linear_margins import LinearMargins
-from textassay.discriminator.stack import StackDiscriminator
-from textassay.discriminator.stack_features import StackFeatures
+from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
+from textassay.discriminator import (
+    CrossFit,
+    CrossValidated,
+    Discriminator,
+    LinearMargins,
+    StackDiscriminator,
+    StackFeatures,
+    cross_fit,
+    fit_dense_logistic,
+)
 from textassay.errors import OptionError, UnavailableError
 from textassay.execution import workers
-from textassay.metric.base import Effort
-from textassay.metric.discrepancy import DistributionalDiscrepancy, dd
-from textassay.ngram.sentence_ends import mark_ends
-from textassay.ngram.side_counts import SideCounts
-from textassay.ngram.skip_counts import SkipCounts
+from textassay.metric import DistributionalDiscrepancy, Effort, dd
+from textassay.ngram import SideCounts, SkipCounts, mark_ends
 
 WORDS = [f"w{number}" for number in range(60)]
 COMMON = 1 / np.arange(1, 61)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from textassay.discriminator.base import balanced_accuracy
-from textassay.discriminator.threshold import choose_threshold
+from textassay.discriminator import balanced_accuracy, choose_threshold
 
 
 def test_well_calibrated_scores_keep_one_half() -> None:

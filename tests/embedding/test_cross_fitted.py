@@ -7,11 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from made_up import sentences
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.embedding.base import FloatArray
-from textassay.embedding.cross_fitted import CrossFittedEncoder, folds_of
-from textassay.embedding.given import GivenEncoder
-from textassay.embedding.latent_semantic import LatentSemanticEncoder
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.embedding import CrossFittedEncoder, FloatArray, GivenEncoder, LatentSemanticEncoder, folds_of
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import workers
 

@@ -9,11 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
+from textassay.embedding import (
+    FeatureStore,
+    FittedSentenceTransformer,
+    SentenceTransformerEncoder,
+    content_hash,
+    feature_store,
+    features,
+    fit_encoder,
+    resolve_encoder,
+)
 from textassay.embedding import sentence_transformer as module
-from textassay.embedding.model_files import content_hash
-from textassay.embedding.sentence_transformer import FittedSentenceTransformer, SentenceTransformerEncoder
-from textassay.embedding.store import FeatureStore, feature_store, features, fit_encoder, resolve_encoder
 from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.execution import device
 

@@ -11,11 +11,17 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import FloatArray
-from textassay.embedding.given import GivenEncoder
-from textassay.embedding.latent_semantic import LatentSemanticEncoder
-from textassay.embedding.store import FeatureStore, feature_store, features, fit_encoder, resolve_encoder
+from textassay.corpus import Corpus
+from textassay.embedding import (
+    FeatureStore,
+    FloatArray,
+    GivenEncoder,
+    LatentSemanticEncoder,
+    feature_store,
+    features,
+    fit_encoder,
+    resolve_encoder,
+)
 from textassay.errors import OptionError, OutputError, UnavailableError
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from made_up import sentences
 from next_word_table import NextWordTable
-from textassay.continuation.prefixes import unseen_halves
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, Vocabulary
+from textassay.continuation import unseen_halves
+from textassay.corpus import EOS, Corpus, Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.exposure.bleu import (
+from textassay.exposure import (
     BleuRun,
     NotForTranslationError,
     continuation_scores,
@@ -22,9 +21,8 @@ from textassay.exposure.bleu import (
     eb_bleu_of_runs,
     measure_bleu_run,
 )
-from textassay.generator.ngram import NgramModel
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.metric.bleu import bleu
+from textassay.generator import NgramModel, PositionUnigram
+from textassay.metric import bleu
 
 
 def _text(n: int, *, seed: int = 0, length: int = 12) -> Corpus:

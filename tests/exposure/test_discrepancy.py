@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from next_word_table import NextWordTable, random_table
-from textassay.continuation.prefixes import model_prefixes
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.continuation import model_prefixes
+from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import OptionError
-from textassay.exposure.discrepancy import EbDd, eb_dd
-from textassay.generator.position_unigram import PositionUnigram
+from textassay.exposure import EbDd, eb_dd
+from textassay.generator import PositionUnigram
 
 WORDS = Vocabulary("abcdef")
 

@@ -7,12 +7,11 @@ import pytest
 from rich.console import Console
 
 from made_up import sentences
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, TextForm
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.exposure.switching import SwitchedSample, switch_prefixes
-from textassay.generator.ngram import NgramModel
-from textassay.report.switching import print_switching, switching_html, switching_markdown
+from textassay.exposure import SwitchedSample, switch_prefixes
+from textassay.generator import NgramModel
+from textassay.report import print_switching, switching_html, switching_markdown
 
 KINDS = ("data", "shuffled", "model", "random", "corrupted:0.5")
 

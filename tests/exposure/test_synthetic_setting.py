@@ -4,10 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from textassay.exposure.bias import cgd_curve, eb_c, measure_runs
-from textassay.exposure.distance import DISTANCES
-from textassay.model_store.catalog import make_generator
-from textassay.network.random_lstm import RandomLstm
+from textassay.exposure import DISTANCES, cgd_curve, eb_c, measure_runs
+from textassay.model_store import make_generator
+from textassay.network import RandomLstm
 
 
 @pytest.mark.slow

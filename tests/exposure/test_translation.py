@@ -7,13 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.parallel import ParallelText
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, ParallelText, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.exposure.bleu import NotForTranslationError, check_not_translation
-from textassay.exposure.translation import translation_eb_c
-from textassay.model_store.catalog import make_generator
+from textassay.exposure import NotForTranslationError, check_not_translation, translation_eb_c
+from textassay.model_store import make_generator
 
 FORM = Vocabulary(["A", "B", "s", "t"])
 Table = Mapping[tuple[str, str], tuple[float, float, float]]  # source, what was read -> the end, A, B

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from tabled import all_sentences, corpus_of, draws_fit
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.errors import OptionError
-from textassay.generator.as_drawn import AsDrawn
-from textassay.generator.ngram import NgramModel
+from textassay.generator import AsDrawn, NgramModel
 
 TEXT = corpus_of(["a b a", "b a", "a a b b a", "b", "a b"] * 3)
 EVERYTHING = all_sentences(("a", "b", "x", "<unk>"), 4)

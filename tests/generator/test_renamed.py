@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from tabled import Tabled, all_sentences, corpus_of, draws_fit
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.generator.ngram import NgramModel
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.renamed import Renamed
+from textassay.generator import NgramModel, PositionUnigram, Renamed
 
 TRAIN = corpus_of(["a b", "b a a", "b", "a b b", "a", ""] * 3)
 

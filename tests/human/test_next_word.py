@@ -9,17 +9,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import UNK, Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator.ngram import NgramModel
-from textassay.human.acceptance import Submission, accept, collect
-from textassay.human.html_form import html_form
-from textassay.human.judgements import Item, Judgements
-from textassay.human.next_word import END, Prefix, build_next_word, candidates_of, draw_prefixes, read_prefixes
-from textassay.human.next_word_score import NextWordScore, score_next_word
-from textassay.human.study import NONE_OF_THEM, Study, load_study, save_study
-from textassay.human.terminal import keys_of
+from textassay.generator import NgramModel
+from textassay.human import (
+    END,
+    NONE_OF_THEM,
+    Item,
+    Judgements,
+    NextWordScore,
+    Prefix,
+    Study,
+    Submission,
+    accept,
+    build_next_word,
+    candidates_of,
+    collect,
+    draw_prefixes,
+    html_form,
+    keys_of,
+    load_study,
+    read_prefixes,
+    save_study,
+    score_next_word,
+)
 
 WORDS = ("first", "second", "third", "fourth", "fifth")
 

@@ -10,8 +10,19 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.human.pages import CHECK_TEXT, build_study, deal, giveaways, skipped_blanks
-from textassay.human.study import STUDY_FILE, Study, StudyItem, StudyPage, load_study, save_study
+from textassay.human import (
+    CHECK_TEXT,
+    STUDY_FILE,
+    Study,
+    StudyItem,
+    StudyPage,
+    build_study,
+    deal,
+    giveaways,
+    load_study,
+    save_study,
+    skipped_blanks,
+)
 
 REAL = [f"real {number}" for number in range(2_000)]
 GENERATED = {f"g{number}": [f"generated {number} {text}" for text in range(150)] for number in range(12)}

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.normalization import normalize, truncate
+from textassay.corpus import Corpus, corpora_from_texts, normalize, truncate
 from textassay.errors import EmptyCorpusError, InputError
-from textassay.inspection.inspection import Finding, inspect, inspect_corpus, inspect_pair
+from textassay.inspection import Finding, inspect, inspect_corpus, inspect_pair
 
 Texts = list[str]
 

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.vocabulary import Vocabulary
-from textassay.inspection.surface import gap, severity, surfaces
-from textassay.inspection.token_traits import Trait, marker_traits, token_traits
-from textassay.resampling.proportion import newcombe_interval
+from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
+from textassay.inspection import Trait, gap, marker_traits, severity, surfaces, token_traits
+from textassay.resampling import newcombe_interval
 
 TRAITS = {
     "cat": Trait.LETTER,

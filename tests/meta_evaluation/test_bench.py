@@ -9,13 +9,12 @@ import pytest
 
 from made_up import sentences
 from tabled import Tabled, corpus_of, toy
-from textassay.corpus.corpus import Corpus
-from textassay.discriminator.plain import PlainLogistic
+from textassay.corpus import Corpus
+from textassay.discriminator import PlainLogistic
 from textassay.errors import InputError, OptionError
+from textassay.meta_evaluation import Bench, World, parse_estimator, run_bench, worlds
 from textassay.meta_evaluation import bench as bench_module
-from textassay.meta_evaluation.bench import Bench, parse_estimator, run_bench
-from textassay.meta_evaluation.worlds import World, worlds
-from textassay.metric.discrepancy import dd
+from textassay.metric import dd
 
 TEXT = corpus_of(sentences(300, 1))
 NAMES = ("identical-2", "order-2-of-4")

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError
-from textassay.meta_evaluation.correlation import CorrelationKind, correlation
-from textassay.meta_evaluation.correlations import (
+from textassay.meta_evaluation import (
+    CorrelationKind,
+    Evaluation,
     agreements,
+    correlation,
     correlation_matrix,
     draw_generators,
     draw_goodness,
@@ -14,8 +16,7 @@ from textassay.meta_evaluation.correlations import (
     row_correlations,
     text_draws,
 )
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.resampling.multiplicity import benjamini_hochberg, holm
+from textassay.resampling import benjamini_hochberg, holm
 
 KINDS: tuple[CorrelationKind, ...] = ("kendall", "spearman", "pearson")
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import TooFewSentencesError
-from textassay.meta_evaluation.neural_worlds import neural_worlds
-from textassay.training.loop import Recipe
+from textassay.meta_evaluation import neural_worlds
+from textassay.training import Recipe
 
 pytest.importorskip("torch")
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tabled import corpus_of, toy
-from textassay.corpus.corpus import Corpus
-from textassay.discriminator.plain import PlainLogistic
+from textassay.corpus import Corpus
+from textassay.discriminator import PlainLogistic
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.meta_evaluation.worlds import LOG_PROBS, WORLD_NAMES, World, four_kinds, worlds
-from textassay.metric.discrepancy import dd
+from textassay.meta_evaluation import LOG_PROBS, WORLD_NAMES, World, four_kinds, worlds
+from textassay.metric import dd
 
 N = 600
 EQUAL = ("identical-2", "identical-4")

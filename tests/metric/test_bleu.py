@@ -10,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import workers
-from textassay.metric.base import measure
-from textassay.metric.bleu import Bleu, bleu
-from textassay.metric.sentence_bleu import closest_lengths
-from textassay.resampling.jackknife import assign_groups
+from textassay.metric import Bleu, bleu, closest_lengths, measure
+from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=7)

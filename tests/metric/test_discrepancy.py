@@ -10,15 +10,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.base import Pair
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import Pair
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric.base import measure
-from textassay.metric.discrepancy import DistributionalDiscrepancy, dd, exact_discrepancy
-from textassay.resampling.bounds import choose_bound
-from textassay.resampling.proportion import certified_lower_bound, newcombe_interval
+from textassay.metric import DistributionalDiscrepancy, dd, exact_discrepancy, measure
+from textassay.resampling import certified_lower_bound, choose_bound, newcombe_interval
 
 TOY_P = {"AA": 0.25, "AB": 0.25, "BA": 0.25, "BB": 0.25}
 TOY_Q = {"AA": 0.81, "AB": 0.09, "BA": 0.05, "BB": 0.05}

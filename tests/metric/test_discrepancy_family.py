@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.comparison.measure import cell_key
-from textassay.comparison.run import compare
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import catalog
-from textassay.discriminator.base import Discriminator, Pair, log_probs_column
-from textassay.discriminator.catalog import make_family
-from textassay.discriminator.family import BLEND
-from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.comparison import cell_key, compare
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import (
+    BLEND,
+    Discriminator,
+    LogisticDiscriminator,
+    Pair,
+    catalog,
+    log_probs_column,
+    make_family,
+)
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import workers
-from textassay.metric.discrepancy import DistributionalDiscrepancy, dd
+from textassay.metric import DistributionalDiscrepancy, dd
 
 
 class Teller:

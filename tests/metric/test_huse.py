@@ -8,12 +8,11 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import norm
 
-from textassay.comparison.columns import attach_columns
-from textassay.comparison.run import compare
-from textassay.corpus.corpus import corpora_from_texts
+from textassay.comparison import attach_columns, compare
+from textassay.corpus import corpora_from_texts
 from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.metric.huse import Huse, huse
+from textassay.metric import Huse, huse
 
 Array = npt.NDArray[np.float64]
 

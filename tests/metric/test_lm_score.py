@@ -10,17 +10,11 @@ import numpy.typing as npt
 import pytest
 
 from made_up import WORDS, sentences, shuffled
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.generator.base import LanguageModel
-from textassay.generator.leave_out import LeaveOutModels
-from textassay.generator.likelihood import likelihood
-from textassay.generator.ngram import NgramModel
-from textassay.metric.base import Metric
-from textassay.metric.lm_score import LIKELIER, LmScore, Trained, lm_score
-from textassay.metric.reverse_lm_score import ReverseLmScore, reverse_lm_score
+from textassay.generator import LanguageModel, LeaveOutModels, NgramModel, likelihood
+from textassay.metric import LIKELIER, LmScore, Metric, ReverseLmScore, Trained, lm_score, reverse_lm_score
 
 N = 300
 

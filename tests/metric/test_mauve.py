@@ -9,13 +9,11 @@ import numpy.typing as npt
 import pytest
 from scipy.special import rel_entr
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric.base import Effort
-from textassay.metric.clustering import k_means, principal_components, row_hashes, unit_rows
-from textassay.metric.mauve import Mauve, mauve
+from textassay.metric import Effort, Mauve, k_means, mauve, principal_components, row_hashes, unit_rows
 
 Array = npt.NDArray[np.float64]
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.reader import read_texts
+from textassay.corpus import Corpus, corpora_from_texts, read_texts
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
-from textassay.metric.memorization import Memorization, memorization
-from textassay.ngram.nearest import SuffixArray, match_pairs
+from textassay.metric import Memorization, memorization
+from textassay.ngram import SuffixArray, match_pairs
 
 
 def _ngrams(tokens: list[str], order: int) -> Counter[tuple[str, ...]]:

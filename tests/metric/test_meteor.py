@@ -1,6 +1,7 @@
 """METEOR by hand and against NLTK, its synonyms by a small made-up WordNet; Porter's stemmer against NLTK's."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,12 +12,9 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.meteor_score import meteor_score, single_meteor_score
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import MissingExtraError, OptionError, UnavailableError
-from textassay.metric.base import measure
-from textassay.metric.meteor import Meteor, meteor, meteor_pairs
-from textassay.metric.nearest_references import nearest_references
-from textassay.metric.porter import stem
+from textassay.metric import Meteor, measure, meteor, meteor_pairs, nearest_references, stem
 
 WORDS = ["run", "runs", "running", "the", "The", "cat", "cats", "dog"]
 STEMS = ["run", "the", "The", "cat", "tomcat", "dog", "hound", "jog"]  # NLTK looks up the synonyms of stems
@@ -156,7 +154,7 @@ def test_synonyms_show_in_name_and_signature(monkeypatch: pytest.MonkeyPatch) ->
         def get_version(self) -> str:
             return "3.0"
 
-    monkeypatch.setattr("textassay.metric.meteor._wordnet", lambda: Reader(["cat", "feline"]))
+    monkeypatch.setattr(import_module("textassay.metric.meteor"), "_wordnet", lambda: Reader(["cat", "feline"]))
     generated, real = _pair(["the cat sat", "a dog"], ["the feline sat", "a fish"])
     with_synonyms = measure(Meteor(synonyms="wordnet"), generated, real)
     assert with_synonyms.value > meteor(generated, real).value

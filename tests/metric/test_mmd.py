@@ -7,14 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.embedding.base import Encoder, FloatArray
-from textassay.embedding.latent_semantic import LatentSemanticEncoder
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.embedding import Encoder, FloatArray, LatentSemanticEncoder
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric.kernel_sums import cross_sums, own_sums
-from textassay.metric.mmd import MaximumMeanDiscrepancy, mmd
+from textassay.metric import MaximumMeanDiscrepancy, cross_sums, mmd, own_sums
 
 Array = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison.comparison import Result
-from textassay.comparison.pairs import pair_differences
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.docstrings import docstring_sentences
+from textassay.comparison import Result, pair_differences
+from textassay.corpus import Corpus, corpora_from_texts, docstring_sentences
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.generator.ngram import NgramModel
-from textassay.metric.naturalness import Naturalness, naturalness
+from textassay.generator import NgramModel
+from textassay.metric import Naturalness, naturalness
 
 
 def _made(**texts: list[str]) -> dict[str, Corpus]:

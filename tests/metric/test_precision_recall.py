@@ -8,14 +8,23 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric import neighbours
-from textassay.metric.base import measure
-from textassay.metric.precision_recall import Coverage, Density, Precision, Recall, coverage, density, precision, recall
-from textassay.resampling.jackknife import assign_groups, jackknife_terms
+from textassay.metric import (
+    Coverage,
+    Density,
+    Precision,
+    Recall,
+    coverage,
+    density,
+    measure,
+    neighbours,
+    precision,
+    recall,
+)
+from textassay.resampling import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 Array = npt.NDArray[np.float64]

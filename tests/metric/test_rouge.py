@@ -13,11 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocoevalcap.rouge.rouge import Rouge as CaptionRouge
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
-from textassay.metric.base import measure
-from textassay.metric.nearest_references import nearest_references
-from textassay.metric.rouge import Rouge, f_measure, longest_common, rouge
+from textassay.metric import Rouge, f_measure, longest_common, measure, nearest_references, rouge
 
 GOLDEN = json.loads(Path(__file__).with_name("rouge_golden.json").read_text(encoding="utf-8"))
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=6)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.metric.self_bleu import SelfBleu, self_bleu
-from textassay.resampling.jackknife import assign_groups
+from textassay.metric import SelfBleu, self_bleu
+from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=2, max_size=8)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
-from textassay.metric.vocabulary import Unit, UnseenVocabulary, unseen_vocabulary
-from textassay.resampling.jackknife import assign_groups
+from textassay.metric import Unit, UnseenVocabulary, unseen_vocabulary
+from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
 UNITS: tuple[Unit, ...] = ("tokens", "types")

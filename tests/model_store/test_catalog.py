@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.discriminator.cnn_network import cnn_weights
+from textassay.corpus import Corpus
+from textassay.discriminator import cnn_weights
 from textassay.errors import OptionError
-from textassay.model_store.catalog import PRESETS, ParameterCounts, Shaped, make_generator, parameter_counts
-from textassay.network.lstm import LstmModel
-from textassay.network.network import NetworkLanguageModel
+from textassay.model_store import PRESETS, ParameterCounts, Shaped, make_generator, parameter_counts
+from textassay.network import LstmModel, NetworkLanguageModel
 
 pytest.importorskip("torch")
 

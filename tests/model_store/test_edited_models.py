@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, TextForm
 from textassay.errors import InputError
-from textassay.model_store.catalog import KINDS, make_generator
-from textassay.model_store.saved import load_generator, save_model
-from textassay.training.history import History
+from textassay.model_store import KINDS, load_generator, make_generator, save_model
+from textassay.training import History
 
 pytest.importorskip("torch")
 
@@ -263,8 +261,7 @@ def test_a_vocabulary_that_is_not_the_models(kind: str, copy: Callable[[str], Pa
 
     def with_tokens(changed: list[Any]) -> dict[str, Any]:
         """Return the document with other tokens and hashes that fit those which are left."""
-        from textassay.corpus.tokenizer import resolve_tokenizer
-        from textassay.corpus.vocabulary import Vocabulary
+        from textassay.corpus import Vocabulary, resolve_tokenizer
 
         digest = TextForm(resolve_tokenizer("whitespace"), Vocabulary(map(str, changed))).hash
         return {**document, "vocabulary": digest, "form": {**document["form"], "tokens": changed, "hash": digest}}

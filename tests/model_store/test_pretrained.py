@@ -12,13 +12,10 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.tokenizer import join_tokens
-from textassay.corpus.vocabulary import EOS, PAD, SOS, UNK
+from textassay.corpus import EOS, PAD, SOS, UNK, Corpus, join_tokens
 from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.execution import workers
-from textassay.model_store import pretrained_files
-from textassay.model_store.pretrained import PretrainedModel
+from textassay.model_store import PretrainedModel, pretrained_files
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

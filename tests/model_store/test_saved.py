@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import TextForm
 from textassay.errors import InputError, OptionError, OutputError
-from textassay.generator.base import LanguageModel
-from textassay.generator.simple import WordShuffler
-from textassay.model_store.catalog import PRESETS, make_generator
-from textassay.model_store.saved import load_model, save_model
-from textassay.network.network import NetworkLanguageModel
+from textassay.generator import LanguageModel, WordShuffler
+from textassay.model_store import PRESETS, load_model, make_generator, save_model
+from textassay.network import NetworkLanguageModel
 
 pytest.importorskip("torch")
 

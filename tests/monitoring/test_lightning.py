@@ -12,9 +12,8 @@ from lightning.pytorch.loggers import CSVLogger
 
 from made_up import sentences
 from textassay.errors import OptionError
-from textassay.monitoring import lightning
-from textassay.monitoring.lightning import MissingLightningError, TextassayCallback
-from textassay.monitoring.monitor import TextMonitor
+from textassay.monitoring import MissingLightningError, TextMonitor, lightning
+from textassay.monitoring.lightning import TextassayCallback
 
 TEXTS = sentences(64, 1)
 WORDS = sorted({word for text in TEXTS for word in text.split()})

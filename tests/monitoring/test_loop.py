@@ -7,11 +7,10 @@ import numpy as np
 import torch
 
 from made_up import sentences
-from textassay.corpus.corpus import Corpus
-from textassay.monitoring.loop import loop_monitors
-from textassay.monitoring.monitor import TextMonitor
-from textassay.network.lstm import LstmModel
-from textassay.training.loop import Recipe, train
+from textassay.corpus import Corpus
+from textassay.monitoring import TextMonitor, loop_monitors
+from textassay.network import LstmModel
+from textassay.training import Recipe, train
 
 WORDS = sorted({word for text in sentences(200, 1) for word in text.split()})
 

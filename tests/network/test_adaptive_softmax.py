@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textassay.network.adaptive_softmax import Clusters
+from textassay.network import Clusters
 
 torch = pytest.importorskip("torch")
 

@@ -6,17 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.contexts import OTHER, with_contexts
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import OTHER, Corpus, with_contexts
 from textassay.errors import InputError, OptionError
-from textassay.model_store.catalog import make_generator
-from textassay.model_store.context_presets import CONTEXT_PRESETS
-from textassay.network.att2seq import Att2SeqModel
-from textassay.network.c2s import C2sModel
-from textassay.network.conditional import ContextModel
-from textassay.network.gated_c2s import GatedC2sModel
-from textassay.network.lstm import LstmModel
-from textassay.training.recipe import Recipe
+from textassay.model_store import CONTEXT_PRESETS, make_generator
+from textassay.network import Att2SeqModel, C2sModel, ContextModel, GatedC2sModel, LstmModel
+from textassay.training import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -6,14 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.contexts import OTHER, with_contexts
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD, SOS
-from textassay.network.att2seq import Att2SeqModel
-from textassay.network.c2s import C2sModel
-from textassay.network.conditional import ContextModel
-from textassay.network.gated_c2s import GatedC2sModel
-from textassay.training.history import History
+from textassay.corpus import EOS, OTHER, PAD, SOS, Corpus, with_contexts
+from textassay.network import Att2SeqModel, C2sModel, ContextModel, GatedC2sModel
+from textassay.training import History
 
 pytest.importorskip("torch")
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from textassay.network import cross_entropy
-from textassay.network.cross_entropy import linear_cross_entropy
+from textassay.network import cross_entropy, linear_cross_entropy
 
 torch = pytest.importorskip("torch")
 

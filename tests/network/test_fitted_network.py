@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.network.fitted_network import FittedNetwork
+from textassay.network import FittedNetwork
 
 torch = pytest.importorskip("torch")
 

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SOS, Vocabulary
+from textassay.corpus import SOS, Corpus, Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.model_store.catalog import make_generator, parameter_counts
-from textassay.network.gpt2 import Gpt2Model
-from textassay.training.recipe import Recipe
+from textassay.model_store import make_generator, parameter_counts
+from textassay.network import Gpt2Model
+from textassay.training import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -8,15 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.corpus.vocabulary import PAD, SOS, Vocabulary
+from textassay.corpus import PAD, SOS, Corpus, TextForm, Vocabulary, resolve_tokenizer
 from textassay.errors import OptionError
-from textassay.model_store.saved import load_model, save_model
-from textassay.network.leakgan import LeakGanModel
-from textassay.network.leakgan_network import read_on
-from textassay.training.history import History
+from textassay.model_store import load_model, save_model
+from textassay.network import LeakGanModel, read_on
+from textassay.training import History
 
 torch = pytest.importorskip("torch")
 

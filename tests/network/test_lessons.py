@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
-from textassay.network.lstm import LstmModel
-from textassay.network.scheduled_sampling import ScheduledSampling
-from textassay.training.recipe import Recipe
+from textassay.corpus import EOS, Corpus
+from textassay.network import LstmModel, ScheduledSampling
+from textassay.training import Recipe
 
 pytest.importorskip("torch")
 

@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SOS, Vocabulary
-from textassay.discriminator.recurrent import RecurrentDiscriminator
+from textassay.corpus import SOS, Corpus, Vocabulary
+from textassay.discriminator import RecurrentDiscriminator
 from textassay.errors import OptionError
-from textassay.model_store.catalog import make_generator, parameter_counts
-from textassay.network.lstm import LstmModel
-from textassay.training.recipe import Recipe
+from textassay.model_store import make_generator, parameter_counts
+from textassay.network import LstmModel
+from textassay.training import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import PAD, SOS, UNK, Vocabulary
+from textassay.corpus import PAD, SOS, UNK, Corpus, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
 from textassay.execution import parallel_map, workers
-from textassay.generator.likelihood import likelihood
-from textassay.model_store.catalog import make_generator
-from textassay.network import scoring
-from textassay.network.network import NetworkLanguageModel
+from textassay.generator import likelihood
+from textassay.model_store import make_generator
+from textassay.network import NetworkLanguageModel, scoring
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:.*samples were cut")

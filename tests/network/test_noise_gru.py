@@ -5,14 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.approximation.steppable import as_window_stepper, emits_distributions, has_softmax
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.approximation import as_window_stepper, emits_distributions, has_softmax
+from textassay.corpus import EOS, PAD, SOS, Corpus, TextForm
 from textassay.errors import InputError, OptionError
 from textassay.execution import workers
-from textassay.model_store.saved import load_generator, load_model, save_model
-from textassay.network.noise_gru import Feeds, NoiseGru
+from textassay.model_store import load_generator, load_model, save_model
+from textassay.network import Feeds, NoiseGru
 
 torch = pytest.importorskip("torch")
 

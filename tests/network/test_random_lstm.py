@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, TextForm
 from textassay.errors import InputError, OptionError
-from textassay.generator.likelihood import likelihood
-from textassay.model_store.catalog import make_generator
-from textassay.model_store.saved import load_model, save_model
-from textassay.network.random_lstm import RandomLstm
+from textassay.generator import likelihood
+from textassay.model_store import load_model, make_generator, save_model
+from textassay.network import RandomLstm
 
 torch = pytest.importorskip("torch")
 

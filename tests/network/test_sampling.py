@@ -7,13 +7,10 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import chisquare
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import OptionError
-from textassay.model_store.catalog import make_generator
-from textassay.network import sampling
-from textassay.network.network import NetworkLanguageModel
-from textassay.network.sampling import Choice
+from textassay.model_store import make_generator
+from textassay.network import Choice, NetworkLanguageModel, sampling
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:.*samples were cut")

@@ -6,15 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus import EOS, PAD, SOS, Corpus
 from textassay.errors import OptionError
-from textassay.model_store.catalog import make_generator
-from textassay.network.batching import padded
-from textassay.network.lstm import LstmModel
-from textassay.network.sampling_schedule import SamplingSchedule
-from textassay.network.scheduled_sampling import ScheduledSampling, mixed
-from textassay.training.recipe import Recipe
+from textassay.model_store import make_generator
+from textassay.network import LstmModel, SamplingSchedule, ScheduledSampling, mixed, padded
+from textassay.training import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.metric.diversity import distinct_n
-from textassay.metric.self_bleu import self_bleu
-from textassay.model_store.catalog import make_generator
+from textassay.corpus import Corpus
+from textassay.metric import distinct_n, self_bleu
+from textassay.model_store import make_generator
 
 pytest.importorskip("torch")
 

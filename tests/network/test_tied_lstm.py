@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus import Corpus, TextForm, resolve_tokenizer
 from textassay.errors import OptionError
-from textassay.model_store.saved import load_model, save_model
-from textassay.network.tied_lstm import TiedLstm
-from textassay.training.recipe import Recipe
+from textassay.model_store import load_model, save_model
+from textassay.network import TiedLstm
+from textassay.training import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import OptionError
-from textassay.model_store.catalog import make_generator, parameter_counts
-from textassay.network.relative_attention import heard
-from textassay.network.running_text import running
-from textassay.network.transformer_xl import TransformerXlModel
-from textassay.training.processes import Processes
-from textassay.training.recipe import Recipe
+from textassay.model_store import make_generator, parameter_counts
+from textassay.network import TransformerXlModel, heard, running
+from textassay.training import Processes, Recipe
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:.*samples were cut")

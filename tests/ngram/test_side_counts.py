@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.ngram.sentence_ends import mark_ends
-from textassay.ngram.side_counts import SideCounts
+from textassay.ngram import SideCounts, mark_ends
 
 FloatArray = npt.NDArray[np.float64]
 

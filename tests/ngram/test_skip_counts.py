@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.ngram.sentence_ends import mark_ends
-from textassay.ngram.skip_counts import PATTERNS, SkipCounts
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.ngram import PATTERNS, SkipCounts, mark_ends
 
 WORDS = "abcdefgh"
 

@@ -7,10 +7,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from textassay.adversarial.history import Round, RoundsHistory
-from textassay.report.adversarial_training import AdversarialTraining, render_adversarial_training
-from textassay.report.training import Monitored, TrainedText
-from textassay.training.history import Reading
+from textassay.adversarial import Round, RoundsHistory
+from textassay.report import AdversarialTraining, Monitored, TrainedText, render_adversarial_training
+from textassay.training import Reading
 
 VALUES = {"judge_loss": 0.61, "variety": 1.23}
 TEXT = TrainedText("train.txt", 100, 1_000, 0, 0.0)

@@ -6,16 +6,23 @@ from dataclasses import replace
 import pytest
 
 from made_up_comparisons import make_comparison, make_findings
-from textassay.comparison.comparison import Comparison, Rank
-from textassay.comparison.run import compare
+from textassay.comparison import Comparison, Rank, compare
 from textassay.estimate import Better, Estimate, Interval
-from textassay.metric.base import Effort
-from textassay.report.answer import answer, command_line, scope
-from textassay.report.digest import Digest, printable, shorten
-from textassay.report.judges import judge_statements, judged_alone
-from textassay.report.kinds import family_of, variant_of
-from textassay.report.latex import to_latex
-from textassay.report.tables import to_markdown
+from textassay.metric import Effort
+from textassay.report import (
+    Digest,
+    answer,
+    command_line,
+    family_of,
+    judge_statements,
+    judged_alone,
+    printable,
+    scope,
+    shorten,
+    to_latex,
+    to_markdown,
+    variant_of,
+)
 
 
 def _with_ranks(comparison: Comparison, metric: str, ranks: dict[str, tuple[int, int]]) -> Comparison:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from textassay.approximation.stopping_rule import RuleCurve
-from textassay.report.approximation_figures import draw_rules
+from textassay.approximation import RuleCurve
+from textassay.report import draw_rules
 
 
 def rule(spread: float, *, known: bool) -> RuleCurve:

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from textassay.errors import OutputError
-from textassay.meta_evaluation.bench import Bench, Cell
-from textassay.report.bench_files import bench_document, draw_bench, write_bench
-from textassay.report.bench_text import render_bench, seeds_told
+from textassay.meta_evaluation import Bench
+from textassay.meta_evaluation.bench import Cell
+from textassay.report import bench_document, draw_bench, render_bench, seeds_told, write_bench
 
 CELL = Cell("plain", "news", "order-2-of-4", "order-of-4", "ngram", False, 100, 500, "dd", 0.2, 0.15, 0.25, 0.95, 0.1,
             "lower", 0.8, 0.79, 0.81, 1.5, 2.5)  # fmt: skip

@@ -6,18 +6,12 @@ import pytest
 
 from made_up import sentences
 from made_up_comparisons import make_comparison
-from textassay.comparison.caveats import supported
-from textassay.comparison.comparison import FLOOR, Comparison, Result
-from textassay.comparison.planning import sentences_to_settle
-from textassay.comparison.run import compare
+from textassay.comparison import FLOOR, Comparison, Result, compare, sentences_to_settle, supported
 from textassay.estimate import Estimate, Interval
-from textassay.inspection.finding import Finding
-from textassay.metric.discrepancy_interval import variance_factor
-from textassay.metric.lm_score import LIKELIER
-from textassay.report.answer import answer
-from textassay.report.claims import MARGIN, claim, is_clear, more_sentences
-from textassay.report.digest import Digest
-from textassay.resampling.power import sentences_to_detect
+from textassay.inspection import Finding
+from textassay.metric import LIKELIER, variance_factor
+from textassay.report import MARGIN, Digest, answer, claim, is_clear, more_sentences
+from textassay.resampling import sentences_to_detect
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,20 @@ from made_up_judgements import from_table
 from made_up_reproductions import make_reproduction
 from textassay.cli.human_study import run_export, run_import
 from textassay.cli.main import main
-from textassay.corpus.contexts import contexts_text, read_contexts
-from textassay.corpus.reader import read_texts
-from textassay.human.analysis import analyse
-from textassay.human.answers_file import answers_csv, read_answers
-from textassay.human.judgements import Comment
-from textassay.human.ratings_file import ratings_csv, read_ratings
-from textassay.human.study import Study, StudyItem, StudyPage, save_study
-from textassay.report.document import write_report
-from textassay.report.human_files import write_analysis
-from textassay.report.reproduction_files import write_reproduction
-from textassay.report.sentences import open_sentences
+from textassay.corpus import contexts_text, read_contexts, read_texts
+from textassay.human import (
+    Comment,
+    Study,
+    StudyItem,
+    StudyPage,
+    analyse,
+    answers_csv,
+    ratings_csv,
+    read_answers,
+    read_ratings,
+    save_study,
+)
+from textassay.report import open_sentences, write_analysis, write_report, write_reproduction
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")
 TEXTS = ("a\rb", "=1+1", "-2+3", "\t=1", "\r=1", "+x", "@y", '"=z"', "a,b;c", "line\nbreak", "\0zero", "- dash", "'")

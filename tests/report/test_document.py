@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from made_up_comparisons import FEW_METRICS, HOSTILE, METRICS, REVIEWS, N, make_comparison, make_findings, make_texts
-from textassay.comparison.comparison import FLOOR, Comparison
-from textassay.corpus.csv_text import plain_cell
+from textassay.comparison import FLOOR, Comparison
+from textassay.corpus import plain_cell
 from textassay.errors import InputError, OutputError
-from textassay.report.document import read_comparison, to_json, write_report
+from textassay.report import read_comparison, to_json, write_report
 
 GENERATORS = ("trigram", "5-gram", "shuffler")
 

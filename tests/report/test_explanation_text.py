@@ -9,12 +9,20 @@ from rich.console import Console
 
 from made_up import sentences
 from made_up_comparisons import HOSTILE
-from textassay.comparison.explain import explain
-from textassay.comparison.explanation import Example, Explanation, Giveaway, LengthBin, PrefixPoint
-from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
-from textassay.corpus.corpus import corpora_from_texts
-from textassay.report.explanation_text import curve_statement, prefix_statement, render_explanation
-from textassay.report.plan_text import render_plan
+from textassay.comparison import (
+    Example,
+    Explanation,
+    Giveaway,
+    LengthBin,
+    Pilot,
+    PilotCurve,
+    PilotGenerator,
+    PrefixPoint,
+    explain,
+    plan,
+)
+from textassay.corpus import corpora_from_texts
+from textassay.report import curve_statement, prefix_statement, render_explanation, render_plan
 
 
 @pytest.fixture(scope="module")

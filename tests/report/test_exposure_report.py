@@ -10,23 +10,37 @@ import pytest
 from rich.console import Console
 
 from next_word_table import random_table
-from textassay.continuation.prefixes import model_prefixes
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.continuation import model_prefixes
+from textassay.corpus import Corpus, Vocabulary
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.exposure.bias import cgd_curve, eb_c, excess_error
-from textassay.exposure.bleu import BleuRun, eb_bleu_of_runs
-from textassay.exposure.discrepancy import EbDd
-from textassay.exposure.distance import DISTANCES
-from textassay.exposure.lengths import ChosenLengths, choose_lengths
-from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
-from textassay.exposure.runs import PrefixRun, summarised
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.report.exposure_figures import draw_exposure
-from textassay.report.exposure_files import exposure_csv, exposure_markdown
-from textassay.report.exposure_tables import bleu_wide, other_tables
+from textassay.exposure import (
+    DISTANCES,
+    BleuRun,
+    ChosenLengths,
+    EbDd,
+    Exposure,
+    ExposureSettings,
+    PrefixRun,
+    cgd_curve,
+    choose_lengths,
+    eb_bleu_of_runs,
+    eb_c,
+    excess_error,
+    measure_exposure,
+    summarised,
+)
+from textassay.generator import PositionUnigram
+from textassay.report import (
+    bleu_wide,
+    draw_exposure,
+    exposure_csv,
+    exposure_markdown,
+    other_tables,
+    rule,
+    sizes,
+    verdicts,
+)
 from textassay.report.exposure_text import render_exposure
-from textassay.report.exposure_words import rule, sizes, verdicts
 
 LENGTHS = ChosenLengths((1, 2), 8, {1: 40, 2: 39, 8: 30}, 40, 30)
 

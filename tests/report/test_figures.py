@@ -7,14 +7,26 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 
 from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_explanation
-from textassay.comparison.comparison import Comparison
-from textassay.report.bins import draw_lengths, draw_positions
-from textassay.report.curves import draw_frontier, draw_learning_curve, draw_prefixes, draw_roc
-from textassay.report.digest import Digest
-from textassay.report.figures import draw_figures, draw_forest, draw_scores
-from textassay.report.orders import draw_pairs, draw_ranks
-from textassay.report.planes import draw_planes, plane_pairs
-from textassay.report.svg import PALETTE, slug, to_inline
+from textassay.comparison import Comparison
+from textassay.report import (
+    PALETTE,
+    Digest,
+    draw_figures,
+    draw_forest,
+    draw_frontier,
+    draw_learning_curve,
+    draw_lengths,
+    draw_pairs,
+    draw_planes,
+    draw_positions,
+    draw_prefixes,
+    draw_ranks,
+    draw_roc,
+    draw_scores,
+    plane_pairs,
+    slug,
+    to_inline,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 

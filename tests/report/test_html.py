@@ -7,10 +7,8 @@ from html.parser import HTMLParser
 import pytest
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings, make_texts
-from textassay.comparison.comparison import Comparison
-from textassay.report.figures import draw_figures
-from textassay.report.html import to_html
-from textassay.report.sentences import examples_of, sentence_table
+from textassay.comparison import Comparison
+from textassay.report import draw_figures, examples_of, sentence_table, to_html
 
 NAMES = ("<b>x</b>\x1b", "שלום", '"q" onload="alert(1)', "$\\frac{1}{0}$ 👩‍👧")
 VOID = {"meta", "path", "use", "br", "rect", "line", "circle"}

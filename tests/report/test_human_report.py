@@ -12,11 +12,8 @@ from rich.console import Console
 
 from made_up_judgements import from_table, simulate
 from textassay.errors import OutputError
-from textassay.human.analysis import HumanAnalysis, analyse
-from textassay.human.judgements import Comment, Item, Judgements
-from textassay.report.human_figures import draw_accuracy, draw_analysis, draw_generators
-from textassay.report.human_files import write_analysis
-from textassay.report.human_text import render_analysis
+from textassay.human import Comment, HumanAnalysis, Item, Judgements, analyse
+from textassay.report import draw_accuracy, draw_analysis, draw_generators, render_analysis, write_analysis
 
 STUDY = simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5, "gan": -1.5})
 RATINGS = from_table(

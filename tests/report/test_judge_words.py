@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import judge_evaluators
-from textassay.report.judge_words import verdict_told
+from textassay.meta_evaluation import Evaluation, judge_evaluators
+from textassay.report import verdict_told
 
 NAMES = tuple(f"g{place}" for place in range(12))
 HINT = "What has the higher value in {} is read as better: if it is worse, turn the signs."

@@ -1,8 +1,8 @@
 """Metrics by kind: each once, families together, and every metric of the catalogue has its place."""
 
 from made_up_comparisons import MANY_METRICS
-from textassay.metric.catalog import CATALOG
-from textassay.report.kinds import KINDS, family_of, group_by_kind
+from textassay.metric import CATALOG
+from textassay.report import KINDS, family_of, group_by_kind
 
 
 def test_every_metric_of_the_catalogue_has_a_kind() -> None:

@@ -13,13 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from made_up_comparisons import CLOSE_METRICS, make_measured
-from textassay.comparison.comparison import FLOOR, Comparison
-from textassay.report import text, text_tables
-from textassay.report.digest import Digest
-from textassay.report.html import to_html
-from textassay.report.latex import to_latex
-from textassay.report.tables import to_csv, to_markdown
-from textassay.report.text import render
+from textassay.comparison import FLOOR, Comparison
+from textassay.report import Digest, render, text, text_tables, to_csv, to_html, to_latex, to_markdown
 
 SEEDS = range(5)
 NUMBER = re.compile(r"-?\d[\d,]*\.\d+")

@@ -16,43 +16,48 @@ from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_exp
 from made_up_exposure import make_bleu_runs
 from made_up_judgements import simulate
 from made_up_reproductions import make_reproduction
-from textassay.adversarial.history import Round, RoundsHistory
-from textassay.approximation.approximation import Approximation, CurvePoint
-from textassay.comparison.comparison import Comparison, Rank
-from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
+from textassay.adversarial import Round, RoundsHistory
+from textassay.approximation import Approximation, CurvePoint
+from textassay.comparison import Comparison, Pilot, PilotCurve, PilotGenerator, Rank, plan
 from textassay.estimate import Interval
-from textassay.exposure.bleu import eb_bleu_of_runs
-from textassay.exposure.lengths import ChosenLengths
-from textassay.exposure.measurement import Exposure, ExposureSettings
-from textassay.generator.text_likelihood import Quantity, TextLikelihood
-from textassay.human.analysis import analyse
-from textassay.human.next_word_score import NextWordScore
-from textassay.meta_evaluation.bench import Bench, Cell
-from textassay.meta_evaluation.damage import DAMAGES
-from textassay.meta_evaluation.damage_curve import DamageCurve
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import judge_evaluators
-from textassay.meta_evaluation.known_truth import KnownTruth
-from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
-from textassay.meta_evaluation.stress import Stress
-from textassay.report.adversarial_training import AdversarialTraining, render_adversarial_training
-from textassay.report.approximation_text import render_approximation
-from textassay.report.bench_text import render_bench
-from textassay.report.console import print_table
-from textassay.report.discrepancy_text import render_discrepancy
-from textassay.report.explanation_text import render_explanation
+from textassay.exposure import ChosenLengths, Exposure, ExposureSettings, eb_bleu_of_runs
+from textassay.generator import Quantity, TextLikelihood
+from textassay.human import NextWordScore, analyse
+from textassay.meta_evaluation import (
+    DAMAGES,
+    Bench,
+    DamageCurve,
+    Evaluation,
+    KnownTruth,
+    ModelDiscrepancy,
+    Side,
+    Stress,
+    judge_evaluators,
+)
+from textassay.meta_evaluation.bench import Cell
+from textassay.report import (
+    AdversarialTraining,
+    TrainedText,
+    Training,
+    print_table,
+    render,
+    render_adversarial_training,
+    render_analysis,
+    render_approximation,
+    render_bench,
+    render_discrepancy,
+    render_explanation,
+    render_judging,
+    render_likelihood,
+    render_plan,
+    render_power,
+    render_reproduction,
+    render_stress,
+    render_training,
+)
 from textassay.report.exposure_text import render_exposure
 from textassay.report.human_study import render_exposure as render_human_exposure
-from textassay.report.human_study import render_power
-from textassay.report.human_text import render_analysis
-from textassay.report.judge_text import render_judging
-from textassay.report.likelihood_text import render_likelihood
-from textassay.report.plan_text import render_plan
-from textassay.report.reproduction_text import render_reproduction
-from textassay.report.stress_text import render_stress
-from textassay.report.text import render
-from textassay.report.training import TrainedText, Training, render_training
-from textassay.training.history import Epoch, Reading
+from textassay.training import Epoch, Reading
 
 WIDTHS = (40, 60, 80, 100, 200)
 NUMBER = re.compile(r"[*\[(<>±+.-]*\d[\d.,\s%±+\[\]()<>/-]*")

@@ -9,16 +9,19 @@ import pytest
 from rich.console import Console
 
 from made_up import sentences
-from textassay.comparison.comparison import TRAIN, Comparison
-from textassay.comparison.run import compare
-from textassay.report.answer import answer, command_line
-from textassay.report.digest import Digest
-from textassay.report.document import to_json
-from textassay.report.figures import draw_figures
-from textassay.report.html import to_html
-from textassay.report.latex import to_latex
-from textassay.report.tables import to_csv, to_markdown
-from textassay.report.text import render
+from textassay.comparison import TRAIN, Comparison, compare
+from textassay.report import (
+    Digest,
+    answer,
+    command_line,
+    draw_figures,
+    render,
+    to_csv,
+    to_html,
+    to_json,
+    to_latex,
+    to_markdown,
+)
 
 NOTE = "the generators' training text, 60 of its 90 sentences, drawn at random, measured as if it were generated."
 

@@ -13,17 +13,17 @@ from rich.console import Console
 
 from made_up_reproductions import make_reproduction
 from textassay.errors import InputError, OutputError
-from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction
-from textassay.meta_evaluation.table_figure import Panel, TableFigure
-from textassay.report.reproduction_figures import draw_reproduction
-from textassay.report.reproduction_files import (
+from textassay.meta_evaluation import Curve, CurvePoint, Panel, ReproducedTable, Reproduction, TableFigure
+from textassay.meta_evaluation.reproduction import Cell
+from textassay.report import (
+    draw_reproduction,
     read_reproduction,
+    render_reproduction,
     reproduction_csv,
     reproduction_markdown,
     write_reproduction,
 )
-from textassay.report.reproduction_text import render_reproduction
-from textassay.study.dd.published import FAMILIES, FRACTIONS
+from textassay.study.dd import FAMILIES, FRACTIONS
 
 MADE = cache(make_reproduction)
 

@@ -9,13 +9,15 @@ import pytest
 from rich.console import Console
 
 from made_up_exposure import make_exposure_results
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Reproduction
-from textassay.report.reproduction_figures import draw_reproduction
-from textassay.report.reproduction_files import reproduction_markdown
-from textassay.report.reproduction_lengths import draw_by_length
-from textassay.report.reproduction_text import render_reproduction
-from textassay.report.reproduction_words import finding_numbers
-from textassay.study.exposure_bias.figures import exposure_reproduction
+from textassay.meta_evaluation import Curve, CurvePoint, Reproduction
+from textassay.report import (
+    draw_by_length,
+    draw_reproduction,
+    finding_numbers,
+    render_reproduction,
+    reproduction_markdown,
+)
+from textassay.study.exposure_bias import exposure_reproduction
 
 
 @cache

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from made_up_comparisons import METRICS, REVIEWS, make_comparison, make_findings
-from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.comparison import FLOOR, Comparison
 from textassay.errors import OptionError
-from textassay.report.tables import RESULT_COLUMNS, runs_frame, runs_table, to_csv, to_markdown
+from textassay.report import RESULT_COLUMNS, runs_frame, runs_table, to_csv, to_markdown
 
 
 def _rows(comparison: Comparison) -> list[dict[str, str]]:

@@ -8,11 +8,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison, make_findings
-from textassay.comparison.comparison import Comparison
+from textassay.comparison import Comparison
 from textassay.estimate import Estimate
-from textassay.report.digest import Digest
-from textassay.report.number import number
-from textassay.report.text import render, render_brief, render_findings
+from textassay.report import Digest, number, render, render_brief, render_findings
 
 
 def _render(comparison: Comparison, width: int = 80, *, encoding: str = "utf-8", terminal: bool = False) -> str:

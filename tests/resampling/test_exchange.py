@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from textassay.errors import EmptyCorpusError
-from textassay.resampling.exchange import Blocks, deal_labels, exchange_blocks
+from textassay.resampling import Blocks, deal_labels, exchange_blocks
 from textassay.seeding import stream
 
 Array = npt.NDArray[np.int64]

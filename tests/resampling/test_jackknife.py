@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from textassay.errors import OptionError
-from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, sole_groups, terms_interval
+from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, sole_groups, terms_interval
 
 
 def _variance(terms: np.ndarray) -> float:

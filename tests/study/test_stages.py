@@ -14,7 +14,7 @@ import pytest
 
 from textassay.errors import InputError, OutputError
 from textassay.execution import workers
-from textassay.study.stages import Stage, Stages, Work
+from textassay.study import Stage, Stages, Work
 
 
 def chain(calls: list[str], *, factor: int = 2, kind: str = "double") -> list[Stage]:

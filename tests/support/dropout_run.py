@@ -15,9 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from textassay.training.backend import single_threaded
-from textassay.training.loop import History, Recipe, train
-from textassay.training.processes import Processes, launched
+from textassay.training import History, Processes, Recipe, launched, single_threaded, train
 
 RECIPE = Recipe(
     max_epochs=4,

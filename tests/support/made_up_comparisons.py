@@ -6,19 +6,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison, PairDifference, Rank, RealText, Result
-from textassay.comparison.explanation import (
+from textassay.comparison import (
+    FLOOR,
+    Comparison,
     CurvePoint,
     Example,
     Explanation,
     Giveaway,
     LengthBin,
+    PairDifference,
     PositionBin,
     PrefixPoint,
+    Rank,
+    RealText,
+    Result,
+    pair_differences,
+    rank_intervals,
 )
-from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
-from textassay.inspection.inspection import Finding
+from textassay.inspection import HELDOUT, Finding
 
 METRICS: dict[str, Better] = {
     "dd": "lower",

@@ -5,14 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.exposure.bleu import BleuRun
-from textassay.exposure.discrepancy import EbDd
-from textassay.exposure.distance import DISTANCES
-from textassay.exposure.runs import PrefixRun, summarised
-from textassay.exposure.switching import SwitchedSample
-from textassay.exposure.translation import TranslationCurve
-from textassay.generator.text_likelihood import Quantity
-from textassay.study.exposure_bias.results import (
+from textassay.exposure import DISTANCES, BleuRun, EbDd, PrefixRun, SwitchedSample, TranslationCurve, summarised
+from textassay.generator import Quantity
+from textassay.study.exposure_bias import (
     DATA_MODEL,
     FRESH_SAMPLES,
     RANDOM_LSTM,

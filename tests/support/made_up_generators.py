@@ -4,19 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from made_up import sentences, shuffled
-from textassay.corpus.text_form import TextForm
-from textassay.study.draws import as_written, save_draws
-from textassay.study.generators.results import (
-    DRAWN,
-    ORACLE,
-    OTHER_DOMAIN,
-    Generated,
-    World,
-    WorldTexts,
-    stage_kind,
-)
-from textassay.study.network_stages import Part
-from textassay.study.stages import Stage, Work
+from textassay.corpus import TextForm
+from textassay.study import Part, Stage, Work, as_written, save_draws
+from textassay.study.generators import DRAWN, ORACLE, OTHER_DOMAIN, Generated, World, WorldTexts, stage_kind
 
 __all__ = ["WRITERS", "made_up_world"]
 

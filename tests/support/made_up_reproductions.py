@@ -4,11 +4,20 @@ from typing import Literal
 
 import numpy as np
 
-from textassay.meta_evaluation.metric_values import MetricValues
-from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside
-from textassay.study.dd.agreement import Measured, agreements, published_measured, tau_cells
-from textassay.study.dd.findings import check_findings
-from textassay.study.dd.published import DD, EXACT, FAMILIES, FRACTIONS, published_table
+from textassay.meta_evaluation import Curve, CurvePoint, MetricValues, ReproducedTable, Reproduction, beside
+from textassay.meta_evaluation.reproduction import Cell
+from textassay.study.dd import (
+    DD,
+    EXACT,
+    FAMILIES,
+    FRACTIONS,
+    Measured,
+    agreements,
+    check_findings,
+    published_measured,
+    published_table,
+    tau_cells,
+)
 
 OUR_DD = "our DD"
 FIGURES: tuple[tuple[Literal["bleu", "lm", "fed"], str, str], ...] = (

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from made_up import sentences
-from textassay.study.gan_as_lm.scales import GAN_SCALES, GanScale
-from textassay.study.presets import Network
+from textassay.study import Network
+from textassay.study.gan_as_lm import GAN_SCALES, GanScale
 
 __all__ = ["micro_scale", "write_characters"]
 

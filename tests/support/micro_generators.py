@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from made_up import sentences
-from textassay.study.generators.scales import GENERATORS_SCALES, GeneratorsScale
-from textassay.study.presets import Network
+from textassay.study import Network
+from textassay.study.generators import GENERATORS_SCALES, GeneratorsScale
 
 __all__ = ["micro_generators", "write_reviews"]
 

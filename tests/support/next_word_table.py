@@ -6,8 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary
 
 Chances = Callable[[tuple[str, ...]], Mapping[str, float]]
 

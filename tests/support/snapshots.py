@@ -182,7 +182,7 @@ def _write_judgements(path: Path) -> None:
 
 @contextlib.contextmanager
 def _dd_study(folder: Path) -> Iterator[None]:
-    from textassay.study.dd.scales import SCALES, Scale
+    from textassay.study.dd import SCALES, Scale
 
     (folder / "text.txt").write_text("".join(f"{line}\n" for line in sentences(340, 1)), encoding="utf-8")
     micro = Scale(
@@ -197,7 +197,7 @@ def _dd_study(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _gan_study(folder: Path) -> Iterator[None]:
     from micro_gan import micro_scale, write_characters
-    from textassay.study.gan_as_lm.scales import GAN_SCALES
+    from textassay.study.gan_as_lm import GAN_SCALES
 
     write_characters(folder / "text")
     with mock.patch.dict(GAN_SCALES, {"tiny": micro_scale()}):
@@ -206,9 +206,8 @@ def _gan_study(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _exposure_study(folder: Path) -> Iterator[None]:
-    from textassay.study.exposure_bias.results import TEXTS
-    from textassay.study.exposure_bias.scales import EXPOSURE_SCALES
-    from textassay.study.presets import Contest, Network
+    from textassay.study import Contest, Network
+    from textassay.study.exposure_bias import EXPOSURE_SCALES, TEXTS
 
     small = Network("tiny", {"max_epochs": 1, "width": 8})
     micro = replace(
@@ -226,8 +225,8 @@ def _exposure_study(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _judges_study(folder: Path) -> Iterator[None]:
+    from textassay.study.judges import JudgesScale
     from textassay.study.judges import study as judges_study
-    from textassay.study.judges.evaluators import JudgesScale
 
     class Few(JudgesScale):
         @property
@@ -241,8 +240,8 @@ def _judges_study(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _generators_study(folder: Path) -> Iterator[None]:
     from made_up_generators import made_up_world
+    from textassay.study.generators import ORACLE, REAL
     from textassay.study.generators import study as generators_study
-    from textassay.study.generators.results import ORACLE, REAL
 
     (folder / "data" / "yelp").mkdir(parents=True)
     lines = "".join(f"{line}\n" for line in sentences(8000, 1))

@@ -8,7 +8,7 @@ import pytest
 
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import device, parallel_map, workers
-from textassay.training.backend import (
+from textassay.training import (
     bfloat16_is_native,
     chosen_precision,
     require_neural,

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError, OptionError
-from textassay.training import loop
-from textassay.training.loop import Epoch, History, Recipe, train
-from textassay.training.pace import Pace
+from textassay.training import Epoch, History, Pace, Recipe, loop, train
 
 torch = pytest.importorskip("torch")
 

@@ -1,7 +1,6 @@
 """Speed and time left, worked out by hand on a made-up clock."""
 
-from textassay.training.history import Epoch, Step
-from textassay.training.pace import Pace
+from textassay.training import Epoch, Pace, Step
 
 
 def test_speed_and_time_left() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from textassay.errors import OptionError
-from textassay.training.recipe import DecayRecipe, Recipe
+from textassay.training import DecayRecipe, Recipe
 
 
 @pytest.mark.parametrize(

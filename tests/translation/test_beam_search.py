@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.vocabulary import EOS, SOS
+from textassay.corpus import EOS, SOS
 from textassay.errors import InputError, OptionError
-from textassay.translation.beam_search import Found, beam_search
+from textassay.translation import Found, beam_search
 
 torch = pytest.importorskip("torch")
 

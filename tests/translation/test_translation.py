@@ -8,17 +8,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.parallel import ParallelText
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, ParallelText, TextForm
 from textassay.errors import InputError, OptionError
-from textassay.metric.translation_bleu import translation_bleu
-from textassay.model_store.catalog import make_generator
-from textassay.model_store.saved import load_model, save_model
-from textassay.translation.translation import TranslationModel
-from textassay.translation.translation_batches import pair_batch, token_batches
-from textassay.translation.translation_decoding import translate
-from textassay.translation.translation_network import TranslationNetwork
+from textassay.metric import translation_bleu
+from textassay.model_store import load_model, make_generator, save_model
+from textassay.translation import TranslationModel, TranslationNetwork, pair_batch, token_batches, translate
 
 torch = pytest.importorskip("torch")
 

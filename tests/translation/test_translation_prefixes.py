@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import UNK, Corpus
 from textassay.errors import InputError, OptionError
-from textassay.translation.translation_prefixes import PREFIX_MODES, forced_prefixes
+from textassay.translation import PREFIX_MODES, forced_prefixes
 
 REFERENCES = Corpus.from_texts(["a b c d", "a b c e f", "b c d", "d a", "c c c c", "b c d a", ""])
 

@@ -1,0 +1,5 @@
+"""Generators trained against a discriminator."""
+
+from textassay.face import make_face
+
+make_face(__name__)

@@ -1,46 +1,14 @@
 """Arguments and options that commands share: how each is spelt on the command line, and its line of help."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from textassay.cli.adapter import Between
 from textassay.corpus.limits import set_limits
-
-__all__ = [
-    "Column",
-    "Config",
-    "Device",
-    "Effort",
-    "Encoder",
-    "Explain",
-    "FailIf",
-    "Features",
-    "Folds",
-    "Generators",
-    "GroupColumn",
-    "Heldout",
-    "Json",
-    "Level",
-    "LogProbs",
-    "Lowercase",
-    "MaxInput",
-    "MaxText",
-    "MaxTokens",
-    "Metrics",
-    "Model",
-    "Normalize",
-    "Out",
-    "Paper",
-    "Precision",
-    "Quiet",
-    "Ratings",
-    "Real",
-    "Seed",
-    "Tokenizer",
-    "Train",
-    "Workers",
-]
+from textassay.execution import MAX_WORKERS
 
 
 def _load_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -150,3 +118,28 @@ Config = Annotated[
         metavar="FILE.yaml", help="Options from a file; the command line wins.", is_eager=True, callback=_load_config
     ),
 ]
+
+
+# Mixins: what several commands take. Each field is one option; `cli/adapter.py` turns them into the command line.
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How texts are read."""
+
+    tokenizer: Tokenizer = "auto"
+    lowercase: Lowercase = False
+    normalize: Normalize = False
+    max_tokens: Annotated[MaxTokens, Between(1)] = None
+    column: Column = None
+    group_column: GroupColumn = None
+    max_input: MaxInput = "4GB"
+    max_text: MaxText = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """How the work is done."""
+
+    seed: Annotated[Seed, Between(0)] = 0
+    workers: Annotated[Workers, Between(1, MAX_WORKERS)] = None
+    quiet: Quiet = False
+    config: Config = None

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from textassay.cli.adapter import add_command
 from textassay.cli.approximate_command import approximate_command
 from textassay.cli.bench_command import bench_command
 from textassay.cli.contexts_command import contexts_command
@@ -58,6 +59,7 @@ from textassay.cli.human_command import human_app
 from textassay.cli.judge_command import judge_command
 from textassay.cli.likelihood_command import likelihood_command
 from textassay.cli.messages import show_warning, tell
+from textassay.cli.plan import Plan
 from textassay.cli.sample_command import sample_command
 from textassay.cli.stress_command import stress_command
 from textassay.cli.study_command import study_command
@@ -250,75 +252,7 @@ def _explain_command(
     raise typer.Exit(run_explain(options))
 
 
-@app.command(name="plan")
-def _plan_command(
-    *,
-    generators: Generators = None,
-    real: Annotated[str | None, typer.Option(metavar="FILE", help="Real text of a pilot.", show_default=False)] = None,
-    pilot: Annotated[Path | None, typer.Option(metavar="DIR", help="What 'compare --out' wrote, as a pilot.")] = None,
-    margin: Annotated[
-        list[float] | None, typer.Option(metavar="E", help="Bound dd within plus or minus E; may be repeated.")
-    ] = None,
-    detect: Annotated[
-        list[float] | None, typer.Option(metavar="D", help="Tell a dd of D from 0; may be repeated.")
-    ] = None,
-    separate: Annotated[
-        list[float] | None,
-        typer.Option(metavar="D", help="Tell generators apart whose dd differ by D; may be repeated."),
-    ] = None,
-    power: Annotated[float, typer.Option(metavar="P", help="How likely what is there is to be found.")] = 0.8,
-    dd: Annotated[
-        float | None, typer.Option("--dd", metavar="X", help="What dd is about; the worst case by default.")
-    ] = None,
-    effort: Effort = "default",
-    tokenizer: Tokenizer = "auto",
-    lowercase: Lowercase = False,
-    normalize: Normalize = False,
-    max_tokens: MaxTokens = None,
-    column: Column = None,
-    group_column: GroupColumn = None,
-    folds: Folds = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
-    workers: Workers = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    max_input: MaxInput = "4GB",
-    max_text: MaxText = 1_000_000,
-    config: Config = None,
-) -> None:
-    """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
-    from textassay.cli.options import parse_generators
-
-    named = parse_generators(generators) if generators else {}
-    from textassay.cli.plan import PlanOptions, run_plan
-
-    options = PlanOptions(
-        margin=tuple(margin or ()),
-        detect=tuple(detect or ()),
-        separate=tuple(separate or ()),
-        power=power,
-        level=level,
-        dd=dd,
-        pilot=pilot,
-        real=real,
-        generators=named,
-        effort=effort,
-        tokenizer=tokenizer,
-        lowercase=lowercase,
-        normalize=normalize,
-        max_tokens=max_tokens,
-        column=column,
-        group_column=group_column,
-        folds=5 if folds is None else folds,
-        seed=seed,
-        workers=workers,
-        json=json,
-        quiet=quiet,
-    )
-    raise typer.Exit(run_plan(options))
-
-
+add_command(app, Plan, "plan")
 app.command(name="bench")(bench_command)
 app.command(name="stress")(stress_command)
 app.command(name="study")(study_command)

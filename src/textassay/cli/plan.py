@@ -1,127 +1,112 @@
-"""``textassay plan``: say how many sentences are needed, from nothing, from a pilot, or from a finished comparison."""
+"""``textassay plan``."""
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+from typer import Option
 
-from textassay.cli.options import check_sources
-from textassay.cli.progress import show_progress
-from textassay.cli.texts import read_sources
-from textassay.comparison.comparison import FLOOR
-from textassay.comparison.planning import Pilot, pilot_of, plan, run_pilot
-from textassay.comparison.run import make_corpora
-from textassay.corpus.tokenizer import check_tokenizer
-from textassay.errors import OptionError, check_range
-from textassay.execution import MAX_WORKERS, default_workers, workers
-from textassay.metric.base import check_effort, check_level
-from textassay.report.document import read_comparison
-from textassay.report.plan_text import render_plan
+from textassay.cli.adapter import Between
+from textassay.cli.declarations import Effort, Folds, Generators, Json, Level, Reading, Running
+from textassay.errors import OptionError
 
-__all__ = ["PlanOptions", "run_plan"]
+if TYPE_CHECKING:
+    from textassay.comparison.planning import Pilot
 
-
-@dataclass(frozen=True)
-class PlanOptions:
-    """What the command line asked for; the fields are the options of ``textassay plan``."""
-
-    margin: Sequence[float] = field(default_factory=tuple)
-    detect: Sequence[float] = field(default_factory=tuple)
-    separate: Sequence[float] = field(default_factory=tuple)
-    power: float = 0.8
-    level: float = 0.95
-    dd: float | None = None
-    pilot: Path | None = None
-    real: str | None = None
-    generators: Mapping[str, str] = field(default_factory=dict)
-    effort: str = "default"
-    tokenizer: str = "auto"
-    lowercase: bool = False
-    normalize: bool = False
-    max_tokens: int | None = None
-    column: str | None = None
-    group_column: str | None = None
-    folds: int = 5
-    seed: int = 0
-    workers: int | None = None
-    json: bool = False
-    quiet: bool = False
+Margins = Annotated[list[float] | None, Option(metavar="E", help="Bound dd within plus or minus E; may be repeated.")]
+Effects = Annotated[list[float] | None, Option(metavar="D", help="Tell a dd of D from 0; may be repeated.")]
+Gaps = Annotated[
+    list[float] | None, Option(metavar="D", help="Tell generators apart whose dd differ by D; may be repeated.")
+]
 
 
-def run_plan(options: PlanOptions) -> int:
-    """Plan, print, and return 0."""
-    _check(options)
-    found = plan(
-        margins=options.margin,
-        detectable=options.detect,
-        separable=options.separate,
-        dd=options.dd,
-        pilot=_pilot(options),
-        level=options.level,
-        power=options.power,
-        folds=options.folds,
-    )
-    if options.json:
-        json.dump(found.to_dict(), sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        render_plan(found, Console())
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class Plan(Reading, Running):
+    """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
 
+    generators: Generators = None
+    real: Annotated[str | None, Option(metavar="FILE", help="Real text of a pilot.", show_default=False)] = None
+    pilot: Annotated[Path | None, Option(metavar="DIR", help="What 'compare --out' wrote, as a pilot.")] = None
+    margin: Margins = None
+    detect: Effects = None
+    separate: Gaps = None
+    power: Annotated[float, Option(metavar="P", help="How likely what is there is to be found.")] = 0.8
+    dd: Annotated[float | None, Option("--dd", metavar="X", help="What dd is about; the worst case by default.")] = None
+    effort: Effort = "default"
+    folds: Annotated[Folds, Between(1)] = None
+    level: Level = 0.95
+    json: Json = False
 
-def _check(options: PlanOptions) -> None:
-    """Raise for whatever can be seen to be wrong before reading."""
-    check_range("--folds", options.folds, 1)
-    check_range("--seed", options.seed, 0)
-    check_range("--max-tokens", options.max_tokens, 1)
-    check_range("--workers", options.workers, 1, MAX_WORKERS)
-    check_effort(options.effort)
-    check_level(options.level)
-    check_tokenizer(options.tokenizer)
-    if options.pilot is not None and (options.real is not None or options.generators):
-        raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
-    if (options.real is None) != (not options.generators):
-        raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
-    plan(
-        margins=options.margin,
-        detectable=options.detect,
-        separable=options.separate,
-        dd=options.dd,
-        level=options.level,
-        power=options.power,
-        folds=options.folds,
-    )  # what is out of range is said before a pilot is run
-    if options.real is not None:
-        check_sources(options.real, options.generators, {})
+    def run(self) -> int:
+        """Plan, print, and return 0."""
+        from rich.console import Console
 
+        from textassay.comparison.planning import plan
+        from textassay.report.plan_text import render_plan
 
-def _pilot(options: PlanOptions) -> Pilot | None:
-    if options.pilot is not None:
-        return pilot_of(read_comparison(options.pilot))
-    if options.real is None:
-        return None
-    with (
-        show_progress(quiet=options.quiet) as progress,
-        workers(default_workers() if options.workers is None else options.workers),
-    ):
-        sources = {FLOOR: options.real, **options.generators}
-        corpora = make_corpora(
-            read_sources(sources, column=options.column, group_column=options.group_column),
-            tokenizer=options.tokenizer,
-            lowercase=options.lowercase,
-            normalize=options.normalize,
-            max_tokens=options.max_tokens,
+        planned = partial(
+            plan,
+            margins=self.margin or (),
+            detectable=self.detect or (),
+            separable=self.separate or (),
+            dd=self.dd,
+            level=self.level,
+            power=self.power,
+            folds=self.folds or 5,
         )
-        real = corpora.pop(FLOOR)
-        return run_pilot(
-            real,
-            corpora,
-            effort=check_effort(options.effort),
-            folds=options.folds,
-            level=options.level,
-            seed=options.seed,
-            progress=progress,
-        )
+        planned()  # what is out of range is said before a pilot is run
+        found = planned(pilot=self._pilot())
+        if self.json:
+            json.dump(found.to_dict(), sys.stdout, indent=1, allow_nan=False)
+            print()
+        else:
+            render_plan(found, Console())
+        return 0
+
+    def _pilot(self) -> "Pilot | None":
+        from textassay.cli.options import check_sources, parse_generators
+        from textassay.cli.progress import show_progress
+        from textassay.cli.texts import read_sources
+        from textassay.comparison.comparison import FLOOR
+        from textassay.comparison.planning import pilot_of, run_pilot
+        from textassay.comparison.run import make_corpora
+        from textassay.corpus.tokenizer import check_tokenizer
+        from textassay.execution import default_workers, workers
+        from textassay.metric.base import check_effort
+        from textassay.report.document import read_comparison
+
+        effort = check_effort(self.effort)
+        check_tokenizer(self.tokenizer)
+        generators = parse_generators(self.generators) if self.generators else {}
+        if self.pilot is not None and (self.real is not None or generators):
+            raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
+        if (self.real is None) != (not generators):
+            raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
+        if self.pilot is not None:
+            return pilot_of(read_comparison(self.pilot))
+        if self.real is None:
+            return None
+        check_sources(self.real, generators, {})
+        with (
+            show_progress(quiet=self.quiet) as progress,
+            workers(default_workers() if self.workers is None else self.workers),
+        ):
+            corpora = make_corpora(
+                read_sources({FLOOR: self.real, **generators}, column=self.column, group_column=self.group_column),
+                tokenizer=self.tokenizer,
+                lowercase=self.lowercase,
+                normalize=self.normalize,
+                max_tokens=self.max_tokens,
+            )
+            return run_pilot(
+                corpora.pop(FLOOR),
+                corpora,
+                effort=effort,
+                folds=self.folds or 5,
+                level=self.level,
+                seed=self.seed,
+                progress=progress,
+            )

@@ -1,0 +1,5 @@
+"""Continuations of prefixes."""
+
+from textassay.face import make_face
+
+make_face(__name__)

@@ -1,0 +1,5 @@
+"""Studies with people."""
+
+from textassay.face import make_face
+
+make_face(__name__)

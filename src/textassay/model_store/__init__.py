@@ -1,0 +1,5 @@
+"""Models on disk."""
+
+from textassay.face import make_face
+
+make_face(__name__)

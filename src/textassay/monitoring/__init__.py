@@ -1,0 +1,5 @@
+"""Distances during training."""
+
+from textassay.face import make_face
+
+make_face(__name__)

@@ -1,0 +1,5 @@
+"""Translation models."""
+
+from textassay.face import make_face
+
+make_face(__name__)

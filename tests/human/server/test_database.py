@@ -10,11 +10,17 @@ import pytest
 
 from served_study import OWNER, make_study, serve_study
 from textassay.errors import InputError, OptionError
-from textassay.human.results import read_results
-from textassay.human.server.database import database_url, lock_statement, open_database
-from textassay.human.server.results import check_same_study, claim, read_handed_in, to_progress
-from textassay.human.server.tables import tables
-from textassay.human.study import save_study
+from textassay.human import read_results, save_study
+from textassay.human.server import (
+    check_same_study,
+    claim,
+    database_url,
+    lock_statement,
+    open_database,
+    read_handed_in,
+    tables,
+    to_progress,
+)
 
 sa = pytest.importorskip("sqlalchemy")
 pytest.importorskip("fastapi")

@@ -8,8 +8,7 @@ from threading import Thread
 import pytest
 
 from served_study import Site
-from textassay.human.server.database import database_url, open_database
-from textassay.human.server.pool import NotYours, Pool
+from textassay.human.server import NotYours, Pool, database_url, open_database
 
 ALL = dict.fromkeys(range(4), "fake")
 

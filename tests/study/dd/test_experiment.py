@@ -6,16 +6,13 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay.corpus.docstrings import docstring_sentences
+from textassay.corpus import docstring_sentences
 from textassay.execution import workers
-from textassay.meta_evaluation.reproduction import Reproduction
-from textassay.report.reproduction_files import write_reproduction
+from textassay.meta_evaluation import Reproduction
+from textassay.report import write_reproduction
 from textassay.seeding import stream
-from textassay.study.dd.published import EXACT
-from textassay.study.dd.scales import SCALES, Scale
-from textassay.study.dd.study import DdStudy
-from textassay.study.dd.text import split_text
-from textassay.study.draws import load_draws
+from textassay.study import load_draws
+from textassay.study.dd import EXACT, SCALES, DdStudy, Scale, split_text
 
 MICRO = Scale(
     name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True, fractions=(0.5, 1.0),

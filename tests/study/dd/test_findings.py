@@ -6,11 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.meta_evaluation.metric_values import MetricValues
-from textassay.meta_evaluation.reproduction import CheckedFinding, TauDistribution
-from textassay.study.dd.agreement import Measured, agreements, published_agreements, published_measured, tau_cells
-from textassay.study.dd.findings import check_findings, of_this_text
-from textassay.study.dd.published import DD, EXACT, FAMILIES
+from textassay.meta_evaluation import CheckedFinding, MetricValues, TauDistribution
+from textassay.study.dd import (
+    DD,
+    EXACT,
+    FAMILIES,
+    Measured,
+    agreements,
+    check_findings,
+    of_this_text,
+    published_agreements,
+    published_measured,
+    tau_cells,
+)
 
 REAL, SYNTHETIC = published_measured()
 UNSURE = "not separated at this size"

@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from textassay.meta_evaluation.correlation import correlation
-from textassay.meta_evaluation.gold_order import BY_VOLUME
-from textassay.meta_evaluation.reproduction import Cell, Reproduction, beside
-from textassay.study.dd.agreement import published_agreements, published_measured
-from textassay.study.dd.published import DD, EXACT, FAMILIES, PUBLISHED, published_table, published_values
+from textassay.meta_evaluation import BY_VOLUME, Reproduction, beside, correlation
+from textassay.meta_evaluation.reproduction import Cell
+from textassay.study.dd import (
+    DD,
+    EXACT,
+    FAMILIES,
+    PUBLISHED,
+    published_agreements,
+    published_measured,
+    published_table,
+    published_values,
+)
 
 TAUS = {(tau.metric, tau.group, tau.gold): tau for tau in published_agreements()}
 

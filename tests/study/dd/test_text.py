@@ -3,14 +3,8 @@
 import pytest
 
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.study.dd.experiment import build
-from textassay.study.dd.real import real_texts
-from textassay.study.dd.scales import SCALES, Scale
-from textassay.study.dd.study import DdStudy
-from textassay.study.dd.synthetic import synthetic_texts
-from textassay.study.dd.text import StudyText, split_text
-from textassay.study.network_stages import first_share
-from textassay.study.presets import scale_named
+from textassay.study import first_share, scale_named
+from textassay.study.dd import SCALES, DdStudy, Scale, StudyText, build, real_texts, split_text, synthetic_texts
 
 SMALL = Scale(
     name="small", n_train=40, n_drawn_train=50, n_valid=4, n_test=6, n_class=10, unseen=True, fractions=(0.2, 0.5, 1.0),

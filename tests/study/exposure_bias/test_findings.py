@@ -18,16 +18,19 @@ from made_up_exposure import (
     quantity,
 )
 from textassay.errors import InputError
-from textassay.exposure.bias import eb_c
-from textassay.exposure.bleu import eb_bleu_of_runs
-from textassay.meta_evaluation.reproduction import CheckedFinding
-from textassay.study.claims import Claim, difference, judge_claims
-from textassay.study.exposure_bias.findings import check_findings, check_published
-from textassay.study.exposure_bias.results import DATA_MODEL, OTHERS, TEST_SET, ExposureResults
-from textassay.study.exposure_bias.values import (
+from textassay.exposure import eb_bleu_of_runs, eb_c
+from textassay.meta_evaluation import CheckedFinding
+from textassay.study import Claim, difference, judge_claims
+from textassay.study.exposure_bias import (
+    DATA_MODEL,
     EB_C,
+    OTHERS,
+    TEST_SET,
+    ExposureResults,
     after_words,
     bleu_values,
+    check_findings,
+    check_published,
     deviation_values,
     mean_over,
     published_bleu,

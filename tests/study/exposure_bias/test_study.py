@@ -11,15 +11,23 @@ import pytest
 from made_up import WORDS, sentences
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.exposure.bias import cgd_curve, eb_c
-from textassay.exposure.bleu import eb_bleu_of_runs
-from textassay.exposure.distance import DISTANCES
-from textassay.meta_evaluation.reproduction import Reproduction
-from textassay.study.exposure_bias.results import BLEU_MODELS, DATA_MODEL, OTHERS, RANDOM_ORACLE, TEST_SET, TEXTS
-from textassay.study.exposure_bias.scales import CORRUPTION, EXPOSURE_SCALES, ExposureScale
-from textassay.study.exposure_bias.study import ExposureStudy
-from textassay.study.exposure_bias.texts import FILES, read_exposure_texts
-from textassay.study.presets import Contest, Network
+from textassay.exposure import DISTANCES, cgd_curve, eb_bleu_of_runs, eb_c
+from textassay.meta_evaluation import Reproduction
+from textassay.study import Contest, Network
+from textassay.study.exposure_bias import (
+    BLEU_MODELS,
+    CORRUPTION,
+    DATA_MODEL,
+    EXPOSURE_SCALES,
+    FILES,
+    OTHERS,
+    RANDOM_ORACLE,
+    TEST_SET,
+    TEXTS,
+    ExposureScale,
+    ExposureStudy,
+    read_exposure_texts,
+)
 
 SMALL = {"max_epochs": 1, "width": 8}
 SHORT = {"rounds": 1, "iterations": 2, "batch_size": 8}

@@ -7,13 +7,20 @@ import numpy as np
 import pytest
 
 from made_up_exposure import make_exposure_results
-from textassay.exposure.bias import eb_c
-from textassay.exposure.bleu import eb_bleu_of_runs
-from textassay.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction
-from textassay.study.exposure_bias.figures import exposure_curves, exposure_reproduction, exposure_samples
-from textassay.study.exposure_bias.results import RANDOM_ORACLE, ExposureResults
-from textassay.study.exposure_bias.tables import AVERAGE, exposure_tables, from_printed_numbers
-from textassay.study.exposure_bias.values import after_words
+from textassay.exposure import eb_bleu_of_runs, eb_c
+from textassay.meta_evaluation import ReproducedTable, Reproduction
+from textassay.meta_evaluation.reproduction import Cell
+from textassay.study.exposure_bias import (
+    AVERAGE,
+    RANDOM_ORACLE,
+    ExposureResults,
+    after_words,
+    exposure_curves,
+    exposure_reproduction,
+    exposure_samples,
+    exposure_tables,
+    from_printed_numbers,
+)
 from whose_values import assert_nothing_published_is_ours
 
 MADE = make_exposure_results()

@@ -7,13 +7,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.approximation.stopping_rule import RuleCurve
+from textassay.approximation import RuleCurve
 from textassay.errors import InputError
-from textassay.meta_evaluation.reproduction import CheckedFinding
-from textassay.study.gan_as_lm.figures import gan_reproduction
-from textassay.study.gan_as_lm.findings import check_findings, check_published
-from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT, GanResults, TextCost
-from textassay.study.gan_as_lm.values import crossed, difference_of, first_below, mean_of, unpaired_of
+from textassay.meta_evaluation import CheckedFinding
+from textassay.study.gan_as_lm import (
+    LEAKGAN,
+    LSTM,
+    MLE,
+    SEQGAN,
+    UNIFORM,
+    WGAN,
+    WGAN_SOFT,
+    GanResults,
+    TextCost,
+    check_findings,
+    check_published,
+    crossed,
+    difference_of,
+    first_below,
+    gan_reproduction,
+    mean_of,
+    unpaired_of,
+)
 
 UNSURE = "not separated at this size"
 NOTHING = GanResults({}, {}, {}, {}, {}, 27)

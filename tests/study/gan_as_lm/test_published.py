@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from textassay.meta_evaluation.reproduction import PublishedTable
-from textassay.study.gan_as_lm import published as published_gan
-from textassay.study.gan_as_lm.published import (
+from textassay.meta_evaluation import PublishedTable
+from textassay.study.gan_as_lm import (
     APPROXIMATE,
     BOUND_DRAWS,
     EXACT,
@@ -18,6 +17,7 @@ from textassay.study.gan_as_lm.published import (
     UNIFORM,
     published_bpc,
 )
+from textassay.study.gan_as_lm import published as published_gan
 
 SPEC = """
 mLSTM + dynamic evaluation | 1.19 | -

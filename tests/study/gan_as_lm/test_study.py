@@ -8,23 +8,38 @@ import numpy as np
 import pytest
 
 from micro_gan import micro_scale, write_characters
-from textassay.approximation.approximation import approximate
+from textassay.approximation import approximate
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.generator.uniform import UniformGenerator
-from textassay.meta_evaluation.reproduction import Reproduction
-from textassay.model_store.saved import load_generator
-from textassay.network.leakgan import LeakGanModel
-from textassay.network.lstm import LstmModel
-from textassay.network.noise_gru import NoiseGru
-from textassay.study.gan_as_lm.measures import rule_curves, text_costs
-from textassay.study.gan_as_lm.published import APPROXIMATE, EXACT, LITERATURE, published_bpc
-from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT, GanResults, TextCost
-from textassay.study.gan_as_lm.scales import GAN_SCALES
-from textassay.study.gan_as_lm.stages import LAST, checkpoints_of
-from textassay.study.gan_as_lm.study import GanStudy
-from textassay.study.gan_as_lm.text import GanText, evenly_spread, read_gan_text
-from textassay.study.gan_as_lm.values import mean_of
+from textassay.generator import UniformGenerator
+from textassay.meta_evaluation import Reproduction
+from textassay.model_store import load_generator
+from textassay.network import LeakGanModel, LstmModel, NoiseGru
+from textassay.study.gan_as_lm import (
+    APPROXIMATE,
+    EXACT,
+    GAN_SCALES,
+    LAST,
+    LEAKGAN,
+    LITERATURE,
+    LSTM,
+    MLE,
+    SEQGAN,
+    UNIFORM,
+    WGAN,
+    WGAN_SOFT,
+    GanResults,
+    GanStudy,
+    GanText,
+    TextCost,
+    checkpoints_of,
+    evenly_spread,
+    mean_of,
+    published_bpc,
+    read_gan_text,
+    rule_curves,
+    text_costs,
+)
 from whose_values import assert_nothing_published_is_ours
 
 MICRO = micro_scale()

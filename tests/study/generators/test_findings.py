@@ -6,13 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.study.drawn_values import DrawnValues
-from textassay.study.generators.findings import check_orders, check_paper
-from textassay.study.generators.judging import DD
-from textassay.study.generators.orders import TOTAL_VARIATION, VOLUME
-from textassay.study.generators.results import FLOOR
-from textassay.study.judges.draws import published_values
-from textassay.study.judges.published import INDIVIDUAL, SELF_BLEU
+from textassay.study import DrawnValues
+from textassay.study.generators import DD, FLOOR, TOTAL_VARIATION, VOLUME, check_orders, check_paper
+from textassay.study.judges import INDIVIDUAL, SELF_BLEU, published_values
 
 PRINTED = published_values()
 MEASURED = replace(PRINTED, values={**PRINTED.values, INDIVIDUAL: PRINTED.values["SVM"]},

@@ -9,16 +9,26 @@ import pytest
 from made_up import sentences
 from made_up_generators import WRITERS, made_up_world
 from textassay.execution import workers
-from textassay.meta_evaluation.correlation import correlation
-from textassay.meta_evaluation.correlations import draw_goodness
-from textassay.metric.bleu_nearest import bleu_nearest, bleu_train
-from textassay.study.generators.judging import DD, EVALUATORS, JudgedWorld, judged_world, judging_stages
-from textassay.study.generators.orders import drawn_values, exact_orders, judged_by_orders, order_by_volume
-from textassay.study.generators.results import FLOOR, OTHER_DOMAIN, REAL, World
-from textassay.study.judges.evaluators import JudgesScale
-from textassay.study.judges.published import ALL, BLEU_TRAIN, DIVERSITY, GENERATED, INDIVIDUAL, SELF_BLEU
-from textassay.study.judges.published import REAL as OF_REAL
-from textassay.study.stages import Done, Stage, Stages
+from textassay.meta_evaluation import correlation, draw_goodness
+from textassay.metric import bleu_nearest, bleu_train
+from textassay.study import Done, Stage, Stages
+from textassay.study.generators import (
+    DD,
+    EVALUATORS,
+    FLOOR,
+    OTHER_DOMAIN,
+    REAL,
+    JudgedWorld,
+    World,
+    drawn_values,
+    exact_orders,
+    judged_by_orders,
+    judged_world,
+    judging_stages,
+    order_by_volume,
+)
+from textassay.study.judges import ALL, BLEU_TRAIN, DIVERSITY, GENERATED, INDIVIDUAL, SELF_BLEU, JudgesScale
+from textassay.study.judges import REAL as OF_REAL
 
 N = 100
 SCALE = JudgesScale(networks=False, partitions=1)

@@ -9,17 +9,23 @@ from made_up import sentences
 from made_up_generators import WRITERS, made_up_world
 from textassay.errors import OptionError
 from textassay.execution import workers
-from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
-from textassay.report.reproduction_files import write_reproduction
+from textassay.meta_evaluation import ReproducedTable, Reproduction
+from textassay.report import write_reproduction
+from textassay.study.generators import (
+    DD,
+    FLOOR,
+    GENERATORS_SCALES,
+    ORACLE,
+    OTHER_DOMAIN,
+    REAL,
+    TOTAL_VARIATION,
+    VOLUME,
+    GeneratorsStudy,
+    GeneratorsTexts,
+    table_id,
+)
 from textassay.study.generators import study as generators_study
-from textassay.study.generators.judging import DD
-from textassay.study.generators.orders import TOTAL_VARIATION, VOLUME
-from textassay.study.generators.results import FLOOR, ORACLE, OTHER_DOMAIN, REAL
-from textassay.study.generators.scales import GENERATORS_SCALES
-from textassay.study.generators.study import GeneratorsStudy
-from textassay.study.generators.tables import table_id
-from textassay.study.generators.texts import GeneratorsTexts
-from textassay.study.judges.published import published_table
+from textassay.study.judges import published_table
 from whose_values import assert_nothing_published_is_ours
 
 N = 60

@@ -8,43 +8,37 @@ import numpy as np
 import pytest
 
 from micro_generators import micro_generators, write_reviews
-from textassay.corpus.contexts import COLUMN
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import COLUMN, Corpus, TextForm
 from textassay.errors import EmptyCorpusError, InputError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.model_store.catalog import make_generator
-from textassay.model_store.saved import load_model
+from textassay.model_store import load_model, make_generator
 from textassay.seeding import stream
-from textassay.study.draws import load_draws
-from textassay.study.generators.exact import AnswersAsDrawn, jensen_shannon
-from textassay.study.generators.results import (
+from textassay.study import MODEL, Stage, Stages, load_draws, scale_named
+from textassay.study.generators import (
     DRAWN,
     FLOOR,
     GENERATORS,
+    GENERATORS_SCALES,
     LESS_TEXT,
     ORACLE,
     OTHER_DOMAIN,
     PAPER_NAMES,
     REAL,
-    World,
-    generated_cost,
-)
-from textassay.study.generators.scales import GENERATORS_SCALES, GeneratorsScale
-from textassay.study.generators.texts import (
+    AnswersAsDrawn,
+    GeneratorsScale,
     GeneratorsTexts,
+    World,
+    build_worlds,
     clauses,
+    generated_cost,
     in_context,
+    jensen_shannon,
     learnt_attributes,
+    processor_seconds,
     read_generators_texts,
     written,
 )
-from textassay.study.generators.training import processor_seconds
-from textassay.study.generators.worlds import build_worlds
-from textassay.study.judges.published import GENERATORS as PUBLISHED
-from textassay.study.network_stages import MODEL
-from textassay.study.presets import scale_named
-from textassay.study.stages import Stage, Stages
+from textassay.study.judges import GENERATORS as PUBLISHED
 
 MICRO = micro_generators()
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.study.drawn_values import DrawnValues
-from textassay.study.judges.draws import published_values
-from textassay.study.judges.findings import check_findings
+from textassay.study import DrawnValues
+from textassay.study.judges import check_findings, published_values
 
 PRINTED = published_values()
 

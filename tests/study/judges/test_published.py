@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import judges_tables as other
-from textassay.discriminator.meta_accuracy import overall_accuracy
-from textassay.study.judges.published import (
+from textassay.discriminator import overall_accuracy
+from textassay.study.judges import (
     ALL,
     CLASSIFIERS,
     GENERATED,
@@ -16,11 +16,11 @@ from textassay.study.judges.published import (
     PEOPLE,
     PUBLISHED,
     REAL,
+    from_printed_values,
     published_evaluations,
     published_table,
     short_name,
 )
-from textassay.study.judges.tables import from_printed_values
 
 
 def test_every_table_is_whole() -> None:

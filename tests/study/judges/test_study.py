@@ -9,29 +9,25 @@ import pytest
 
 from made_up import sentences, shuffled
 from textassay.errors import InputError, OptionError
-from textassay.human.analysis import analyse
-from textassay.human.judgements import Item, Judgements
-from textassay.human.mechanical_turk import read_mechanical_turk
-from textassay.meta_evaluation.correlation import correlation
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.majority_labels import majority_agreement
-from textassay.meta_evaluation.reproduction import Reproduction
-from textassay.report.reproduction_files import write_reproduction
-from textassay.study.judges.draws import drawn_values
-from textassay.study.judges.evaluators import (
+from textassay.human import Item, Judgements, analyse, read_mechanical_turk
+from textassay.meta_evaluation import Evaluation, Reproduction, correlation, majority_agreement
+from textassay.report import write_reproduction
+from textassay.study import Work
+from textassay.study.judges import (
+    GENERATORS,
     METRICS,
+    PEOPLE,
     JudgedTexts,
     JudgesScale,
+    JudgesStudy,
     classifier_evaluation,
     classifier_stages,
+    drawn_values,
+    human_tables,
     judged_texts,
     metric_evaluation,
     metric_stages,
 )
-from textassay.study.judges.published import GENERATORS, PEOPLE
-from textassay.study.judges.study import JudgesStudy
-from textassay.study.judges.tables import human_tables
-from textassay.study.stages import Work
 from whose_values import assert_nothing_published_is_ours
 
 N = 40  # texts of each writer

@@ -1,0 +1,5 @@
+"""The study of exposure bias."""
+
+from textassay.face import make_face
+
+make_face(__name__)

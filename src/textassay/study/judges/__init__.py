@@ -1,0 +1,5 @@
+"""The study of the judges."""
+
+from textassay.face import make_face
+
+make_face(__name__)

@@ -1,0 +1,78 @@
+"""A command is a frozen dataclass whose fields are its options and whose `run` returns the exit status.
+
+`add_command` turns it into a Typer command. A field is annotated as Typer reads it, with a `Between` where its number
+has a range: ``Annotated[int, Option(metavar="N", help="..."), Between(1)]``.
+"""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+
+import typer
+
+from textassay.errors import check_range
+
+
+@dataclass(frozen=True)
+class Between:
+    """The range of an option's number, ends included; of each number where the option may be repeated."""
+
+    low: float
+    high: float | None = None
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise an OptionError that names the option unless `value` is absent or in range."""
+        for number in value if isinstance(value, list | tuple) else [value]:
+            check_range(name, number, self.low, self.high)
+
+
+class Command(Protocol):
+    """Options of a command, and what it does with them."""
+
+    def run(self) -> int:
+        """Do it and return the exit status."""
+        ...
+
+
+def add_command(app: typer.Typer, command: type[Command], name: str, **settings: Any) -> None:
+    """Add `command` to `app` under `name`; its docstring is the help. `settings` go to Typer's own decorator."""
+    hints = get_type_hints(command, include_extras=True)
+    declared = {one.name: one for one in fields(command)}  # type: ignore[arg-type]
+    ranges = {key: part for key in declared for part in _metadata(hints[key]) if isinstance(part, Between)}
+
+    def run(**values: Any) -> None:
+        for key, limits in ranges.items():
+            limits.check(_spelling(key, hints[key]), values[key])
+        raise typer.Exit(command(**values).run())
+
+    def parameter(key: str) -> inspect.Parameter:
+        default = inspect.Parameter.empty if declared[key].default is MISSING else declared[key].default
+        return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[key])
+
+    run.__signature__ = inspect.Signature([parameter(key) for key in _in_order(command)])  # type: ignore[attr-defined]
+    run.__doc__ = command.__doc__
+    app.command(name=name, **settings)(run)
+
+
+def _in_order(command: type) -> Iterator[str]:
+    """Yield the fields as help lists them: a command's own first, then those of its mixins as they are listed."""
+    seen = set()
+    for part in command.__mro__:
+        for key in vars(part).get("__annotations__", {}):
+            if key not in seen:
+                seen.add(key)
+                yield key
+
+
+def _metadata(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+
+
+def _spelling(key: str, hint: Any) -> str:
+    """Return how messages name the option: as it is typed."""
+    for part in _metadata(hint):
+        for spelling in getattr(part, "param_decls", None) or ():
+            if spelling.startswith("--"):
+                return str(spelling).split("/")[0]
+    return "--" + key.replace("_", "-")

@@ -1,0 +1,16 @@
+from textassay.inspection.finding import HELDOUT as HELDOUT
+from textassay.inspection.finding import Finding as Finding
+from textassay.inspection.inspection import inspect as inspect
+from textassay.inspection.inspection import inspect_corpus as inspect_corpus
+from textassay.inspection.inspection import inspect_pair as inspect_pair
+from textassay.inspection.sentence_keys import expected_repeats as expected_repeats
+from textassay.inspection.sentence_keys import n_distinct as n_distinct
+from textassay.inspection.sentence_keys import occurs_elsewhere as occurs_elsewhere
+from textassay.inspection.sentence_keys import occurs_in as occurs_in
+from textassay.inspection.sentence_keys import sentence_keys as sentence_keys
+from textassay.inspection.surface import gap as gap
+from textassay.inspection.surface import severity as severity
+from textassay.inspection.surface import surfaces as surfaces
+from textassay.inspection.token_traits import Trait as Trait
+from textassay.inspection.token_traits import marker_traits as marker_traits
+from textassay.inspection.token_traits import token_traits as token_traits

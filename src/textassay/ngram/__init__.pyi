@@ -1,0 +1,14 @@
+from textassay.ngram.index import NgramIndex as NgramIndex
+from textassay.ngram.kneser_ney import DiscountKind as DiscountKind
+from textassay.ngram.kneser_ney import count_ngrams as count_ngrams
+from textassay.ngram.kneser_ney import estimate_discounts as estimate_discounts
+from textassay.ngram.kneser_ney import fit_kneser_ney as fit_kneser_ney
+from textassay.ngram.matches import match_each_other as match_each_other
+from textassay.ngram.matches import match_references as match_references
+from textassay.ngram.nearest import SuffixArray as SuffixArray
+from textassay.ngram.nearest import match_pairs as match_pairs
+from textassay.ngram.sentence_ends import mark_ends as mark_ends
+from textassay.ngram.sentence_ends import with_ends as with_ends
+from textassay.ngram.side_counts import SideCounts as SideCounts
+from textassay.ngram.skip_counts import PATTERNS as PATTERNS
+from textassay.ngram.skip_counts import SkipCounts as SkipCounts
