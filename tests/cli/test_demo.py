@@ -55,9 +55,7 @@ def test_fewer_real_sentences_and_as_few_generated_from_the_same_training_text()
     assert demo_texts(SENTENCES, seed=0, n=1000) == every
 
 
-def test_files_command_and_comparison(
-    asked: list[Compare], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_command_and_comparison(asked: list[Compare], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "report"
     assert Demo(out=out, seed=3).run() == 0
     texts = demo_texts(SENTENCES, seed=3)

@@ -87,7 +87,6 @@ class Compare(Reading, Running, Output):
         from textassay.corpus.number_files import read_features
         from textassay.metric.base import check_effort
         from textassay.metric.catalog import split_names
-        from textassay.report.text import render
 
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
@@ -122,7 +121,7 @@ class Compare(Reading, Running, Output):
                 from textassay.report.document import write_report
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
-        self.show(comparison, show or render)
+        self.show(comparison, show or _render)
         if self.out is not None and not self.quiet:
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
@@ -178,6 +177,12 @@ class Compare(Reading, Running, Output):
             group_column=self.group_column,
             remedies=_REMEDIES,
         )
+
+
+def _render(comparison: "Comparison", console: "Console") -> None:
+    from textassay.report.text import render
+
+    render(comparison, console)
 
 
 def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":
