@@ -12,10 +12,6 @@ from textassay.report.bench_text import render_bench as render_bench
 from textassay.report.bench_text import seeds_told as seeds_told
 from textassay.report.bins import draw_lengths as draw_lengths
 from textassay.report.bins import draw_positions as draw_positions
-from textassay.report.claims import MARGIN as MARGIN
-from textassay.report.claims import claim as claim
-from textassay.report.claims import is_clear as is_clear
-from textassay.report.claims import more_sentences as more_sentences
 from textassay.report.console import print_table as print_table
 from textassay.report.curves import draw_frontier as draw_frontier
 from textassay.report.curves import draw_learning_curve as draw_learning_curve

@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Sequence
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
+from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
 from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
 from textassay.metric.mauve import N_CLUSTERINGS
-from textassay.report.claims import MOSTLY, Claim, more_sentences
 from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
@@ -152,7 +152,7 @@ def _closest(digest: Digest, metric: str) -> str:
     if len(measured) == 1:
         return f"{measured[0]} scores {cell(measured[0])} by {metric}{against}."
     superlative = "best" if digest.better(metric) == "higher" else "closest to the real text"
-    first = [generator for generator in measured if generator in digest.best(metric)]
+    first = [generator for generator in measured if generator in digest.marked(metric)]
     if not first:
         if any(pair.p_adjusted is not None for pair in digest.pairs(metric)):
             told = f"No two of the {len(measured)} generators are separated by {metric}{against}"
@@ -243,7 +243,7 @@ def _passing(digest: Digest, metric: str) -> list[str]:
     """Return whether generators are told from real text, by the headline or, where it cannot tell, by other metrics."""
     verdicts = {generator: digest.verdict(generator, metric) for generator in digest.order}
 
-    def named(verdict: Claim) -> list[str]:
+    def named(verdict: Verdict) -> list[str]:
         return [generator for generator, found in verdicts.items() if found == verdict]
 
     sentences = [
@@ -335,7 +335,7 @@ def _repeats(digest: Digest, metric: str) -> list[str]:
             copies.setdefault(finding.generator, []).append(f"{100 * share:.0f} % {what}")
     sentences = []
     for generator, shares in copies.items():
-        where = [other for other in (metric, *digest.comparison.metrics) if generator in digest.best(other)]
+        where = [other for other in (metric, *digest.comparison.metrics) if generator in digest.marked(other)]
         if where:
             whose = join_words(_by_family(digest, list(dict.fromkeys(where))))
             sentences.append(
@@ -346,10 +346,10 @@ def _repeats(digest: Digest, metric: str) -> list[str]:
 
 def _disagreement(digest: Digest, metric: str) -> list[str]:
     """Return a sentence on metrics whose first places have none in common with the headline's."""
-    first = digest.best(metric)
+    first = digest.marked(metric)
     others: dict[tuple[str, ...], list[str]] = {}
     for other in digest.comparison.metrics:
-        best = digest.best(other)
+        best = digest.marked(other)
         if first and best and not first & best:
             others.setdefault(tuple(g for g in digest.order if g in best), []).append(other)
     if not others:

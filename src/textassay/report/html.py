@@ -95,7 +95,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         pair_tables=_pair_tables(digest),
         has_floor=FLOOR in digest.floors,
         train_note=digest.train_note,
-        has_best={metric: bool(digest.best(metric)) for metric in comparison.metrics},
+        has_best={metric: bool(digest.marked(metric)) for metric in comparison.metrics},
         has_own_floors=any(digest.own_floor(*cell) is not None for cell in digest.cells),
         signatures=[
             (result.generator, result.metric, str(result.estimate.signature))
@@ -136,7 +136,7 @@ def _headline_rows(digest: Digest, metric: str) -> list[dict[str, Any]]:
             {
                 "name": generator,
                 "floor": generator in digest.floors,
-                "best": generator in digest.best(metric),
+                "best": generator in digest.marked(metric),
                 "n": "" if size is None else count(size),
                 "value": MISSING if estimate is None else number(estimate.value, places),
                 "interval": "" if estimate is None else interval(estimate.interval, places),

@@ -316,7 +316,7 @@ def _percent(share: float) -> str:
 
 
 def _marked(digest: Digest, generator: str, metric: str, text: str) -> str:
-    return f"**{text}**" if generator in digest.best(metric) else text
+    return f"**{text}**" if generator in digest.marked(metric) else text
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

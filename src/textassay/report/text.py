@@ -138,7 +138,7 @@ class _Printer(TablePrinter):
             table.add_column(safe(self._console, header), justify="right", no_wrap=True, vertical="bottom")
         for generator in self.rows(table):
             cells = [column[generator] for column in columns.values()]
-            table.add_row(self.name_cell(generator, bold=generator in digest.best(metric)), *cells)
+            table.add_row(self.name_cell(generator, bold=generator in digest.marked(metric)), *cells)
         if digest.at_floor_size(metric):
             for label, own in digest.own_floors(metric).items():
                 places = digest.places(metric)
@@ -168,7 +168,7 @@ class _Printer(TablePrinter):
             estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
             bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
             distinct = digest.detail(generator, metric, _DISTINCT)
-            mark = generator in digest.best(metric)
+            mark = generator in digest.marked(metric)
             if estimate is None:
                 value, bounds = self.missing(generator, metric), ""
             else:

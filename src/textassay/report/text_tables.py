@@ -54,7 +54,7 @@ class TablePrinter:
             legend = f"± the longer arm of the {level(digest.comparison.level)} interval"
             arrows = {digest.better(metric) for metric in others} - {"neither"}
             legend += "".join(f"; {ARROWS[better]} {direction(better)}" for better in sorted(arrows))
-            marked = any(digest.best(metric) for metric in digest.comparison.metrics)
+            marked = any(digest.marked(metric) for metric in digest.comparison.metrics)
             legend += f"; {self.at_floor_size_note()}" * any(map(digest.at_floor_size, others))
             legend += "".join(f"; {unit}" for unit in self._units(others))
             self.say(legend + ("; * none is significantly better." if marked else "."))
@@ -127,7 +127,7 @@ class TablePrinter:
         estimate = self._digest.shown(generator, metric)
         if estimate is None:
             return Text(self.missing(generator, metric), "dim")
-        return self._numbers(estimate, places, mark=generator in self._digest.best(metric))
+        return self._numbers(estimate, places, mark=generator in self._digest.marked(metric))
 
     def _numbers(self, estimate: Estimate, places: int, *, mark: bool = False) -> Text:
         value, width = value_and_half_width(estimate, places)
