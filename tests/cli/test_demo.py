@@ -10,7 +10,6 @@ from textassay.cli.compare import CompareOptions
 from textassay.cli.demo import DemoOptions, demo_texts, run_demo
 from textassay.cli.main import _demo_command
 from textassay.errors import InputError, OptionError
-from textassay.report import render_brief
 
 SENTENCES = [
     f"{verb} the {noun} of number {number} ."
@@ -25,8 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[CompareOptions]:
     """Return what the comparison is asked for, which is not run."""
     options: list[CompareOptions] = []
 
-    def record(given: CompareOptions, *, show: object) -> int:
-        assert show is render_brief
+    def record(given: CompareOptions) -> int:
         options.append(given)
         return 0
 

@@ -44,7 +44,7 @@ def comparison() -> Comparison:
 
 def printed(comparison: Comparison) -> str:
     console = Console(file=io.StringIO(), width=200)
-    render(comparison, console)
+    render(comparison, console, whole=True)
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue()

@@ -20,7 +20,6 @@ from textassay.errors import check_range
 from textassay.generator.base import Generator
 from textassay.generator.ngram import NgramModel
 from textassay.generator.simple import Copier, WordShuffler
-from textassay.report.text import render_brief
 from textassay.seeding import stream
 
 __all__ = ["DemoOptions", "demo_texts", "run_demo"]
@@ -65,7 +64,6 @@ def run_demo(options: DemoOptions) -> int:
         CompareOptions(
             real=real, train=train, generators=files, out=options.out, seed=options.seed, quiet=options.quiet
         ),
-        show=render_brief,
     )
 
 

@@ -52,6 +52,7 @@ from textassay.report.judges import judged_alone as judged_alone
 from textassay.report.kinds import KINDS as KINDS
 from textassay.report.kinds import family_of as family_of
 from textassay.report.kinds import group_by_kind as group_by_kind
+from textassay.report.kinds import main_metrics as main_metrics
 from textassay.report.kinds import variant_of as variant_of
 from textassay.report.latex import escape_latex as escape_latex
 from textassay.report.latex import to_latex as to_latex
@@ -94,7 +95,6 @@ from textassay.report.tables import runs_table as runs_table
 from textassay.report.tables import to_csv as to_csv
 from textassay.report.tables import to_markdown as to_markdown
 from textassay.report.text import render as render
-from textassay.report.text import render_brief as render_brief
 from textassay.report.text import render_findings as render_findings
 from textassay.report.training import Monitored as Monitored
 from textassay.report.training import TrainedText as TrainedText

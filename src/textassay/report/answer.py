@@ -12,8 +12,6 @@ from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
 
-__all__ = ["answer", "command_line", "direction", "scope"]
-
 _DIRECTIONS = {
     "lower": "lower is better",
     "higher": "higher is better",
@@ -64,8 +62,11 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     )
 
 
-def answer(digest: Digest) -> tuple[str, ...]:
-    """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees."""
+def answer(digest: Digest, *, warnings: bool = True) -> tuple[str, ...]:
+    """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees.
+
+    With `warnings`, the last one names the kinds of warnings there are.
+    """
     metric = digest.headline
     if metric is None:
         return ("No metric that has a direction could be computed.",)
@@ -78,7 +79,7 @@ def answer(digest: Digest) -> tuple[str, ...]:
         *_repeats(digest, metric),
     ]
     kinds = {group[0].kind for group in digest.grouped_findings() if group[0].severity == "warning"}
-    if kinds:
+    if kinds and warnings:
         which, they = ("warnings", "they") if len(kinds) > 1 else ("warning", "it")
         sentences.append(f"Read the {which} first, {they} may explain the numbers: {join_words(sorted(kinds))}.")
     return tuple(sentences)

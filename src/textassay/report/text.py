@@ -1,10 +1,11 @@
-"""The report for a terminal: what was compared, what to worry about, the numbers, and the answer last.
+"""The report for a terminal: one screen, or everything: the answer, what was compared, warnings, all numbers.
 
 Nothing is interpreted on the way: names and sentences are shown character by character, without colours or links of
 their own. Colours are off where the console is no terminal, and signs fall back to ASCII where it cannot show others.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
@@ -18,9 +19,8 @@ from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
 from textassay.report.judges import judge_statements
 from textassay.report.number import MISSING, interval, level, number, p_value, span
+from textassay.report.screen import ScreenPrinter
 from textassay.report.text_tables import COLUMN_GAP, TablePrinter
-
-__all__ = ["render", "render_brief", "render_findings"]
 
 _MOST_PAIRS = 10
 _FEW_GENERATORS = 4
@@ -29,7 +29,7 @@ _DISPENSABLE = (_DISTINCT_HEADER, _LIKE, "p", _BOUND, "rank")
 _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it
 
 
-def render(comparison: Comparison, console: Console) -> None:
+def render(comparison: Comparison, console: Console, *, whole: bool = False, folder: Path | None = None) -> None:
     """Print `comparison` on `console`, in its width.
 
     Parameters
@@ -38,8 +38,16 @@ def render(comparison: Comparison, console: Console) -> None:
         What `compare` returned.
     console
         Where to print; its width decides how many columns stand beside each other.
+    whole
+        Print every metric, pair and note instead of one screen.
+    folder
+        Where its report is; None where there is none.
     """
+    if not whole:
+        ScreenPrinter(Digest(comparison), console).print_screen(folder)
+        return
     printer = _Printer(Digest(comparison), console)
+    printer.answer()
     printer.scope()
     render_findings(comparison.findings, console, brief_notes=True)
     printer.warnings()
@@ -48,17 +56,6 @@ def render(comparison: Comparison, console: Console) -> None:
     printer.like_beside_like(headline_shown=printer.headline_has_like)
     printer.notes()
     printer.pairs()
-    printer.answer()
-
-
-def render_brief(comparison: Comparison, console: Console) -> None:
-    """Print what fits one screen: what was compared, the loudest findings, the headline metric, the answer."""
-    printer = _Printer(Digest(comparison), console)
-    printer.scope()
-    render_findings([finding for finding in comparison.findings if finding.severity == "warning"], console)
-    printer.headline()
-    printer.notes()
-    printer.answer()
 
 
 def render_findings(findings: Sequence[Finding], console: Console, *, brief_notes: bool = False) -> None:
@@ -229,10 +226,8 @@ class _Printer(TablePrinter):
             self.say(f"and {len(shown) - _MOST_PAIRS} more in the report.")
 
     def answer(self) -> None:
-        heading(self._console, "Answer")
-        self._console.print(
-            Padding(safe(self._console, " ".join(answer(self._digest)), "bold"), (0, 0, 0, 2), expand=False)
-        )
+        self._console.print(safe(self._console, " ".join(answer(self._digest)), "bold"))
+        self._console.print()
 
 
 def _also(finding: Finding) -> str:

@@ -17,8 +17,6 @@ from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, level, number, value_and_half_width
 
-__all__ = ["COLUMN_GAP", "TablePrinter"]
-
 COLUMN_GAP = 2
 _NAME_WIDTH = 24
 
@@ -35,19 +33,7 @@ class TablePrinter:
         """Print all metrics but the headline: values, half-widths, marks."""
         digest = self._digest
         others = [metric for metric in digest.metrics if metric != digest.headline]
-        columns = {}
-        own_floors: dict[str, int] = {}
-        for metric in others:
-            places = digest.places(metric)
-            columns[metric] = {name: self._cell(name, metric, places) for name in (*digest.order, *digest.floors)}
-            if digest.at_floor_size(metric):
-                for label, own in digest.own_floors(metric).items():
-                    columns[metric][label] = self._numbers(own, places)
-                    own_floors[label] = own.sizes.get("n_generated", 0)
-        extra = sorted(own_floors, key=own_floors.__getitem__, reverse=True)
-        for cells in columns.values():
-            for label in extra:
-                cells.setdefault(label, Text(""))
+        columns, extra = self.cells(others)
         for group in self._packed(columns, keep_families=True, extra=extra):
             self._print_columns(group, columns, extra=extra)
         if others:
@@ -58,6 +44,24 @@ class TablePrinter:
             legend += f"; {self.at_floor_size_note()}" * any(map(digest.at_floor_size, others))
             legend += "".join(f"; {unit}" for unit in self._units(others))
             self.say(legend + ("; * none is significantly better." if marked else "."))
+
+    def cells(self, metrics: Sequence[str]) -> tuple[dict[str, dict[str, Text]], list[str]]:
+        """Return each metric's cells by row, and the rows of real text beside generators with a floor of their own."""
+        digest = self._digest
+        columns = {}
+        own_floors: dict[str, int] = {}
+        for metric in metrics:
+            places = digest.places(metric)
+            columns[metric] = {name: self._cell(name, metric, places) for name in (*digest.order, *digest.floors)}
+            if digest.at_floor_size(metric):
+                for label, own in digest.own_floors(metric).items():
+                    columns[metric][label] = self._numbers(own, places)
+                    own_floors[label] = own.sizes.get("n_generated", 0)
+        extra = sorted(own_floors, key=own_floors.__getitem__, reverse=True)
+        for cells in columns.values():
+            for label in extra:
+                cells.setdefault(label, Text(""))
+        return columns, extra
 
     def like_beside_like(self, *, headline_shown: bool) -> None:
         """Print each generator's values at the floor's size, against the same half of the real text.
