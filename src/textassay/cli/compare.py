@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -68,13 +68,11 @@ class CompareOptions:
     json: bool = False
     fail_if: Sequence[str] = field(default_factory=tuple)
     quiet: bool = False
+    all: bool = False
 
 
-def run_compare(options: CompareOptions, *, show: Callable[[Comparison, Console], None] = render) -> int:
-    """Run one comparison and return the exit status: 0, or 1 where a ``--fail-if`` condition holds.
-
-    `show` prints it on a terminal, where no JSON is asked for.
-    """
+def run_compare(options: CompareOptions) -> int:
+    """Run one comparison and return the exit status: 0, or 1 where a ``--fail-if`` condition holds."""
     metrics = None if options.metrics is None else split_names(options.metrics)
     conditions = _check(options, metrics)
     with show_progress(quiet=options.quiet) as progress:
@@ -111,7 +109,7 @@ def run_compare(options: CompareOptions, *, show: Callable[[Comparison, Console]
         json.dump(comparison.to_dict(), sys.stdout, indent=1, allow_nan=False)
         print()
     else:
-        show(comparison, Console())
+        render(comparison, Console(), whole=options.all, folder=options.out)
     if options.out is not None and not options.quiet:
         print(f"textassay: the report is {options.out / 'report.html'}", file=sys.stderr)
     return _judge(comparison, conditions)

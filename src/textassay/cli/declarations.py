@@ -111,6 +111,7 @@ FailIf = Annotated[
     list[str] | None,
     typer.Option(metavar="'dd>0.3'", help="Exit with 1 where it holds for a generator; may be repeated."),
 ]
+All = Annotated[bool, typer.Option("--all", help="Print every metric, pair and note, not one screen.")]
 Quiet = Annotated[bool, typer.Option(help="No progress and no notes.")]
 Config = Annotated[
     Path | None,

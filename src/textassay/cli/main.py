@@ -22,6 +22,7 @@ from textassay.cli.approximate_command import approximate_command
 from textassay.cli.bench_command import bench_command
 from textassay.cli.contexts_command import contexts_command
 from textassay.cli.declarations import (
+    All,
     Column,
     Config,
     Device,
@@ -120,6 +121,7 @@ def _compare_command(
     json: Json = False,
     fail_if: FailIf = None,
     quiet: Quiet = False,
+    all: All = False,
     max_input: MaxInput = "4GB",
     max_text: MaxText = 1_000_000,
     config: Config = None,
@@ -160,6 +162,7 @@ def _compare_command(
         json=json,
         fail_if=tuple(fail_if or ()),
         quiet=quiet,
+        all=all,
     )
     raise typer.Exit(run_compare(options))
 

@@ -16,5 +16,5 @@ def run_report(folder: Path) -> int:
     comparison = read_comparison(folder)
     check_writable(folder)
     write_report(comparison, folder)
-    render(comparison, Console())
+    render(comparison, Console(), folder=folder)
     return 0
