@@ -86,6 +86,8 @@ class _Printer:
     def print_all(self, top: int) -> None:
         found = self._explanation
         heading(self._console, f"What gives {found.generator} away: dd {number(found.value, _PLACES)}")
+        if found.boilerplate and top:
+            self._giveaways("Phrases in many generated texts", found.boilerplate[:top], found.boilerplate)
         self._giveaways("More often in generated text", found.more_generated[:top], found.more_generated)
         self._giveaways("More often in real text", found.more_real[:top], found.more_real)
         self._tests(top)

@@ -116,7 +116,7 @@ def _charts(found: Explanation, figures: Mapping[tuple[str, str], Markup]) -> tu
 
 
 def _giveaways(found: Explanation) -> tuple[tuple[str, tuple[tuple[str, str, str], ...], int], ...]:
-    lists = (("Says too often", found.more_generated), ("Says too rarely", found.more_real))
+    lists = (("Says too often", found.overused), ("Says too rarely", found.more_real))
     return tuple(
         (title, tuple(map(_row, giveaways[:_MOST_GIVEAWAYS])), max(0, len(giveaways) - _MOST_GIVEAWAYS))
         for title, giveaways in lists

@@ -189,7 +189,7 @@ def _message(message: str, others: Sequence[str]) -> str:
 
 def _lines(explanation: Explanation, width: int, *, both: bool) -> Iterable[str]:
     """Return what a generator says too often and, with `both`, what it says too rarely, a line each."""
-    yield _line("too often: ", explanation.more_generated, width)
+    yield _line("too often: ", explanation.overused, width)
     if both:
         yield _line("too rarely: ", explanation.more_real, width)
 

@@ -292,7 +292,7 @@ def _explanations(digest: Digest) -> list[str]:
     for explanation in explanations:
         lines += ["", f"### {escaped(explanation.generator)}", ""]
         for title, giveaways in (
-            ("Says too often", explanation.more_generated),
+            ("Says too often", explanation.overused),
             ("Says too rarely", explanation.more_real),
         ):
             shown = [
