@@ -18,6 +18,7 @@ from textassay.report.curves import draw_learning_curve as draw_learning_curve
 from textassay.report.curves import draw_prefixes as draw_prefixes
 from textassay.report.curves import draw_roc as draw_roc
 from textassay.report.digest import Digest as Digest
+from textassay.report.digest import excerpt as excerpt
 from textassay.report.digest import printable as printable
 from textassay.report.digest import shorten as shorten
 from textassay.report.discrepancy_text import render_discrepancy as render_discrepancy

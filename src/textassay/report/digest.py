@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from textassay.comparison.comparison import FLOOR, TRAIN, Result
+from textassay.comparison.explanation import Giveaway
 from textassay.comparison.standings import Standings
+from textassay.corpus.vocabulary import EOS, SOS, SPECIAL_TOKENS
 from textassay.estimate import Estimate
 from textassay.inspection.inspection import Finding
 from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import count, places_for
 
-__all__ = ["Digest", "group_findings", "join_words", "printable", "shorten"]
-
+_ENDS = (SPECIAL_TOKENS[SOS], SPECIAL_TOKENS[EOS])
 # Unicode's embeddings, overrides and isolates, by which a text turns the order of what follows.
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
@@ -183,3 +184,32 @@ def shorten(text: str, width: int) -> str:
         return text
     tail = (width - 3) // 3
     return f"{text[: width - 3 - tail].rstrip()} … {text[len(text) - tail :].lstrip()}"
+
+
+def excerpt(text: str, width: int, evidence: Sequence[Giveaway]) -> str:
+    """Return `text` in at most `width` characters, cut at spaces around the first n-gram of `evidence` that it holds.
+
+    Without one that it holds as it is written there, as `shorten` does.
+    """
+    if len(text) <= width:
+        return text
+    for found in evidence:
+        phrase = " ".join(token for token in found.ngram.split(" ") if token not in _ENDS)
+        match = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text) if phrase else None
+        if match is not None and len(phrase) <= width - 4:
+            return _window(text, match.start(), match.end(), width)
+    return shorten(text, width)
+
+
+def _window(text: str, begin: int, end: int, width: int) -> str:
+    """Return `text` from about `begin` to `end` and as much around it as `width` allows, whole words where they fit."""
+    room = (width - 4 - (end - begin)) // 2
+    start = max(0, min(begin - room, len(text) - width + 2))
+    stop = min(len(text), start + width - (2 if start == 0 else 4))
+    if start:
+        space = text.find(" ", start, begin)
+        start = begin if space < 0 else space + 1
+    if stop < len(text):
+        space = text.rfind(" ", end, stop + 1)
+        stop = end if space < 0 else space
+    return "… " * (start > 0) + text[start:stop] + " …" * (stop < len(text))

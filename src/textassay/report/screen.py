@@ -213,7 +213,8 @@ def _quoted(ngram: str, width: int) -> str:
     tokens = ngram.split(" ")
     where = "".join(f" {_ENDS[token]}" for token in (tokens[0], tokens[-1]) if token in _ENDS and len(tokens) > 1)
     words = " ".join(token for token in tokens if token not in _ENDS) if where else ngram
-    return f'"{shorten(words, max(8, width - len(where) - 2))}"{where}'
+    room = max(8, width - len(where) - 2)
+    return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
 
 
 def _percent(share: float) -> str:

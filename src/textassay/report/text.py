@@ -16,7 +16,7 @@ from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, direction, scope
 from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
+from textassay.report.digest import Digest, group_findings, join_words, printable
 from textassay.report.judges import judge_statements
 from textassay.report.number import MISSING, interval, level, number, p_value, span
 from textassay.report.screen import ScreenPrinter
@@ -73,7 +73,6 @@ def render_findings(findings: Sequence[Finding], console: Console, *, brief_note
     if not findings:
         return
     heading(console, "What to worry about")
-    width = max(20, console.width - 18)
     for group in group_findings(findings):
         first = group[0]
         loud = first.severity == "warning"
@@ -90,7 +89,7 @@ def render_findings(findings: Sequence[Finding], console: Console, *, brief_note
         grid = label_grid()
         for label, example in (("generated", first.example_generated), ("real", first.example_real)):
             if example is not None:
-                grid.add_row(Text(label, "dim"), safe(console, shorten(printable(example), width) or "(empty)"))
+                grid.add_row(Text(label, "dim"), safe(console, printable(example) or "(empty)"))
         if len(group) > 1:
             also = [_also(other) for other in group[1:]]
             grid.add_row(Text("also", "dim"), safe(console, ", ".join(also)))
