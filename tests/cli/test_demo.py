@@ -8,7 +8,6 @@ from textassay.cli.compare import Compare
 from textassay.cli.demo import Demo, demo_texts
 from textassay.cli.main import main
 from textassay.errors import InputError
-from textassay.report import render_brief
 
 SENTENCES = [
     f"{verb} the {noun} of number {number} ."
@@ -23,8 +22,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Compare]:
     """Return what the comparison is asked for, which is not run."""
     options: list[Compare] = []
 
-    def record(given: Compare, show: object) -> int:
-        assert show is render_brief
+    def record(given: Compare) -> int:
         options.append(given)
         return 0
 
@@ -55,9 +53,7 @@ def test_fewer_real_sentences_and_as_few_generated_from_the_same_training_text()
     assert demo_texts(SENTENCES, seed=0, n=1000) == every
 
 
-def test_files_command_and_comparison(
-    asked: list[Compare], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_command_and_comparison(asked: list[Compare], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "report"
     assert Demo(out=out, seed=3).run() == 0
     texts = demo_texts(SENTENCES, seed=3)

@@ -89,7 +89,7 @@ def test_no_separation_names_no_winner_and_marks_none() -> None:
     comparison = make_comparison(("a", "b", "c"))
     tied = Digest(_with_ranks(comparison, "dd", dict.fromkeys(("a", "b", "c"), (1, 3))))
     assert answer(tied)[0].startswith("No two of the 3 generators are separated by dd")
-    assert tied.best("dd") == frozenset()
+    assert tied.marked("dd") == frozenset()
 
 
 def test_a_generator_that_passes_is_named() -> None:

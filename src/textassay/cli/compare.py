@@ -1,12 +1,14 @@
 """``textassay compare``: read the texts, measure, print, write."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textassay.cli.declarations import (
+    All,
     Device,
     Effort,
     Encoder,
@@ -33,8 +35,6 @@ from textassay.inspection.finding import HELDOUT
 from textassay.inspection.finding import REAL as FLOOR
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from textassay.comparison.columns import SideColumns
     from textassay.comparison.comparison import Comparison
     from textassay.corpus.reader import TextFile
@@ -67,9 +67,10 @@ class Compare(Reading, Running, Output):
     level: Level = 0.95
     device: Device = "auto"
     fail_if: FailIf = None
+    all: All = False
 
-    def run(self, show: "Callable[[Comparison, Console], None] | None" = None) -> int:
-        """Compare, print (with `show` instead of all tables), write; return 0, or 1 where ``--fail-if`` holds."""
+    def run(self) -> int:
+        """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
         generators = parse_generators(self.generators or [])
         given = {"--features": self.features, "--log-probs": self.log_probs, "--ratings": self.ratings}
         beside = {option: parse_files(option, files or []) for option, files in given.items()}
@@ -122,7 +123,7 @@ class Compare(Reading, Running, Output):
                 from textassay.report.document import write_report
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
-        self.show(comparison, show or render)
+        self.show(comparison, partial(render, whole=self.all, folder=self.out))
         if self.out is not None and not self.quiet:
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
