@@ -18,9 +18,9 @@ from typing import Annotated, Any
 import typer
 
 from textassay.cli.adapter import add_command
-from textassay.cli.approximate_command import approximate_command
+from textassay.cli.approximate import Approximate
 from textassay.cli.bench_command import bench_command
-from textassay.cli.contexts_command import contexts_command
+from textassay.cli.contexts import Contexts
 from textassay.cli.declarations import (
     Column,
     Config,
@@ -53,18 +53,18 @@ from textassay.cli.declarations import (
     Train,
     Workers,
 )
-from textassay.cli.discrepancy_command import discrepancy_command
-from textassay.cli.exposure_command import exposure_command
+from textassay.cli.discrepancy import Discrepancy
+from textassay.cli.exposure import Exposure
 from textassay.cli.human_command import human_app
 from textassay.cli.judge_command import judge_command
-from textassay.cli.likelihood_command import likelihood_command
+from textassay.cli.likelihood import Likelihood
 from textassay.cli.messages import show_warning, tell
 from textassay.cli.plan import Plan
-from textassay.cli.sample_command import sample_command
+from textassay.cli.sample import Sample
 from textassay.cli.stress_command import stress_command
 from textassay.cli.study_command import study_command
 from textassay.cli.train_command import train_command
-from textassay.cli.translate_command import translate_command
+from textassay.cli.translate import Translate
 from textassay.corpus.limits import input_limits
 
 __all__ = ["app", "main"]
@@ -258,13 +258,13 @@ app.command(name="stress")(stress_command)
 app.command(name="study")(study_command)
 app.command(name="judge")(judge_command)
 app.command(name="train")(train_command)
-app.command(name="translate")(translate_command)
-app.command(name="contexts")(contexts_command)
-app.command(name="sample")(sample_command)
-app.command(name="likelihood")(likelihood_command)
-app.command(name="discrepancy")(discrepancy_command)
-app.command(name="exposure")(exposure_command)
-app.command(name="approximate")(approximate_command)
+add_command(app, Translate, "translate")
+add_command(app, Contexts, "contexts")
+add_command(app, Sample, "sample")
+add_command(app, Likelihood, "likelihood")
+add_command(app, Discrepancy, "discrepancy")
+add_command(app, Exposure, "exposure")
+add_command(app, Approximate, "approximate")
 app.add_typer(human_app)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from textassay.cli.contexts import check_contexts, contexts_hash, contexts_told, trained_contexts
 from textassay.cli.messages import print_line
+from textassay.cli.model_contexts import check_contexts, contexts_hash, contexts_told, trained_contexts
 from textassay.cli.model_names import ADVERSARIAL
 from textassay.cli.models import open_generator
 from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
