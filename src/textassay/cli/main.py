@@ -55,6 +55,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.discrepancy import Discrepancy
 from textassay.cli.exposure import Exposure
+from textassay.cli.groups import STUDY, TRAIN, add_group
 from textassay.cli.human_command import human_app
 from textassay.cli.judge_command import judge_command
 from textassay.cli.likelihood import Likelihood
@@ -62,8 +63,6 @@ from textassay.cli.messages import show_warning, tell
 from textassay.cli.plan import Plan
 from textassay.cli.sample import Sample
 from textassay.cli.stress_command import stress_command
-from textassay.cli.study_command import study_command
-from textassay.cli.train_command import train_command
 from textassay.cli.translate import Translate
 from textassay.corpus.limits import input_limits
 
@@ -255,9 +254,9 @@ def _explain_command(
 add_command(app, Plan, "plan")
 app.command(name="bench")(bench_command)
 app.command(name="stress")(stress_command)
-app.command(name="study")(study_command)
 app.command(name="judge")(judge_command)
-app.command(name="train")(train_command)
+for _group in (TRAIN, STUDY):
+    add_group(app, _group)
 add_command(app, Translate, "translate")
 add_command(app, Contexts, "contexts")
 add_command(app, Sample, "sample")
