@@ -115,15 +115,20 @@ def _changes(
     path: tuple[str, ...], before: Any, now: Any, options: Mapping[tuple[str, str], str]
 ) -> list[tuple[str, Any, Any]]:
     """Return names of what changed, and what they were and are; of settings within settings, those that did."""
-    if isinstance(before, dict) and isinstance(now, dict):
+    name = path[-1].replace("-", "_")
+    groups = ("rounds",) if path[0] == "rounds" else ("network", "training")
+    option = next((options[group, name] for group in groups if (group, name) in options), None)
+    if isinstance(before, dict) and isinstance(now, dict) and (option is None or len(path) == 1):
         changed = [inner for inner in {**before, **now} if before.get(inner) != now.get(inner)]
         return [
             each for inner in changed for each in _changes((*path, inner), before.get(inner), now.get(inner), options)
         ]
-    name = path[-1].replace("-", "_")
-    groups = ("rounds",) if path[0] == "rounds" else ("network", "training")
-    spelt = next((options[group, name] for group in groups if (group, name) in options), name)
-    return [(spelt.replace("_", "-"), before, now)]
+    return [(option or name.replace("_", "-"), _shown(before), _shown(now))]
+
+
+def _shown(value: Any) -> Any:
+    """Return a value as the command line spells it."""
+    return ",".join(f"{key}:{each}" for key, each in value.items()) if isinstance(value, dict) else value
 
 
 def _told(changes: Sequence[tuple[str, Any, Any]]) -> str:
