@@ -16,32 +16,32 @@ from typing import Annotated, Any
 
 import typer
 
+from textassay.cli import human_next_word
 from textassay.cli.adapter import add_command, add_group
-from textassay.cli.approximate_command import approximate_command
+from textassay.cli.approximate import Approximate
 from textassay.cli.bench import Bench
 from textassay.cli.compare import Compare
-from textassay.cli.contexts_command import contexts_command
+from textassay.cli.contexts import Contexts
 from textassay.cli.demo import Demo
-from textassay.cli.discrepancy_command import discrepancy_command
+from textassay.cli.discrepancy import Discrepancy
 from textassay.cli.explain import Explain
-from textassay.cli.exposure_command import exposure_command
+from textassay.cli.exposure import Exposure
+from textassay.cli.groups import STUDY, TRAIN, add_lazy_group
 from textassay.cli.human_analyse import Analyse
 from textassay.cli.human_invite import Invite
-from textassay.cli.human_next_word import Exposure, NextWord
+from textassay.cli.human_next_word import NextWord
 from textassay.cli.human_power import Power
 from textassay.cli.human_serve import Serve
 from textassay.cli.human_study import Build, Export, Import, JudgeInTerminal
 from textassay.cli.inspect import Inspect
 from textassay.cli.judge import Judge
-from textassay.cli.likelihood_command import likelihood_command
+from textassay.cli.likelihood import Likelihood
 from textassay.cli.messages import show_warning, tell
 from textassay.cli.plan import Plan
 from textassay.cli.report import Report
-from textassay.cli.sample_command import sample_command
+from textassay.cli.sample import Sample
 from textassay.cli.stress import Stress
-from textassay.cli.study_command import study_command
-from textassay.cli.train_command import train_command
-from textassay.cli.translate_command import translate_command
+from textassay.cli.translate import Translate
 from textassay.corpus.limits import input_limits
 
 __all__ = ["app", "main"]
@@ -73,21 +73,21 @@ add_command(app, Explain, "explain")
 add_command(app, Plan, "plan")
 add_command(app, Bench, "bench")
 add_command(app, Stress, "stress")
-app.command(name="study")(study_command)
 add_command(app, Judge, "judge")
-app.command(name="train")(train_command)
-app.command(name="translate")(translate_command)
-app.command(name="contexts")(contexts_command)
-app.command(name="sample")(sample_command)
-app.command(name="likelihood")(likelihood_command)
-app.command(name="discrepancy")(discrepancy_command)
-app.command(name="exposure")(exposure_command)
-app.command(name="approximate")(approximate_command)
+for group in (TRAIN, STUDY):
+    add_lazy_group(app, group)
+add_command(app, Translate, "translate")
+add_command(app, Contexts, "contexts")
+add_command(app, Sample, "sample")
+add_command(app, Likelihood, "likelihood")
+add_command(app, Discrepancy, "discrepancy")
+add_command(app, Exposure, "exposure")
+add_command(app, Approximate, "approximate")
 
 human = add_group(app, "human", "Let people judge texts: build a study, run it, bring results in, analyse them.")
 add_command(human, Build, "build")
 add_command(human, NextWord, "next-word")
-add_command(human, Exposure, "exposure")
+add_command(human, human_next_word.Exposure, "exposure")
 add_command(human, Export, "export")
 add_command(human, Import, "import")
 add_command(human, Power, "power")
