@@ -1,13 +1,16 @@
 """The comparison: every metric for every generator, the differences between pairs, ranks, findings, explanations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from textassay.comparison.explanation import Explanation
+from textassay.display import Displayed
 from textassay.estimate import Better, Estimate
 from textassay.inspection.finding import HELDOUT as HELDOUT
 from textassay.inspection.finding import REAL, Finding
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from textassay.comparison.standings import Standings
     from textassay.comparison.verdicts import Verdict
 
+_MOST_NAMED = 4  # names in the short form of a comparison
 FLOOR = REAL  # the row of the real text itself
 TRAIN = "(train)"  # the row of the text that the generators were trained on
 
@@ -94,8 +98,39 @@ class Rank:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
-    """Many metrics over many generators against one real text; `settings` are the others of the call, by name."""
+class Comparison(Displayed):
+    """Many metrics over many generators against one real text; made by `compare`.
+
+    ``print(comparison)`` shows the answer, the warnings and the main table on one screen; a notebook shows the same.
+    All numbers are in `to_frame`, and every file of ``textassay compare --out`` is written by `save`.
+
+    Attributes
+    ----------
+    version
+        Of textassay.
+    real
+        The real text: name, number of texts, content hash.
+    generators, metrics
+        Names, as they came.
+    results
+        One `Result` for each generator, or row of reference, and metric.
+    pairs
+        The differences between generators, for every metric.
+    ranks
+        Rank intervals of the generators, for every metric with a direction.
+    findings
+        What inspection found in the texts before they were measured.
+    warnings
+        What metrics warned of.
+    level, seed
+        Of intervals; of everything drawn at random.
+    explanations
+        What gives each generator away, where dd is among the metrics.
+    settings
+        The other settings of the call, by name.
+    texts
+        Each side's texts as they were measured, real ones under ``(real)``; None for a comparison read from a file.
+    """
 
     version: str
     real: RealText
@@ -110,10 +145,14 @@ class Comparison:
     seed: int
     explanations: tuple[Explanation, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str]] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        """Return one line: all the numbers are what `to_frame` is for."""
-        return f"<Comparison of {', '.join(self.generators)} with {self.real.name} by {', '.join(self.metrics)}>"
+        generators, metrics = (
+            ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} {noun}"
+            for names, noun in ((self.generators, "generators"), (self.metrics, "metrics"))
+        )
+        return f"<Comparison of {generators} with {self.real.name} by {metrics}>"
 
     @property
     def headline(self) -> str | None:
@@ -314,8 +353,49 @@ class Comparison:
             settings=data.get("settings", {}),
         )
 
+    def to_markdown(self) -> str:
+        """Return the whole comparison as a Markdown document: answer, warnings, all tables, pairs, giveaways."""
+        return str(import_module("textassay.report.tables").to_markdown(self))
+
+    def to_latex(self) -> str:
+        r"""Return all tables for LaTeX, each as wide as a page at most; they need ``\usepackage{booktabs}``."""
+        return str(import_module("textassay.report.latex").to_latex(self))
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write every file of ``textassay compare --out`` into a folder, which is made if it is absent.
+
+        Parameters
+        ----------
+        folder
+            Files of an earlier report of the same real text and settings are replaced, all together.
+
+        Returns
+        -------
+        list of Path
+            ``report.html`` (the page), ``results.json`` (everything, in full precision), ``results.csv``,
+            ``results.md``, ``results.tex``, ``figures/*.svg``, and ``sentences.csv`` (the score of every text) where a
+            metric scores texts and `texts` is known.
+
+        Raises
+        ------
+        InputError
+            If the folder holds the report of another real text or of other settings.
+        OutputError
+            If a file cannot be written; then the folder is as it was before.
+        """
+        written: list[Path] = import_module("textassay.report.document").write_report(self, folder, texts=self.texts)
+        return written
+
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per generator and metric: value, interval, unit, direction, value at the floor's size."""
+        """Return all results as a data frame.
+
+        Returns
+        -------
+        DataFrame
+            One row for each generator (or row of reference) and metric: `generator`, `metric`, `value`, `low`, `high`,
+            `unit`, `better`, `matched_value` (at the size of the ``(real)`` row), `floor_value` (what real text scores
+            there), `ranked_by` (which of the values decides), `error`, `signature`. Missing values are None.
+        """
         rows = [_result_to_dict(result) for result in self.results]
         columns = [
             "generator",

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from textassay.display import Displayed
+
 HALF = 0.5
 
 
@@ -91,7 +93,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Displayed):
     """What gives one generator away.
 
     Attributes

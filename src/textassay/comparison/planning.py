@@ -22,6 +22,7 @@ from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.learning_curve import judge, learning_curve
 from textassay.comparison.measure import Progress
 from textassay.corpus.corpus import Corpus
+from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.metric.base import Effort, check_level
 from textassay.metric.discrepancy import SENTENCES_PER_FOLD
@@ -106,7 +107,7 @@ class Requirement:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Displayed):
     """The requirements and all that they rest on."""
 
     requirements: tuple[Requirement, ...]

@@ -254,6 +254,7 @@ def compare(
         seed=seed,
         explanations=explanations,
         settings=settings,
+        texts={name: corpus.texts for name, corpus in corpora.items()},
     )
 
 

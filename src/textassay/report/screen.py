@@ -1,8 +1,7 @@
 """A comparison on one screen: the answer, what changes its reading, the main table, what gives each generator away."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.padding import Padding
@@ -13,10 +12,10 @@ from textassay.comparison.comparison import FLOOR, TRAIN
 from textassay.comparison.explanation import Explanation, Giveaway
 from textassay.report.answer import answer
 from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
-from textassay.report.digest import join_words, shorten
+from textassay.report.digest import Digest, join_words, shorten
 from textassay.report.kinds import family_of, main_metrics, variant_of
 from textassay.report.number import count, level
-from textassay.report.text_tables import COLUMN_GAP, TablePrinter
+from textassay.report.text_tables import COLUMN_GAP, TablePrinter, units
 
 _LINE = 76  # characters: what a line of 80 columns holds
 _ANSWER_LINES = 9
@@ -31,13 +30,13 @@ _SHORT = {"lower": "lower", "higher": "higher", "closer": f"closer to {FLOOR}"}
 class ScreenPrinter(TablePrinter):
     """Prints a comparison on one screen."""
 
-    def print_screen(self, folder: Path | None) -> None:
-        """Print everything; `folder` is where the report is."""
+    def print_screen(self, where: str) -> None:
+        """Print the answer, warnings, main table and giveaways, and `where` everything else is."""
         self._answer()
-        self._warnings(folder)
+        self._warnings()
         self._table()
         self._giveaways()
-        self._pointers(folder)
+        self._pointers(where)
 
     def _answer(self) -> None:
         first, *others = answer(self._digest, warnings=False)
@@ -49,14 +48,8 @@ class ScreenPrinter(TablePrinter):
         if kept:
             self._print(" ".join(kept), indent=0)
 
-    def _warnings(self, folder: Path | None) -> None:
-        digest = self._digest
-        messages = []
-        for group in digest.grouped_findings():
-            if group[0].severity == "warning":
-                others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
-                messages.append(_message(f"{group[0].generator}: {group[0].message}", others))
-        messages += [_message(warning, others) for warning, others in digest.grouped_warnings()]
+    def _warnings(self) -> None:
+        messages = warning_messages(self._digest)
         if not messages:
             return
         heading(self._console, "Warnings")
@@ -65,20 +58,13 @@ class ScreenPrinter(TablePrinter):
             grid.add_row(safe(self._console, "·"), safe(self._console, message))
             print_table(self._console, grid)
         if len(messages) > _MOST_WARNINGS:
-            where = "with --all" if folder is None else "in the report"
-            self._print(f"and {len(messages) - _MOST_WARNINGS} more {where}", "dim")
+            self._print(f"and {len(messages) - _MOST_WARNINGS} more", "dim")
 
     def _table(self) -> None:
         digest = self._digest
         if digest.headline is None:
             return
-        known = [
-            metric
-            for metric in digest.metrics
-            if digest.better(metric) != "neither"
-            and any(digest.value(generator, metric) is not None for generator in digest.generators)
-        ]
-        chosen = main_metrics(known, digest.headline)
+        chosen = main_table(digest)
         columns, extra = self.cells(chosen)
         ranks = {name: Text(digest.rank_text(name, digest.headline)) for name in (*digest.order, *digest.floors)}
         has_ranks = len(digest.generators) > 1 and any(rank.plain for rank in ranks.values())
@@ -106,7 +92,7 @@ class ScreenPrinter(TablePrinter):
                 table.add_row(Text(label, "italic dim"), cells[0], *[Text("")] * has_ranks, *cells[1:])
         self._console.print()
         print_table(self._console, table, indent=0)
-        self._legend(shown)
+        self.say(legend(digest, shown))
         self.notes()
 
     def _fitting(
@@ -125,24 +111,6 @@ class ScreenPrinter(TablePrinter):
             metrics.pop()
         return metrics, has_ranks and widths[0] + rank <= room
 
-    def _legend(self, metrics: Sequence[str]) -> None:
-        digest = self._digest
-        arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
-        parts = [f"± the longer arm of the {level(digest.comparison.level)} interval"]
-        parts.append(f"{', '.join(f'{ARROWS[better]} {_SHORT[better]}' for better in arrows)} is better")
-        if any(map(digest.marked, metrics)):
-            parts.append("* none is significantly better")
-        if FLOOR in digest.floors:
-            size = digest.size(FLOOR)
-            sized = "" if size is None else f" ({count(size)} a side)"
-            parts.append(f"{FLOOR}: one half of the real text against the other{sized}")
-            if any(map(digest.at_floor_size, metrics)):
-                parts.append(f"values of {ARROWS['closer']} are at that size, the others of all texts")
-        if TRAIN in digest.floors:
-            parts.append(f"{TRAIN}: the generators' training text")
-        parts += self._units(metrics)
-        self.say(f"{'; '.join(parts)}.")
-
     def _giveaways(self) -> None:
         digest = self._digest
         explanations = {found.generator: found for found in digest.comparison.explanations}
@@ -155,12 +123,12 @@ class ScreenPrinter(TablePrinter):
         grid = label_grid()
         room = max(20, self._console.width - min(names, 24) - 4)
         for found in shown:
-            lines = [line for line in _lines(found, room, both=both) if line] or ["no phrase stands out"]
+            lines = giveaway_lines(found, room, both=both)
             name = shorten(found.generator, 24)
             grid.add_row(safe(self._console, name, "bold"), safe(self._console, "\n".join(lines)))
         print_table(self._console, grid)
 
-    def _pointers(self, folder: Path | None) -> None:
+    def _pointers(self, where: str) -> None:
         comparison, n_metrics = self._digest.comparison, len(self._digest.metrics)
         self._console.print()
         sizes = {size for name in comparison.generators if (size := self._digest.size(name)) is not None}
@@ -171,13 +139,52 @@ class ScreenPrinter(TablePrinter):
         told += "" if tokenizer is None else f"; tokeniser {tokenizer}"
         self._print(f"{told}; seed {comparison.seed}.", "dim", indent=0)
         everything = f"All {n_metrics} metrics, pairs and notes" if n_metrics > 1 else "Pairs and notes"
-        where = (
-            ": --all. The same with figures, as a page: --out DIR." if folder is None else f": {folder / 'report.html'}"
-        )
-        self._print(f"{everything}{where}", "dim", indent=0)
+        self._print(f"{everything}: {where}", "dim", indent=0)
 
     def _print(self, text: str, style: str = "", *, indent: int = 2) -> None:
         self._console.print(Padding(safe(self._console, text, style), (0, 0, 0, indent), expand=False))
+
+
+def warning_messages(digest: Digest) -> list[str]:
+    """Return the warnings of the inspection and of metrics, those that say the same together, each in few lines."""
+    messages = []
+    for group in digest.grouped_findings():
+        if group[0].severity == "warning":
+            others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
+            messages.append(_message(f"{group[0].generator}: {group[0].message}", others))
+    return messages + [_message(warning, others) for warning, others in digest.grouped_warnings()]
+
+
+def main_table(digest: Digest) -> tuple[str, ...]:
+    """Return the metrics of the main table, of those with a direction and a value; none where no metric has these."""
+    if digest.headline is None:
+        return ()
+    known = [
+        metric
+        for metric in digest.metrics
+        if digest.better(metric) != "neither"
+        and any(digest.value(generator, metric) is not None for generator in digest.generators)
+    ]
+    return main_metrics(known, digest.headline)
+
+
+def legend(digest: Digest, metrics: Sequence[str]) -> str:
+    """Return what the signs and the rows of reference of the main table mean."""
+    arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
+    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval"]
+    parts.append(f"{', '.join(f'{ARROWS[better]} {_SHORT[better]}' for better in arrows)} is better")
+    if any(map(digest.marked, metrics)):
+        parts.append("* none is significantly better")
+    if FLOOR in digest.floors:
+        size = digest.size(FLOOR)
+        sized = "" if size is None else f" ({count(size)} a side)"
+        parts.append(f"{FLOOR}: one half of the real text against the other{sized}")
+        if any(map(digest.at_floor_size, metrics)):
+            parts.append(f"values of {ARROWS['closer']} are at that size, the others of all texts")
+    if TRAIN in digest.floors:
+        parts.append(f"{TRAIN}: the generators' training text")
+    parts += units(digest, metrics)
+    return f"{'; '.join(parts)}."
 
 
 def _message(message: str, others: Sequence[str]) -> str:
@@ -187,11 +194,12 @@ def _message(message: str, others: Sequence[str]) -> str:
     return textwrap.shorten(whole, _MESSAGE_LINES * _LINE, placeholder=" …")
 
 
-def _lines(explanation: Explanation, width: int, *, both: bool) -> Iterable[str]:
+def giveaway_lines(explanation: Explanation, width: int, *, both: bool) -> list[str]:
     """Return what a generator says too often and, with `both`, what it says too rarely, a line each."""
-    yield _line("too often: ", explanation.overused, width)
+    lines = [_line("too often: ", explanation.overused, width)]
     if both:
-        yield _line("too rarely: ", explanation.more_real, width)
+        lines.append(_line("too rarely: ", explanation.more_real, width))
+    return list(filter(None, lines)) or ["no phrase stands out"]
 
 
 def _line(title: str, giveaways: Sequence[Giveaway], width: int) -> str:

@@ -44,7 +44,8 @@ def render(comparison: Comparison, console: Console, *, whole: bool = False, fol
         Where its report is; None where there is none.
     """
     if not whole:
-        ScreenPrinter(Digest(comparison), console).print_screen(folder)
+        where = "--all. The same with figures, as a page: --out DIR." if folder is None else str(folder / "report.html")
+        ScreenPrinter(Digest(comparison), console).print_screen(where)
         return
     printer = _Printer(Digest(comparison), console)
     printer.answer()

@@ -42,7 +42,7 @@ class TablePrinter:
             legend += "".join(f"; {ARROWS[better]} {direction(better)}" for better in sorted(arrows))
             marked = any(digest.marked(metric) for metric in digest.comparison.metrics)
             legend += f"; {self.at_floor_size_note()}" * any(map(digest.at_floor_size, others))
-            legend += "".join(f"; {unit}" for unit in self._units(others))
+            legend += "".join(f"; {unit}" for unit in units(digest, others))
             self.say(legend + ("; * none is significantly better." if marked else "."))
 
     def cells(self, metrics: Sequence[str]) -> tuple[dict[str, dict[str, Text]], list[str]]:
@@ -117,15 +117,6 @@ class TablePrinter:
         if self._digest.floors:
             table.add_section()
             yield from self._digest.floors
-
-    def _units(self, metrics: Sequence[str]) -> list[str]:
-        """Return "a and b in nats per token" for every unit that a number has to be read with."""
-        families: dict[str, dict[str, None]] = {}
-        for metric in metrics:
-            unit = self._digest.told_unit(metric)
-            if unit:
-                families.setdefault(unit, {})[family_of(metric)] = None
-        return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]
 
     def _cell(self, generator: str, metric: str, places: int) -> Text:
         estimate = self._digest.shown(generator, metric)
@@ -222,3 +213,13 @@ class TablePrinter:
     def say(self, text: str) -> None:
         """Print a remark."""
         self._console.print(Padding(safe(self._console, text, "dim"), (0, 0, 0, 2), expand=False))
+
+
+def units(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return "a and b in nats per token" for every unit that a number has to be read with."""
+    families: dict[str, dict[str, None]] = {}
+    for metric in metrics:
+        unit = digest.told_unit(metric)
+        if unit:
+            families.setdefault(unit, {})[family_of(metric)] = None
+    return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]
