@@ -81,8 +81,8 @@ def run_compare(options: CompareOptions, *, show: Callable[[Comparison, Console]
         files = _read(options)
         columns = _read_columns(options, files)
         comparison = compare(
-            files[FLOOR],
             {name: files[name] for name in options.generators},
+            files[FLOOR],
             real_heldout=files.get(HELDOUT),
             train=files.get("--train"),
             features=columns.features,

@@ -17,8 +17,8 @@ from textassay.cli.texts import read_sources
 from textassay.comparison.comparison import FLOOR, RealText
 from textassay.comparison.explain import TOP, explain_generators
 from textassay.comparison.explanation import Explanation
-from textassay.comparison.run import make_corpora
 from textassay.comparison.store import EstimateStore
+from textassay.corpus.prepare import prepare_corpora
 from textassay.corpus.tokenizer import check_tokenizer
 from textassay.errors import OutputError, TooFewSentencesError, check_range
 from textassay.execution import MAX_WORKERS, default_workers, workers
@@ -62,7 +62,7 @@ def run_explain(options: ExplainOptions) -> int:
     ):
         sources = {FLOOR: options.real, **options.generators}
         files = read_sources(sources, column=options.column, group_column=options.group_column)
-        corpora = make_corpora(
+        corpora = prepare_corpora(
             files,
             tokenizer=options.tokenizer,
             lowercase=options.lowercase,

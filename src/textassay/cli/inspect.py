@@ -10,7 +10,7 @@ from rich.console import Console
 
 from textassay.cli.options import check_sources
 from textassay.comparison.comparison import FLOOR
-from textassay.comparison.run import make_corpora
+from textassay.corpus.prepare import prepare_corpora
 from textassay.corpus.reader import read_texts
 from textassay.corpus.spacing import SpacingWarning
 from textassay.corpus.tokenizer import check_tokenizer
@@ -44,7 +44,7 @@ def run_inspect(options: InspectOptions) -> int:
     check_tokenizer(options.tokenizer)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
-        corpora = make_corpora(
+        corpora = prepare_corpora(
             {
                 name: read_texts(source, column=options.column)
                 for name, source in {FLOOR: options.real, **others}.items()
@@ -55,7 +55,7 @@ def run_inspect(options: InspectOptions) -> int:
             max_tokens=options.max_tokens,
         )
     generated = {name: corpora[name] for name in options.generators}
-    findings = inspect(corpora[FLOOR], generated, train=corpora.get(TRAIN))
+    findings = inspect(generated, corpora[FLOOR], train=corpora.get(TRAIN))
     if options.json:
         json.dump({"findings": [finding.to_dict() for finding in findings]}, sys.stdout, indent=1, allow_nan=False)
         print()

@@ -17,7 +17,8 @@ from textassay.cli.options import check_sources, check_writable
 from textassay.cli.progress import show_progress
 from textassay.cli.texts import read_sources
 from textassay.comparison.comparison import FLOOR, TRAIN
-from textassay.comparison.run import compare, make_corpora, metric_settings
+from textassay.comparison.run import compare, metric_settings
+from textassay.corpus.prepare import prepare_corpora
 from textassay.corpus.reader import TextFile, read_texts
 from textassay.corpus.tokenizer import check_tokenizer
 from textassay.discriminator.catalog import make_discriminator
@@ -256,8 +257,8 @@ def _measured(
 ) -> tuple[list[Evaluation], dict[str, str], tuple[Finding, ...]]:
     """Return what metrics and classifiers say of the generators, why some say nothing, and what inspection found."""
     comparison = compare(
-        texts[FLOOR],
         {name: texts[name] for name in names},
+        texts[FLOOR],
         train=texts.get(TRAIN),
         metrics=_metrics(options),
         effort=cast(Effort, options.effort),
@@ -282,7 +283,7 @@ def _measured(
     found, left_out = evaluations_of(comparison, generators=names)
     judges = split_names(options.discriminators or "")
     if judges:
-        corpora = make_corpora(
+        corpora = prepare_corpora(
             {name: texts[name] for name in (FLOOR, *names)},
             tokenizer=options.tokenizer,
             lowercase=options.lowercase,

@@ -72,7 +72,7 @@ class Plan(Reading, Running):
         from textassay.cli.texts import read_sources
         from textassay.comparison.comparison import FLOOR
         from textassay.comparison.planning import pilot_of, run_pilot
-        from textassay.comparison.run import make_corpora
+        from textassay.corpus.prepare import prepare_corpora
         from textassay.corpus.tokenizer import check_tokenizer
         from textassay.execution import default_workers, workers
         from textassay.metric.base import check_effort
@@ -94,7 +94,7 @@ class Plan(Reading, Running):
             show_progress(quiet=self.quiet) as progress,
             workers(default_workers() if self.workers is None else self.workers),
         ):
-            corpora = make_corpora(
+            corpora = prepare_corpora(
                 read_sources({FLOOR: self.real, **generators}, column=self.column, group_column=self.group_column),
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,
