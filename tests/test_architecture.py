@@ -34,6 +34,7 @@ ROOMS = (
     "model_store",
     "discriminator",
     "adversarial",
+    "generators",
     "metric",
     "exposure",
     "approximation",

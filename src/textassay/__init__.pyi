@@ -1,3 +1,4 @@
+from textassay import generators as generators
 from textassay.comparison.comparison import Comparison as Comparison
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explanation import Explanation as Explanation
@@ -45,4 +46,5 @@ from textassay.metric.zipf import zipf as zipf
 from textassay.monitoring.monitor import TextMonitor as TextMonitor
 from textassay.report.document import write_report as write_report
 
+__all__: list[str]
 __version__: str
