@@ -13,6 +13,7 @@ import pytest
 import textassay as ta
 from made_up import sentences
 from textassay.errors import InputError, UnavailableError
+from textassay.meta_evaluation import WORLD_NAMES
 from textassay.metric import CATALOG, parse_metric
 
 REAL = sentences(120, 1)
@@ -135,3 +136,52 @@ def test_a_plan_takes_texts_or_a_comparison() -> None:
     assert ta.plan(pilot=compared, **asked).dd == pytest.approx(planned.dd)
     with pytest.raises(ta.TextassayError, match="both sides"):
         ta.plan({"g": GENERATED})
+
+
+def test_models_are_asked_in_one_call() -> None:
+    ngram = ta.generators.Ngram(order=3).fit(TRAIN, sentences(40, 8))
+    other = ta.generators.Ngram(order=1, like=ngram).fit(GENERATED, sentences(40, 8))
+    apart = ta.discrepancy(ngram, other, n=200)
+    assert 0 < apart.truth.value < 1
+    assert ta.discrepancy(ngram, ngram, n=200).truth.value == pytest.approx(0, abs=1e-9)
+    text = ta.approximate(ngram, REAL, n_samples=20)
+    assert text.to_dict()["mode"] == "multinomial"
+    found = ta.exposure_bias(ngram, REAL, oracle=other, n_samples=50, bleu_runs=2, oracle_runs=1, prefixes=["model"])
+    assert list(found.bleu) == ["model"]
+
+
+def test_models_come_as_folders_too(tmp_path: Path) -> None:
+    ngram = ta.generators.Ngram(order=2).fit(TRAIN, sentences(40, 8))
+    ngram.save_pretrained(tmp_path)
+    assert ta.discrepancy(tmp_path, ngram, n=50).truth.value == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ta.TextassayError, match="knows no token of the text"):
+        ta.exposure_bias(tmp_path, ["x y z"] * 20)
+    with pytest.raises(ta.TextassayError, match="see text differently"):
+        ta.discrepancy(ngram, ta.generators.Ngram(order=2, lowercase=True).fit(TRAIN))
+
+
+def test_stress_and_bench_take_texts(tmp_path: Path) -> None:
+    real = sentences(300, 9)
+    asked: dict[str, Any] = {"metrics": ["length"], "damages": ["shuffle-words"], "strengths": [0.5], "n_draws": 2}
+    path = tmp_path / "real.txt"
+    path.write_text("".join(f"{text}\n" for text in real), encoding="utf-8")
+    found = ta.stress(real, n_sentences=50, **asked)
+    assert found.metrics == ("length",)
+    assert ta.stress(path, n_sentences=50, **asked).to_dict() == found.to_dict()
+    run = ta.bench({"made-up": real}, estimators=["length"], worlds=WORLD_NAMES[:1], n_sentences=[60], n_truth=100)
+    assert run.cells
+
+
+def test_metrics_are_judged_by_a_known_order_and_by_a_finished_comparison() -> None:
+    generated = {name: sentences(100, 11 + k, shift=0.2 * k) for k, name in enumerate("abc")}
+    gold = {"truth": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    asked: dict[str, Any] = {"metrics": ["length", "bleu(order=2)"], "seed": 1}
+    judging = ta.judge(generated, REAL, gold=gold, discriminators=["naive-bayes"], n_resamples=100, **asked)
+    assert {"length", "bleu(order=2)"} <= {row.name for row in judging.evaluations}
+    comparison = ta.compare(generated, REAL, explain=False, **asked)
+    again = ta.judge(comparison, gold=gold, n_resamples=100, seed=1)
+    assert {row.name for row in again.evaluations} <= {row.name for row in judging.evaluations}
+    with pytest.raises(ta.TextassayError, match="give ratings or gold"):
+        ta.judge(generated, REAL)
+    with pytest.raises(ta.TextassayError, match="truth says nothing of c"):
+        ta.judge(generated, REAL, gold={"truth": {"a": 1.0, "b": 2.0}}, metrics=["length"])

@@ -1,3 +1,4 @@
+from textassay import discriminators as discriminators
 from textassay import generators as generators
 from textassay.comparison.comparison import Comparison as Comparison
 from textassay.comparison.explain import explain as explain
@@ -44,6 +45,12 @@ from textassay.metric.self_bleu import self_bleu as self_bleu
 from textassay.metric.vocabulary import vocabulary as vocabulary
 from textassay.metric.zipf import zipf as zipf
 from textassay.monitoring.monitor import TextMonitor as TextMonitor
+from textassay.one_call import approximate as approximate
+from textassay.one_call import bench as bench
+from textassay.one_call import discrepancy as discrepancy
+from textassay.one_call import exposure_bias as exposure_bias
+from textassay.one_call import judge as judge
+from textassay.one_call import stress as stress
 from textassay.report.document import write_report as write_report
 
 __all__: list[str]

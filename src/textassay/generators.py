@@ -115,7 +115,7 @@ class TextGenerator:
         self.preset = preset
         self.seed = seed
         self.settings = settings
-        self._form = {"tokenizer": tokenizer, "lowercase": lowercase, "max_size": vocabulary_size}
+        self._form: dict[str, Any] = {"tokenizer": tokenizer, "lowercase": lowercase, "max_size": vocabulary_size}
         self._form["min_count"] = min_count
         self._like = like
         self._fitted: tuple[Any, TextForm] | None = None
@@ -363,7 +363,7 @@ class Conditional(TextGenerator):
         """Raise for a setting that cannot be."""
         self._new_model({"attributes": {"none": ["<other>"]}})
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         train: Texts,
         valid: Texts = None,
@@ -469,7 +469,7 @@ class Translation(TextGenerator):
             form = learn_joint_form(*train, size=self.byte_pairs, lowercase=bool(self._form["lowercase"]))
         else:
             form = self._like.form
-        pairs = [ParallelText.from_texts(*sides, form) for sides in (train, valid)]
+        pairs = [ParallelText.from_texts(sides[0], sides[1], form) for sides in (train, valid)]
         self._fitted = self._new_model({}).fit(*pairs, **how), form
         return self
 
