@@ -95,8 +95,8 @@ class Compare(Reading, Running, Output):
         with show_progress(quiet=self.quiet) as progress:
             files = self._read(generators)
             comparison = compare(
-                files[FLOOR],
                 {name: files[name] for name in generators},
+                files[FLOOR],
                 real_heldout=files.get(HELDOUT),
                 train=files.get("--train"),
                 features={name: read_features(path) for name, path in beside["--features"].items()} or None,
