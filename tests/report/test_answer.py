@@ -89,7 +89,7 @@ def test_no_separation_names_no_winner_and_marks_none() -> None:
     comparison = make_comparison(("a", "b", "c"))
     tied = Digest(_with_ranks(comparison, "dd", dict.fromkeys(("a", "b", "c"), (1, 3))))
     assert answer(tied)[0].startswith("No two of the 3 generators are separated by dd")
-    assert tied.best("dd") == frozenset()
+    assert tied.marked("dd") == frozenset()
 
 
 def test_a_generator_that_passes_is_named() -> None:
@@ -329,7 +329,7 @@ def test_shorten_keeps_both_ends() -> None:
 @pytest.mark.parametrize("effort", ["quick", "default", "max"])
 def test_the_command_names_an_effort_that_is_not_the_default_one(effort: Effort) -> None:
     texts = {name: [f"{word} {n % 7}" for n in range(60)] for name, word in (("real", "a"), ("far", "b"))}
-    comparison = compare(texts["real"], {"far": texts["far"]}, metrics=["mauve"], effort=effort)
+    comparison = compare({"far": texts["far"]}, texts["real"], metrics=["mauve"], effort=effort)
     line = command_line(Digest(comparison))
     assert (f"--effort {effort}" in line) == (effort != "default")
     assert ("--effort" in line) == (effort != "default")

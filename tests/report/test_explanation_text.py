@@ -22,13 +22,13 @@ from textassay.comparison import (
     plan,
 )
 from textassay.corpus import corpora_from_texts
-from textassay.report import curve_statement, prefix_statement, render_explanation, render_plan
+from textassay.report import curve_statement, excerpt, prefix_statement, render_explanation, render_plan, shorten
 
 
 @pytest.fixture(scope="module")
 def explanation() -> Explanation:
     corpora = corpora_from_texts({"real": sentences(400, 1), "gen": sentences(400, 2, shift=0.5)})
-    return explain(corpora["real"], corpora["gen"], name="lstm")
+    return explain(corpora["gen"], corpora["real"], name="lstm")
 
 
 def _render(explanation: Explanation, width: int = 80, *, encoding: str = "utf-8", top: int = 10) -> str:
@@ -145,3 +145,20 @@ def test_a_plan_fits_and_shows_its_numbers(explanation: Explanation, folds: int)
     assert "correlate by 0.20" in text
     assert "yes" in text
     assert "of lstm in the pilot" in " ".join(text.split())
+
+
+def test_excerpts_are_cut_around_the_evidence() -> None:
+    text = f"{'before it ' * 40}I hope this helps !{' after it' * 40}"
+    found = [Giveaway("absent", 1, 0, 9, 0.0, 0.5, 0.01), Giveaway("hope this helps ! <eos>", 5, 0, 9, 0.0, 0.5, 0.01)]
+    for width in (30, 60, 61, 160):
+        cut = excerpt(text, width, found)
+        assert "hope this helps !" in cut
+        assert len(cut) <= width
+        assert cut.startswith("… ")
+        assert cut.endswith(" …")
+        assert set(cut.split()) <= {*text.split(), "…"}
+    begin = excerpt(f"I hope this helps !{' after it' * 40}", 60, found)
+    assert begin.startswith("I hope this helps !")
+    assert excerpt(text[: -9 * 40], 60, found).endswith("I hope this helps !")
+    assert excerpt("short", 60, found) == "short"
+    assert excerpt(text, 60, found[:1]) == shorten(text, 60)

@@ -1,5 +1,6 @@
 """Arguments and options that commands share: how each is spelt on the command line, and its line of help."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ import typer
 
 from textassay.cli.adapter import Between, Check
 from textassay.corpus.limits import set_limits
-from textassay.execution import MAX_WORKERS
+from textassay.errors import OptionError
+from textassay.execution import MAX_WORKERS, default_workers, device, workers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -208,6 +210,9 @@ FailIf = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+All = Annotated[
+    bool, typer.Option("--all", help="Print every metric, pair and note, not one screen.", rich_help_panel=OUTPUT)
+]
 Quiet = Annotated[bool, typer.Option(help="No progress and no notes.", show_default=False, rich_help_panel=OUTPUT)]
 
 
@@ -302,3 +307,30 @@ class Output(Printing):
                 written = write(result, self.out)
             if not quiet:
                 print_line(f"wrote {', '.join(map(str, written))}")
+
+
+@dataclass(frozen=True)
+class Above(Between):
+    """The range of an option's number, `low` excluded, `high` included."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise an OptionError that names the option unless `value` is absent or in range."""
+        if value is not None and not (self.low < value < math.inf and (self.high is None or value <= self.high)):
+            most = "" if self.high is None else f" and at most {self.high:g}"
+            raise OptionError(f"{name} must be above {self.low:g}{most}, got {value:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computing:
+    """Where networks compute, on how many threads."""
+
+    workers: Workers = None
+    device: Device = "auto"
+    quiet: Quiet = False
+    config: Config = None
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Compute with these threads and on this device inside the ``with`` block."""
+        with workers(default_workers() if self.workers is None else self.workers), device(self.device):
+            yield

@@ -18,7 +18,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textassay.cli.adapter import add_command, add_sub_commands
+from textassay.cli.adapter import Command, add_command, add_group
+from textassay.cli.groups import STUDY, TRAIN, add_lazy_group
 from textassay.cli.messages import show_warning, tell
 from textassay.corpus.limits import input_limits
 
@@ -37,16 +38,14 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "bench": "bench:Bench",
     },
     "Models": {
-        "train": "train_command:train_command",
-        "sample": "sample_command:sample_command",
-        "translate": "translate_command:translate_command",
-        "contexts": "contexts_command:contexts_command",
-        "likelihood": "likelihood_command:likelihood_command",
-        "discrepancy": "discrepancy_command:discrepancy_command",
-        "exposure": "exposure_command:exposure_command",
-        "approximate": "approximate_command:approximate_command",
+        "sample": "sample:Sample",
+        "translate": "translate:Translate",
+        "contexts": "contexts:Contexts",
+        "likelihood": "likelihood:Likelihood",
+        "discrepancy": "discrepancy:Discrepancy",
+        "exposure": "exposure:Exposure",
+        "approximate": "approximate:Approximate",
     },
-    "Studies": {"study": "study_command:study_command"},
 }
 """Under the headings of help: names of commands, and where in `textassay.cli` they are."""
 
@@ -75,26 +74,23 @@ def make_app(only: str | None = None) -> typer.Typer:
     for panel, commands in COMMANDS.items():
         for name, place in commands.items():
             if only in (None, name):
-                _add(app, name, place, rich_help_panel=panel)
+                add_command(app, _class(place), name, rich_help_panel=panel)
+        if panel == "Models" and only in (None, "train"):
+            add_lazy_group(app, TRAIN, panel)
+    if only in (None, "study"):
+        add_lazy_group(app, STUDY, "Studies")
     if only in (None, "human"):
-        human = add_sub_commands(
-            app,
-            "human",
-            "Let people judge texts: build a study, run it, bring results in, analyse them.",
-            panel="People",
-        )
+        summary = "Let people judge texts: build a study, run it, bring results in, analyse them."
+        human = add_group(app, "human", summary, "Studies")
         for name, place in HUMAN.items():
-            _add(human, name, place)
+            add_command(human, _class(place), name)
     app.command(name="version", rich_help_panel="Other")(_version)
     return app
 
 
-def _add(app: typer.Typer, name: str, place: str, **settings: Any) -> None:
-    command = resolve_name(f"textassay.cli.{place}")
-    if isinstance(command, type):
-        add_command(app, command, name, **settings)
-    else:
-        app.command(name=name, **settings)(command)
+def _class(place: str) -> type[Command]:
+    command: type[Command] = resolve_name(f"textassay.cli.{place}")
+    return command
 
 
 def _root(
@@ -156,7 +152,7 @@ def _command(only: str | None) -> Any:
 
 
 def _run(arguments: list[str]) -> int:
-    names = {"human", *(name for commands in COMMANDS.values() for name in commands)}
+    names = {"human", "study", "train", *(name for commands in COMMANDS.values() for name in commands)}
     first = next((word for word in arguments if not word.startswith("-")), None)
     command = _command(first if first in names else None)
     try:

@@ -5,14 +5,12 @@ import shlex
 from collections.abc import Sequence
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
+from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
 from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
 from textassay.metric.mauve import N_CLUSTERINGS
-from textassay.report.claims import MOSTLY, Claim, more_sentences
 from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
-
-__all__ = ["answer", "command_line", "direction", "scope"]
 
 _DIRECTIONS = {
     "lower": "lower is better",
@@ -64,8 +62,11 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     )
 
 
-def answer(digest: Digest) -> tuple[str, ...]:
-    """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees."""
+def answer(digest: Digest, *, warnings: bool = True) -> tuple[str, ...]:
+    """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees.
+
+    With `warnings`, the last one names the kinds of warnings there are.
+    """
     metric = digest.headline
     if metric is None:
         return ("No metric that has a direction could be computed.",)
@@ -78,7 +79,7 @@ def answer(digest: Digest) -> tuple[str, ...]:
         *_repeats(digest, metric),
     ]
     kinds = {group[0].kind for group in digest.grouped_findings() if group[0].severity == "warning"}
-    if kinds:
+    if kinds and warnings:
         which, they = ("warnings", "they") if len(kinds) > 1 else ("warning", "it")
         sentences.append(f"Read the {which} first, {they} may explain the numbers: {join_words(sorted(kinds))}.")
     return tuple(sentences)
@@ -152,7 +153,7 @@ def _closest(digest: Digest, metric: str) -> str:
     if len(measured) == 1:
         return f"{measured[0]} scores {cell(measured[0])} by {metric}{against}."
     superlative = "best" if digest.better(metric) == "higher" else "closest to the real text"
-    first = [generator for generator in measured if generator in digest.best(metric)]
+    first = [generator for generator in measured if generator in digest.marked(metric)]
     if not first:
         if any(pair.p_adjusted is not None for pair in digest.pairs(metric)):
             told = f"No two of the {len(measured)} generators are separated by {metric}{against}"
@@ -243,7 +244,7 @@ def _passing(digest: Digest, metric: str) -> list[str]:
     """Return whether generators are told from real text, by the headline or, where it cannot tell, by other metrics."""
     verdicts = {generator: digest.verdict(generator, metric) for generator in digest.order}
 
-    def named(verdict: Claim) -> list[str]:
+    def named(verdict: Verdict) -> list[str]:
         return [generator for generator, found in verdicts.items() if found == verdict]
 
     sentences = [
@@ -335,7 +336,7 @@ def _repeats(digest: Digest, metric: str) -> list[str]:
             copies.setdefault(finding.generator, []).append(f"{100 * share:.0f} % {what}")
     sentences = []
     for generator, shares in copies.items():
-        where = [other for other in (metric, *digest.comparison.metrics) if generator in digest.best(other)]
+        where = [other for other in (metric, *digest.comparison.metrics) if generator in digest.marked(other)]
         if where:
             whose = join_words(_by_family(digest, list(dict.fromkeys(where))))
             sentences.append(
@@ -346,10 +347,10 @@ def _repeats(digest: Digest, metric: str) -> list[str]:
 
 def _disagreement(digest: Digest, metric: str) -> list[str]:
     """Return a sentence on metrics whose first places have none in common with the headline's."""
-    first = digest.best(metric)
+    first = digest.marked(metric)
     others: dict[tuple[str, ...], list[str]] = {}
     for other in digest.comparison.metrics:
-        best = digest.best(other)
+        best = digest.marked(other)
         if first and best and not first & best:
             others.setdefault(tuple(g for g in digest.order if g in best), []).append(other)
     if not others:

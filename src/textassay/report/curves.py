@@ -74,7 +74,7 @@ def draw_frontier(digest: Digest) -> Drawing | None:
         corners[name] = tuple(max(points, key=min))
     _unit_square(axes)
     names_beside(axes, {name: (corners[name], names[name], _ink(digest, name)) for name in corners},
-                 height=height - 0.54, bold=digest.best(digest.headline or ""))  # fmt: skip
+                 height=height - 0.54, bold=digest.marked(digest.headline or ""))  # fmt: skip
     told = "; ".join(f"{printable(name)} {number(estimate.value, 3)}" for name, estimate in curves.items())
     return Drawing(
         "frontier",

@@ -14,7 +14,7 @@ from rich.text import Text
 from textassay.comparison.explanation import Example, Explanation, Giveaway
 from textassay.comparison.learning_curve import FLAT
 from textassay.report.console import heading, print_table, safe
-from textassay.report.digest import printable, shorten
+from textassay.report.digest import excerpt, printable
 from textassay.report.number import MISSING, count, level, number, p_value, span
 
 __all__ = ["curve_statement", "prefix_statement", "render_explanation"]
@@ -86,15 +86,17 @@ class _Printer:
     def print_all(self, top: int) -> None:
         found = self._explanation
         heading(self._console, f"What gives {found.generator} away: dd {number(found.value, _PLACES)}")
+        if found.boilerplate and top:
+            self._giveaways("Phrases in many generated texts", found.boilerplate[:top], found.boilerplate)
         self._giveaways("More often in generated text", found.more_generated[:top], found.more_generated)
         self._giveaways("More often in real text", found.more_real[:top], found.more_real)
         self._tests(top)
         self._lengths()
         self._prefixes()
         self._positions()
-        self._sentences("Most clearly generated", found.most_generated, "generated sentences")
-        self._sentences("Most lifelike", found.most_lifelike, "generated sentences")
-        self._sentences("Real, mistaken for generated", found.mistaken, "real sentences")
+        self._sentences("Most clearly generated", found.most_generated, "generated sentences", found.overused)
+        self._sentences("Most lifelike", found.most_lifelike, "generated sentences", found.more_real)
+        self._sentences("Real, mistaken for generated", found.mistaken, "real sentences", found.overused)
         self._curve()
         for note in found.notes:
             self._say(note)
@@ -188,7 +190,7 @@ class _Printer:
             )
         self._print(table)
 
-    def _sentences(self, title: str, examples: Sequence[Example], kind: str) -> None:
+    def _sentences(self, title: str, examples: Sequence[Example], kind: str, evidence: Sequence[Giveaway]) -> None:
         self._title(f"{title} (probability of being real)")
         if not examples:
             self._say(f"No {kind}.")
@@ -198,7 +200,7 @@ class _Printer:
         grid.add_column(justify="right", no_wrap=True)
         grid.add_column(no_wrap=True)
         for example in examples:
-            text = shorten(printable(example.text), width) or "(empty)"
+            text = excerpt(printable(example.text), width, evidence) or "(empty)"
             grid.add_row(Text(_probability(example.score), "dim"), safe(self._console, text))
         self._print(grid)
 

@@ -1,4 +1,4 @@
-"""What was found on exposure bias, in sentences, by the rules of `textassay.report.claims`.
+"""What was found on exposure bias, in sentences, by the rules of `textassay.comparison.verdicts`.
 
 An interval that leaves out 1 says that there is exposure bias, or the contrary; one that holds 1 and stays near it,
 that there is no more than so much; any other leaves it open, and the sentence says what would settle it. The statements
@@ -7,10 +7,10 @@ are about the longest prefix that was measured, which is fixed before anything i
 
 import math
 
+from textassay.comparison.verdicts import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
 from textassay.estimate import Interval
 from textassay.exposure.discrepancy import EbDd
 from textassay.exposure.measurement import Exposure, ExposureSettings
-from textassay.report.claims import MARGIN, RATIO_MARGIN, claim, more_sentences
 from textassay.report.number import count, counted, interval, level, number
 
 __all__ = ["DISTANCE_NAMES", "explanations", "rule", "sizes", "verdicts"]
@@ -202,7 +202,7 @@ def _of_dd(found: EbDd, share: float) -> list[str]:
         return []
     told = f"dd after {count(found.length)} own tokens less dd after as many real ones"
     found_text = f"{number(found.difference, 3)} {interval(bounds, 3)}"
-    said = claim(bounds.low, bounds.high, margin=MARGIN)
+    said = verdict_of(bounds.low, bounds.high, margin=MARGIN)
     if said == "separated":
         easier = "more" if bounds.low > 0 else "less"
         return [
@@ -231,7 +231,7 @@ def _absent(
     thing: str = "exposure bias",
 ) -> str:
     """Return what is said where the interval of a ratio holds `middle`: no more than so much, or that it is open."""
-    if claim(bounds.low, bounds.high, none=middle, margin=RATIO_MARGIN) == "negligible":
+    if verdict_of(bounds.low, bounds.high, none=middle, margin=RATIO_MARGIN) == "negligible":
         most = number(100 * (bounds.high - middle), _places(bounds.low, bounds.high))
         return f"{by} there is no sign of {thing}, and none of more than {most} %: {told}."
     more = more_sentences(

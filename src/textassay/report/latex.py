@@ -280,7 +280,7 @@ def _value(digest: Digest, generator: str, metric: str, *, width: bool = False) 
         return MISSING if (generator, metric) in digest.cells else ""
     value, arm = value_and_half_width(estimate, digest.places(metric))
     value = _plain(value)
-    shown = f"\\textbf{{{value}}}" if generator in digest.best(metric) else value
+    shown = f"\\textbf{{{value}}}" if generator in digest.marked(metric) else value
     return f"{shown} {{\\scriptsize {_plain(arm)}}}" if width and arm else shown
 
 

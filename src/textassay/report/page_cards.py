@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from textassay.comparison.explanation import Explanation, Giveaway
-from textassay.report.digest import Digest
+from textassay.report.digest import Digest, excerpt
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judged_alone
 from textassay.report.number import count, level, number
 from textassay.report.sentences import Examples
 
-__all__ = ["Card", "generator_cards"]
-
+EXAMPLE_WIDTH = 280
 _MOST_GIVEAWAYS = 12
 _PER = 1000
 
@@ -116,7 +115,7 @@ def _charts(found: Explanation, figures: Mapping[tuple[str, str], Markup]) -> tu
 
 
 def _giveaways(found: Explanation) -> tuple[tuple[str, tuple[tuple[str, str, str], ...], int], ...]:
-    lists = (("Says too often", found.more_generated), ("Says too rarely", found.more_real))
+    lists = (("Says too often", found.overused), ("Says too rarely", found.more_real))
     return tuple(
         (title, tuple(map(_row, giveaways[:_MOST_GIVEAWAYS])), max(0, len(giveaways) - _MOST_GIVEAWAYS))
         for title, giveaways in lists
@@ -145,11 +144,11 @@ def _sentences(
     lists: Sequence[tuple[str, Sequence[tuple[float, str, int]]]]
     if found is not None:
         lists = [
-            (title, [(example.score, example.text, 1) for example in part])
-            for title, part in (
-                ("Most generated-looking", found.most_generated),
-                ("Most lifelike", found.most_lifelike),
-                ("Real, mistaken for generated", found.mistaken),
+            (title, [(example.score, excerpt(example.text, EXAMPLE_WIDTH, evidence), 1) for example in part])
+            for title, part, evidence in (
+                ("Most generated-looking", found.most_generated, found.overused),
+                ("Most lifelike", found.most_lifelike, found.more_real),
+                ("Real, mistaken for generated", found.mistaken, found.overused),
             )
         ]
     elif examples is not None:

@@ -13,7 +13,7 @@ from textassay.errors import OptionError
 from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
-from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
+from textassay.report.digest import Digest, excerpt, group_findings, join_words, printable
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judge_statements
 from textassay.report.markdown import escaped
@@ -292,7 +292,7 @@ def _explanations(digest: Digest) -> list[str]:
     for explanation in explanations:
         lines += ["", f"### {escaped(explanation.generator)}", ""]
         for title, giveaways in (
-            ("Says too often", explanation.more_generated),
+            ("Says too often", explanation.overused),
             ("Says too rarely", explanation.more_real),
         ):
             shown = [
@@ -300,11 +300,13 @@ def _explanations(digest: Digest) -> list[str]:
                 for found in giveaways[:_MOST_GIVEAWAYS]
             ]
             lines.append(f"- {title}: {'; '.join(shown) or 'no n-gram stands out'}")
-        for title, examples in (
-            ("Most generated", explanation.most_generated),
-            ("Most lifelike", explanation.most_lifelike),
+        for title, examples, evidence in (
+            ("Most generated", explanation.most_generated, explanation.overused),
+            ("Most lifelike", explanation.most_lifelike, explanation.more_real),
         ):
-            lines += [f"- {title}: {escaped(shorten(example.text, _EXAMPLE_WIDTH))}" for example in examples[:1]]
+            lines += [
+                f"- {title}: {escaped(excerpt(example.text, _EXAMPLE_WIDTH, evidence))}" for example in examples[:1]
+            ]
         if explanation.prefixes:
             lines.append(f"- {escaped(prefix_statement(explanation))}")
         lines.append(f"- {escaped(curve_statement(explanation))}")
@@ -316,7 +318,7 @@ def _percent(share: float) -> str:
 
 
 def _marked(digest: Digest, generator: str, metric: str, text: str) -> str:
-    return f"**{text}**" if generator in digest.best(metric) else text
+    return f"**{text}**" if generator in digest.marked(metric) else text
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -6,11 +6,22 @@ import pytest
 
 from made_up import sentences
 from made_up_comparisons import make_comparison
-from textassay.comparison import FLOOR, Comparison, Result, compare, sentences_to_settle, supported
+from textassay.comparison import (
+    FLOOR,
+    MARGIN,
+    Comparison,
+    Result,
+    compare,
+    is_clear,
+    more_sentences,
+    sentences_to_settle,
+    supported,
+    verdict_of,
+)
 from textassay.estimate import Estimate, Interval
 from textassay.inspection import Finding
 from textassay.metric import LIKELIER, variance_factor
-from textassay.report import MARGIN, Digest, answer, claim, is_clear, more_sentences
+from textassay.report import Digest, answer
 from textassay.resampling import sentences_to_detect
 
 
@@ -34,7 +45,7 @@ from textassay.resampling import sentences_to_detect
 def test_the_table_of_rules(
     low: float | None, high: float | None, p: float | None, margin: float | None, said: str
 ) -> None:
-    assert claim(low, high, margin=margin, p=p, alpha=0.05) == said
+    assert verdict_of(low, high, margin=margin, p=p, alpha=0.05) == said
 
 
 def test_how_many_sentences_it_takes_is_what_plan_says() -> None:
@@ -146,7 +157,7 @@ def test_likelier_than_real_text_is_said_only_where_the_intervals_are_apart() ->
 def test_from_text_to_answer() -> None:
     """Two draws of one source: nothing is claimed to be alike, and a number of sentences is named."""
     comparison = compare(
-        sentences(120, 1), {"same": sentences(60, 2)}, metrics=["dd", "length"], effort="quick", workers=1
+        {"same": sentences(60, 2)}, sentences(120, 1), metrics=["dd", "length"], effort="quick", workers=1
     )
     said = " ".join(answer(Digest(comparison)))
     assert "By dd it cannot be told whether same differs from real text (p " in said
