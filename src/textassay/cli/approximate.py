@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -161,6 +160,8 @@ class _Parts:
     """Finished parts in the folder of ``--out``, named by all that decides them."""
 
     def __init__(self, options: Approximate, opened: "OpenedGenerator", corpus: "Corpus") -> None:
+        from importlib.metadata import version
+
         from textassay.comparison.store import EstimateStore
 
         assert options.out is not None

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from typer import Option
@@ -229,6 +228,8 @@ class Exposure(Files, Computing):
 
     def _keep(self, opened: "Opened", oracle: "Opened | None", text: "Corpus") -> "Keep | None":
         """Return what keeps cells under --out, by the content they were computed from."""
+        from importlib.metadata import version
+
         from textassay.comparison.store import EstimateStore, estimate_key
 
         if self.out is None:
