@@ -21,7 +21,6 @@ from textassay.cli.declarations import (
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +59,7 @@ class Approximate(Files, Computing):
     curve: Annotated[
         bool, Option("--curve", help="How many draws are enough: the stopping rule, and the true error.")
     ] = False
-    seed: Annotated[Seed, Between(0)] = 0
+    seed: Seed = 0
     precision: Precision = "float32"
     level: Level = 0.95
     out: Annotated[
@@ -128,10 +127,7 @@ class Approximate(Files, Computing):
         """Raise for whatever can be seen to be wrong before anything is read."""
         from textassay.approximation.count_cost import check_floor
         from textassay.approximation.stopping_rule import check_samples
-        from textassay.metric.base import check_level
 
-        check_level(self.level, name="--level")
-        check_device(self.device)
         check_samples(self.samples, name="--samples")
         check_floor(self.floor, self.samples, name="--floor")
         if self.context and self.window is None:

@@ -22,7 +22,6 @@ from textassay.cli.declarations import (
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -83,7 +82,7 @@ class Exposure(Files, Computing):
     ] = False
     show: Annotated[int, Option(metavar="N", help="Sentences after each kind of prefix to show."), Between(0)] = 3
     level: Level = 0.95
-    seed: Annotated[Seed, Between(0)] = 0
+    seed: Seed = 0
     out: Out = None
     precision: Precision = "float32"
     json: Json = False
@@ -141,10 +140,7 @@ class Exposure(Files, Computing):
         from textassay.exposure.measurement import ExposureSettings
         from textassay.exposure.runs import parse_kind
         from textassay.generator.next_words import Ends, check_ends
-        from textassay.metric.base import check_level
 
-        check_level(self.level, name="--level")
-        check_device(self.device)
         check_ends(self.ends)
         kinds = _listed("--prefixes", self.prefixes)
         for kind in kinds:

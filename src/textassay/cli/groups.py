@@ -88,12 +88,12 @@ class _Commands(Mapping[str, Any]):
         return self._made[name]
 
 
-def add_group(app: typer.Typer, group: Group) -> None:
+def add_group(app: typer.Typer, group: Group, **settings: Any) -> None:
     """Add a group of commands to `app`; without a command, it lists them."""
 
     class ThisGroup(TyperGroup):
-        def __init__(self, **settings: Any) -> None:
-            super().__init__(**settings)
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
             self.commands = _Commands(group)  # type: ignore[assignment]
 
         def list_commands(self, ctx: Any) -> list[str]:
@@ -116,4 +116,4 @@ def add_group(app: typer.Typer, group: Group) -> None:
         if context.invoked_subcommand is None:
             print(context.get_help())
 
-    app.add_typer(commands)
+    app.add_typer(commands, **settings)

@@ -21,7 +21,6 @@ from textassay.cli.declarations import (
 from textassay.cli.messages import print_line
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -103,10 +102,6 @@ class Likelihood(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.metric.base import check_level
-
-        check_level(self.level, name="--level")
-        check_device(self.device)
         if self.real is not None:
             check_sources(self.real, {"the text": self.text}, {"the text": _FIRST})
         if self.real is None and self.real_contexts is not None:

@@ -21,7 +21,6 @@ from textassay.cli.declarations import (
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_writable
 from textassay.errors import InputError, OptionError, OutputError
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     from textassay.cli.models import OpenedGenerator
@@ -57,7 +56,7 @@ class Sample(Files, Computing):
     contexts: Annotated[
         str | None, Option(metavar="FILE", help="What c2s, gc2s and att2seq answer to: a .tsv or .csv table.")
     ] = None
-    seed: Annotated[Seed, Between(0)] = 0
+    seed: Seed = 0
     out: Annotated[Path | None, Option(metavar="FILE", help="A .txt or .jsonl file; standard output by default.")] = (
         None
     )
@@ -79,7 +78,6 @@ class Sample(Files, Computing):
         """Raise for whatever can be seen to be wrong before the model is read."""
         if self.sentences is None and self.prefixes is None and self.contexts is None:
             raise OptionError("say how many sentences: -n N")
-        check_device(self.device)
         if self.prefix is not None and self.prefixes is not None:
             raise OptionError("--prefix and --prefixes cannot go together: leave one of them out")
         if self.out is not None:

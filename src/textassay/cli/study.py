@@ -19,7 +19,6 @@ from textassay.cli.groups import STUDIES
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.errors import EmptyCorpusError, OptionError, unknown_name
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     from textassay.study.staged_study import StagedStudy
@@ -65,7 +64,7 @@ class Study(Computing):
     only: Annotated[
         list[str] | None, Option(metavar="STAGE", help="Compute these stages alone, such as train; may be repeated.")
     ] = None
-    seed: Annotated[Seed, Between(0)] = 0
+    seed: Seed = 0
     json: Json = False
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
@@ -89,7 +88,6 @@ class Study(Computing):
 
         scale_named(SCALES, self.scale)
         self.check()
-        check_device(self.device)
         with _stopping_at_once(), show_progress(quiet=self.quiet) as progress, self.computing():
             study = self.make(progress)
             n_computed = study.compute(tuple(self.only or ()))

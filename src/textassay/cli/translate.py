@@ -20,7 +20,6 @@ from textassay.cli.declarations import (
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, unknown_name
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -54,7 +53,7 @@ class Translate(Files, Computing):
         int | None, Option("-n", "--sentences", metavar="N", help="Translate the first N; all by default."), Between(1)
     ] = None
     bleu_tokenizer: Annotated[str, Option(metavar="NAME", help="sacreBLEU's: 13a, none, intl or char.")] = "13a"
-    seed: Annotated[Seed, Between(0)] = 0
+    seed: Seed = 0
     out: Annotated[Path | None, Option(metavar="FILE", help="One translation a line; standard output by default.")] = (
         None
     )
@@ -103,7 +102,6 @@ class Translate(Files, Computing):
         """Raise for whatever can be seen to be wrong before anything is read."""
         from textassay.translation.translation_prefixes import PREFIX_MODES
 
-        check_device(self.device)
         if self.bleu_tokenizer not in ("13a", "none", "intl", "char"):
             raise unknown_name("--bleu-tokenizer", self.bleu_tokenizer, ("13a", "none", "intl", "char"))
         for mode in self.modes:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Literal
 
 from textassay.comparison.explanation import Explanation
 from textassay.estimate import Better, Estimate
 from textassay.inspection.finding import HELDOUT, REAL, Finding
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["FLOOR", "HELDOUT", "TRAIN", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
 
@@ -155,8 +156,10 @@ class Comparison:
             settings=data.get("settings", {}),
         )
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> "pd.DataFrame":
         """Return one row per generator and metric: value, interval, unit, direction, value at the floor's size."""
+        import pandas as pd
+
         rows = [_result_to_dict(result) for result in self.results]
         columns = [
             "generator",
