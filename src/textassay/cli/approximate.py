@@ -20,7 +20,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+from textassay.errors import OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,14 +139,11 @@ class Approximate(Files, Computing):
         """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
         from textassay.corpus.characters import read_running
         from textassay.corpus.limits import running_text
-        from textassay.corpus.reader import read_texts
 
         if self.window is not None:
             with running_text():
                 return opened.form.corpus([read_running(self.text, column=self.column)])
-        file = read_texts(self.text, column=self.column)
-        if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{self.text} is empty: all of its {len(file.texts)} lines are blank")
+        file = self.read_file(self.text)
         if len(file.texts) == 1:
             raise TooFewSentencesError(f"{self.text} has one line: to read it as running text, add --window T")
         return opened.form.corpus(file)

@@ -11,11 +11,13 @@ import typer
 
 from textassay.cli.adapter import Between, Check
 from textassay.corpus.limits import set_limits
-from textassay.errors import OptionError
+from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import MAX_WORKERS
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from textassay.corpus.reader import TextFile
 
 Progress = Callable[[str, int, int], None]
 
@@ -221,6 +223,15 @@ class Files:
     column: Column = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
+
+    def read_file(self, source: str) -> "TextFile":
+        """Return the texts of a file; raise an EmptyCorpusError where all of its lines are blank."""
+        from textassay.corpus.reader import read_texts
+
+        file = read_texts(source, column=self.column)
+        if not any(text and not text.isspace() for text in file.texts):
+            raise EmptyCorpusError(f"{source} is empty: all of its {len(file.texts)} lines are blank")
+        return file
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -93,15 +93,12 @@ class Exposure(Files, Computing):
 
         from textassay.cli.models import set_precision
         from textassay.cli.progress import show_progress
-        from textassay.corpus.reader import read_texts
         from textassay.exposure.measurement import measure_exposure
         from textassay.report.exposure_files import write_exposure
         from textassay.report.exposure_text import render_exposure
 
         settings, lengths = self._settings()
-        file = read_texts(self.real, column=self.column)
-        if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{self.real} is empty: all of its {len(file.texts)} lines are blank")
+        file = self.read_file(self.real)
         with show_progress(quiet=self.quiet) as progress, self.computing():
             opened = _opened(self.model)
             oracle = None if self.oracle is None else _opened(self.oracle)

@@ -279,14 +279,10 @@ class TrainText(Train):
     def _texts(self, source: str) -> list[str]:
         """Return the sentences of a file; running text is one."""
         from textassay.corpus.characters import read_running
-        from textassay.corpus.reader import read_texts
 
         if self.window_size is not None:
             return [read_running(source, column=self.column)]
-        texts = list(read_texts(source, column=self.column).texts)
-        if not any(text and not text.isspace() for text in texts):
-            raise EmptyCorpusError(f"{source} is empty: all of its {len(texts)} lines are blank")
-        return texts
+        return list(self.read_file(source).texts)
 
     def _cut(self, corpus: "Corpus") -> "Corpus":
         from textassay.corpus.windows import cut_windows
