@@ -26,7 +26,7 @@ from textassay.adversarial import (
     SEQGAN_PRESETS,
     WGAN_PRESETS,
 )
-from textassay.cli.main import app, main
+from textassay.cli.main import main, make_app
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -115,7 +115,7 @@ def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPat
 
 def test_no_page_mentions_an_unknown_option() -> None:
     known = {"--help", "--debug", "--version"}
-    waiting: list[Any] = [get_command(app)]
+    waiting: list[Any] = [get_command(make_app())]
     while waiting:
         command = waiting.pop()
         waiting += getattr(command, "commands", {}).values()

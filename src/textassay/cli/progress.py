@@ -6,13 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from textassay.training.history import Step
-
-__all__ = ["show_progress", "tell_step"]
+if TYPE_CHECKING:
+    from textassay.training.history import Step
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_SILENCE = 60.0
@@ -25,6 +22,8 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
     if quiet:
         yield None
         return
+    from rich.console import Console
+
     console = Console(stderr=True)
     if not console.is_terminal:
         lines = _Lines()
@@ -33,6 +32,8 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
         finally:
             lines.stop()
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("reading", total=None)
@@ -43,7 +44,7 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
         yield advance
 
 
-def tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: Step) -> None:
+def tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: "Step") -> None:
     """Say how far training is: steps of all epochs, loss, tokens per second, time left at most."""
     speed = "" if step.tokens_per_second is None else f", {step.tokens_per_second:,.0f} tokens/s"
     left = f", {_duration(step.seconds_left)} left at most" if math.isfinite(step.seconds_left) else ""

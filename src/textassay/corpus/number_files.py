@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.limits import current_limits, long_input
-from textassay.corpus.reader import nearest_files
-from textassay.corpus.source import Source
+from textassay.corpus.source import Source, check_exists
 from textassay.errors import InputError
 
 __all__ = ["SIDES", "read_features", "read_side_columns"]
@@ -103,8 +102,7 @@ def read_side_columns(path: Path, n_real: int, n_generated: int) -> tuple[Array,
 
 
 def _check_file(path: Path) -> None:
-    if not path.exists():
-        raise InputError(f"no file {path}{nearest_files(path)}")
+    check_exists(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; give a file")
 
