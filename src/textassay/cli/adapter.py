@@ -60,7 +60,7 @@ class _Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def add_group(app: typer.Typer, name: str, help: str, panel: str) -> typer.Typer:
+def add_sub_commands(app: typer.Typer, name: str, help: str, *, panel: str | None = None) -> typer.Typer:
     """Add a command `name` that has sub-commands to `app`, and return it; alone it prints its help."""
     group = typer.Typer(name=name, help=help, add_completion=False)
 

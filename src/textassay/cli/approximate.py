@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,8 +20,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.execution import check_device
+from textassay.errors import OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,10 +127,7 @@ class Approximate(Files, Computing):
         """Raise for whatever can be seen to be wrong before anything is read."""
         from textassay.approximation.count_cost import check_floor
         from textassay.approximation.stopping_rule import check_samples
-        from textassay.metric.base import check_level
 
-        check_level(self.level, name="--level")
-        check_device(self.device)
         check_samples(self.samples, name="--samples")
         check_floor(self.floor, self.samples, name="--floor")
         if self.context and self.window is None:
@@ -144,14 +139,11 @@ class Approximate(Files, Computing):
         """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
         from textassay.corpus.characters import read_running
         from textassay.corpus.limits import running_text
-        from textassay.corpus.reader import read_texts
 
         if self.window is not None:
             with running_text():
                 return opened.form.corpus([read_running(self.text, column=self.column)])
-        file = read_texts(self.text, column=self.column)
-        if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{self.text} is empty: all of its {len(file.texts)} lines are blank")
+        file = self.read_file(self.text)
         if len(file.texts) == 1:
             raise TooFewSentencesError(f"{self.text} has one line: to read it as running text, add --window T")
         return opened.form.corpus(file)
@@ -161,6 +153,8 @@ class _Parts:
     """Finished parts in the folder of ``--out``, named by all that decides them."""
 
     def __init__(self, options: Approximate, opened: "OpenedGenerator", corpus: "Corpus") -> None:
+        from importlib.metadata import version
+
         from textassay.comparison.store import EstimateStore
 
         assert options.out is not None

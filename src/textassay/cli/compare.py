@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,15 +124,10 @@ class Compare(Reading, Running, Output):
                 from textassay.report.document import write_report
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
-        self.show(comparison, self._render)
+        self.show(comparison, partial(_render, whole=self.all, folder=self.out))
         if self.out is not None and not self.quiet:
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
-
-    def _render(self, comparison: "Comparison", console: "Console") -> None:
-        from textassay.report.text import render
-
-        render(comparison, console, whole=self.all, folder=self.out)
 
     def _check_names(self, generators: Mapping[str, str], beside: Mapping[str, Mapping[str, Path]]) -> None:
         """Raise where what stands beside the texts belongs to none, or is missing for some."""
@@ -184,6 +180,12 @@ class Compare(Reading, Running, Output):
             group_column=self.group_column,
             remedies=_REMEDIES,
         )
+
+
+def _render(comparison: "Comparison", console: "Console", *, whole: bool, folder: Path | None) -> None:
+    from textassay.report.text import render
+
+    render(comparison, console, whole=whole, folder=folder)
 
 
 def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":

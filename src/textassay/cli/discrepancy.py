@@ -14,7 +14,6 @@ from textassay.cli.declarations import Above, Computing, Json, Level, MaxInput, 
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
 from textassay.errors import OptionError
-from textassay.execution import check_device
 
 _MODEL = "A folder that 'train' wrote, or pretrained:NAME_OR_PATH."
 _ABOVE = "Above 0; below 1 likely words become likelier."
@@ -45,12 +44,9 @@ class Discrepancy(Computing):
 
         from textassay.cli.models import open_model
         from textassay.meta_evaluation.model_discrepancy import model_discrepancy
-        from textassay.metric.base import check_level
         from textassay.report.discrepancy_text import render_discrepancy
         from textassay.report.whole_files import write_whole
 
-        check_level(self.level)
-        check_device(self.device)
         if self.out is not None:
             check_writable(self.out)
         with self.computing():

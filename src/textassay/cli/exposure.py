@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from typer import Option
@@ -22,8 +21,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
-from textassay.execution import check_device
+from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -95,15 +93,12 @@ class Exposure(Files, Computing):
 
         from textassay.cli.models import set_precision
         from textassay.cli.progress import show_progress
-        from textassay.corpus.reader import read_texts
         from textassay.exposure.measurement import measure_exposure
         from textassay.report.exposure_files import write_exposure
         from textassay.report.exposure_text import render_exposure
 
         settings, lengths = self._settings()
-        file = read_texts(self.real, column=self.column)
-        if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{self.real} is empty: all of its {len(file.texts)} lines are blank")
+        file = self.read_file(self.real)
         with show_progress(quiet=self.quiet) as progress, self.computing():
             opened = _opened(self.model)
             oracle = None if self.oracle is None else _opened(self.oracle)
@@ -142,10 +137,7 @@ class Exposure(Files, Computing):
         from textassay.exposure.measurement import ExposureSettings
         from textassay.exposure.runs import parse_kind
         from textassay.generator.next_words import Ends, check_ends
-        from textassay.metric.base import check_level
 
-        check_level(self.level, name="--level")
-        check_device(self.device)
         check_ends(self.ends)
         kinds = _listed("--prefixes", self.prefixes)
         for kind in kinds:
@@ -229,6 +221,8 @@ class Exposure(Files, Computing):
 
     def _keep(self, opened: "Opened", oracle: "Opened | None", text: "Corpus") -> "Keep | None":
         """Return what keeps cells under --out, by the content they were computed from."""
+        from importlib.metadata import version
+
         from textassay.comparison.store import EstimateStore, estimate_key
 
         if self.out is None:

@@ -20,8 +20,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import print_line
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
-from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.execution import check_device
+from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -62,15 +61,11 @@ class Likelihood(Files, Computing):
 
         from textassay.cli.model_contexts import scored_contexts
         from textassay.cli.models import open_model, set_precision
-        from textassay.corpus.reader import read_texts
         from textassay.report.likelihood_text import render_likelihood
 
         self._check()
         sources = {"text": self.text, **({} if self.real is None else {"real": self.real})}
-        texts = {name: read_texts(source, column=self.column) for name, source in sources.items()}
-        for name, file in texts.items():
-            if not any(text and not text.isspace() for text in file.texts):
-                raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
+        texts = {name: self.read_file(source) for name, source in sources.items()}
         if self.real is not None and texts["text"].texts == texts["real"].texts:
             raise InputError(f"{self.text} holds the same sentences as {self.real}: {_FIRST}")
         with self.computing():
@@ -103,10 +98,6 @@ class Likelihood(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.metric.base import check_level
-
-        check_level(self.level, name="--level")
-        check_device(self.device)
         if self.real is not None:
             check_sources(self.real, {"the text": self.text}, {"the text": _FIRST})
         if self.real is None and self.real_contexts is not None:

@@ -18,8 +18,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textassay.cli.adapter import Command, add_command, add_group
-from textassay.cli.groups import STUDY, TRAIN, add_lazy_group
+from textassay.cli.adapter import add_command, add_sub_commands
+from textassay.cli.groups import Group, add_group
 from textassay.cli.messages import show_warning, tell
 from textassay.corpus.limits import input_limits
 
@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "bench": "bench:Bench",
     },
     "Models": {
+        "train": "groups:TRAIN",
         "sample": "sample:Sample",
         "translate": "translate:Translate",
         "contexts": "contexts:Contexts",
@@ -46,6 +47,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "exposure": "exposure:Exposure",
         "approximate": "approximate:Approximate",
     },
+    "Studies": {"study": "groups:STUDY"},
 }
 """Under the headings of help: names of commands, and where in `textassay.cli` they are."""
 
@@ -74,23 +76,26 @@ def make_app(only: str | None = None) -> typer.Typer:
     for panel, commands in COMMANDS.items():
         for name, place in commands.items():
             if only in (None, name):
-                add_command(app, _class(place), name, rich_help_panel=panel)
-        if panel == "Models" and only in (None, "train"):
-            add_lazy_group(app, TRAIN, panel)
-    if only in (None, "study"):
-        add_lazy_group(app, STUDY, "Studies")
+                _add(app, name, place, rich_help_panel=panel)
     if only in (None, "human"):
-        summary = "Let people judge texts: build a study, run it, bring results in, analyse them."
-        human = add_group(app, "human", summary, "Studies")
+        human = add_sub_commands(
+            app,
+            "human",
+            "Let people judge texts: build a study, run it, bring results in, analyse them.",
+            panel="People",
+        )
         for name, place in HUMAN.items():
-            add_command(human, _class(place), name)
+            _add(human, name, place)
     app.command(name="version", rich_help_panel="Other")(_version)
     return app
 
 
-def _class(place: str) -> type[Command]:
-    command: type[Command] = resolve_name(f"textassay.cli.{place}")
-    return command
+def _add(app: typer.Typer, name: str, place: str, **settings: Any) -> None:
+    command = resolve_name(f"textassay.cli.{place}")
+    if isinstance(command, Group):
+        add_group(app, command, **settings)
+    else:
+        add_command(app, command, name, **settings)
 
 
 def _root(
@@ -152,7 +157,7 @@ def _command(only: str | None) -> Any:
 
 
 def _run(arguments: list[str]) -> int:
-    names = {"human", "study", "train", *(name for commands in COMMANDS.values() for name in commands)}
+    names = {"human", *(name for commands in COMMANDS.values() for name in commands)}
     first = next((word for word in arguments if not word.startswith("-")), None)
     command = _command(first if first in names else None)
     try:

@@ -21,7 +21,6 @@ from textassay.cli.declarations import (
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_writable
 from textassay.errors import InputError, OptionError, OutputError
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     from textassay.cli.models import OpenedGenerator
@@ -79,7 +78,6 @@ class Sample(Files, Computing):
         """Raise for whatever can be seen to be wrong before the model is read."""
         if self.sentences is None and self.prefixes is None and self.contexts is None:
             raise OptionError("say how many sentences: -n N")
-        check_device(self.device)
         if self.prefix is not None and self.prefixes is not None:
             raise OptionError("--prefix and --prefixes cannot go together: leave one of them out")
         if self.out is not None:
