@@ -130,7 +130,7 @@ def test_a_ratio_without_an_interval_is_not_called_undefined() -> None:
                   {"data": np.array([np.nan]), "model": np.array([np.nan])}, 1, 1)  # fmt: skip
     lengths = replace(LENGTHS, lengths=(2,))
     found = replace(_found([1.0, 1.0]), bleu={"model": eb_bleu_of_runs([few])}, lengths=lengths)
-    assert verdicts(found) == ["Nothing is said of EB-bleu, 0.750: so few sentences give it no interval."]
+    assert verdicts(found) == ["Nothing is said of EB-bleu, 0.750: so few texts give it no interval."]
     none = replace(few, scores={"data": few.scores["data"], "model": np.zeros(1)})
     told = verdicts(replace(found, bleu={"model": eb_bleu_of_runs([few, none])}))[0]
     assert told.startswith("EB-bleu is undefined: in some run, no word of the model's continuations")

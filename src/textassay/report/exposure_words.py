@@ -244,7 +244,7 @@ def _absent(
 def _without_interval(name: str, value: float, why: str) -> str:
     """Return what is said of a ratio that has no interval, and maybe no value."""
     if math.isfinite(value):
-        return f"Nothing is said of {name}, {number(value, 3)}: so few sentences give it no interval."
+        return f"Nothing is said of {name}, {number(value, 3)}: so few texts give it no interval."
     return f"{name} is undefined: {why}."
 
 
