@@ -51,7 +51,7 @@ def test_fits_the_width_and_shows_every_part(explanation: Explanation, width: in
             "More often in real text",
             "dd by length",
             "dd of the first tokens",
-            "Where in the sentence",
+            "Where in the text",
             "Most clearly generated",
             "Most lifelike",
             "Real, mistaken",
@@ -89,16 +89,16 @@ def test_nothing_in_a_text_steers_the_terminal(explanation: Explanation) -> None
     assert not any(sign in text for sign in ("\x1b", "\x07", "\u202e"))
     assert "[bold]x[/bold]" in text
     assert "<0.001" in text
-    assert "No real sentences." in text
+    assert "No real texts." in text
 
 
 def test_the_statement_follows_the_rule(explanation: Explanation) -> None:
     def said(rising: bool | None) -> str:
         return curve_statement(replace(explanation, rising=rising, rise=0.05, rise_low=0.01, rise_high=0.09))
 
-    assert said(True).startswith("Still rising. Going from 200 real and 200 generated sentences to 400 and 400")
+    assert said(True).startswith("Still rising. Going from 200 real and 200 generated texts to 400 and 400")
     assert said(False).startswith("Levelled off.")
-    assert said(None).startswith("Cannot be said at this size.")
+    assert said(None).startswith("Not clear at this size.")
     assert "+0.050 (95 % interval +0.010 to +0.090)" in said(True)
     assert "too little text" in curve_statement(replace(explanation, curve=explanation.curve[-1:], rise=None))
 

@@ -23,7 +23,7 @@ from textassay.report import (
     to_markdown,
 )
 
-NOTE = "the generators' training text, 60 of its 90 sentences, drawn at random, measured as if it were generated."
+NOTE = "the generators' training text, 60 of its 90 texts, drawn at random, measured as if it were generated."
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def test_the_answer_comes_first() -> None:
     text = _render(make_comparison(generators, findings=make_findings(generators)))
     parts = [
         "trigram is closest",
-        "real.txt: 10,000 sentences",
+        "real.txt: 10,000 texts",
         "\n  warning",
         "\n  note",
         "dd, lower",
@@ -186,4 +186,4 @@ def test_findings_alone_can_be_printed() -> None:
     shown = file.getvalue()
     assert "9,120 of 10,000" in shown
     assert "also       b (9,110 of 10,000)" in shown
-    assert shown.index("warning") < shown.index("note")
+    assert shown.index("  warning ") < shown.index("  note ")

@@ -75,7 +75,7 @@ def more_sentences(
     level: float,
     margin: float | None = None,
     n_tests: int = 1,
-    what: str = "sentences a side",
+    what: str = "texts a side",
 ) -> tuple[str, float] | None:
     """Return how many more sentences a side would show a difference, in words, and that difference.
 

@@ -37,7 +37,7 @@ class Digest(Standings):
         part = (
             ""
             if drawn_from is None or size is None
-            else f"{count(size)} of its {count(drawn_from)} sentences, drawn at random, "
+            else f"{count(size)} of its {count(drawn_from)} texts, drawn at random, "
         )
         return f"{TRAIN}: the generators' training text, {part}measured as if it were generated."
 

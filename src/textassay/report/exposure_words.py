@@ -215,7 +215,7 @@ def _of_dd(found: EbDd, share: float) -> list[str]:
     half = (bounds.high - bounds.low) / 2
     more = more_sentences(found.difference, half, found.n_sentences, level=share, margin=MARGIN)
     settle = "" if more is None else f"; {more[0]} would show a difference of {number(more[1], 3)}"
-    return [f"By a classifier it cannot be told whether there is exposure bias: {told} is {found_text}{settle}."]
+    return [f"By a classifier it is not clear whether there is exposure bias: {told} is {found_text}{settle}."]
 
 
 def _absent(
@@ -238,13 +238,13 @@ def _absent(
         value - middle, (bounds.high - bounds.low) / 2, n, level=share, margin=RATIO_MARGIN, what=what
     )
     settle = "" if more is None else f"; {more[0]} would show a difference of {number(100 * more[1], 1)} %"
-    return f"{by} it cannot be told whether there is {thing}: {told}{settle}."
+    return f"{by} it is not clear whether there is {thing}: {told}{settle}."
 
 
 def _without_interval(name: str, value: float, why: str) -> str:
     """Return what is said of a ratio that has no interval, and maybe no value."""
     if math.isfinite(value):
-        return f"Nothing is said of {name}, {number(value, 3)}: so few sentences give it no interval."
+        return f"Nothing is said of {name}, {number(value, 3)}: so few texts give it no interval."
     return f"{name} is undefined: {why}."
 
 

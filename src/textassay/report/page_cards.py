@@ -98,14 +98,14 @@ def _notes(digest: Digest, name: str, found: Explanation | None) -> tuple[str, .
 
 def _charts(found: Explanation, figures: Mapping[tuple[str, str], Markup]) -> tuple[tuple[str, Markup, str], ...]:
     charts = (
-        ("lengths", "dd by sentence length", "Thin lines: how many sentences there are, real solid, generated dashed."),
+        ("lengths", "dd by length", "Thin lines: how many texts there are, real solid, generated dashed."),
         ("prefixes", "dd of the first tokens", prefix_statement(found)),
         (
             "positions",
-            "Evidence by place in the sentence",
-            "Log-odds of being real that the words there add: real sentences solid, generated ones dashed.",
+            "Evidence by place in the text",
+            "Log-odds of being real that the words there add: real texts solid, generated ones dashed.",
         ),
-        ("curve", "dd with more sentences", curve_statement(found)),
+        ("curve", "dd with more text", curve_statement(found)),
     )
     return tuple(
         (title, figures[kind, found.generator], text)

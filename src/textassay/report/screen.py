@@ -20,7 +20,8 @@ from textassay.report.text_tables import COLUMN_GAP, TablePrinter, units
 _LINE = 76  # characters: what a line of 80 columns holds
 _ANSWER_LINES = 9
 _MOST_WARNINGS = 4
-_MESSAGE_LINES = 2
+_MESSAGE_LINES = 3
+_LEAST_PHRASE = 12  # characters
 _MOST_IN_FULL = 4  # generators whose giveaways both ways are shown
 _MOST_GIVEAWAYS = 3
 _ENDS = {"<sos>": "at the start", "<eos>": "at the end"}
@@ -119,7 +120,8 @@ class ScreenPrinter(TablePrinter):
             return
         both = len(shown) <= _MOST_IN_FULL
         names = max(cell_len(found.generator) for found in shown)
-        heading(self._console, "What gives them away" if len(shown) > 1 else "What gives it away")
+        title = "What gives them away" if len(shown) > 1 else "What gives it away"
+        heading(self._console, title if both else f"{title}: what they say too often")
         grid = label_grid()
         room = max(20, self._console.width - min(names, 24) - 4)
         for found in shown:
@@ -196,7 +198,7 @@ def _message(message: str, others: Sequence[str]) -> str:
 
 def giveaway_lines(explanation: Explanation, width: int, *, both: bool) -> list[str]:
     """Return what a generator says too often and, with `both`, what it says too rarely, a line each."""
-    lines = [_line("too often: ", explanation.overused, width)]
+    lines = [_line("too often: " * both, explanation.overused, width)]
     if both:
         lines.append(_line("too rarely: ", explanation.more_real, width))
     return list(filter(None, lines)) or ["no phrase stands out"]
@@ -221,7 +223,7 @@ def _quoted(ngram: str, width: int) -> str:
     tokens = ngram.split(" ")
     where = "".join(f" {_ENDS[token]}" for token in (tokens[0], tokens[-1]) if token in _ENDS and len(tokens) > 1)
     words = " ".join(token for token in tokens if token not in _ENDS) if where else ngram
-    room = max(8, width - len(where) - 2)
+    room = max(_LEAST_PHRASE, width - len(where) - 2)
     return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
 
 

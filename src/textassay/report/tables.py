@@ -97,7 +97,7 @@ def to_markdown(comparison: Comparison) -> str:
         lines += ["", *(f"- {MISSING}: {escaped(reason)}" for reason, _ in reasons)] if reasons else []
     lines += _pairs(digest)
     lines += _explanations(digest)
-    lines += ["", "## To repeat it", "", "    " + printable(command_line(digest)), ""]
+    lines += ["", "## To repeat the comparison", "", "    " + printable(command_line(digest)), ""]
     return "\n".join(lines)
 
 
@@ -236,14 +236,14 @@ def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
         note += f" {_AT_FLOOR_SIZE}"
     if any(digest.own_floor(generator, metric) for generator in digest.generators for metric in metrics):
         note += (
-            " A generator with fewer sentences, or with log-probabilities or ratings, is compared with real text of "
+            " A generator with fewer texts, or with log-probabilities or ratings, is compared with real text of "
             "its own size and with those, given after it."
         )
     return [*_table(header, rows), "", note]
 
 
 def _findings(digest: Digest) -> list[str]:
-    lines = ["", "## What to worry about", "", *finding_lines(digest.comparison.findings)]
+    lines = ["", "## Warnings and notes", "", *finding_lines(digest.comparison.findings)]
     for warning, names in digest.grouped_warnings():
         lines.append(f"- {escaped(warning)}{f' (the same of {escaped(join_words(names))})' if names else ''}")
     return lines if len(lines) > 3 else [*lines, "Nothing was found."]

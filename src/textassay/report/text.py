@@ -73,7 +73,7 @@ def render_findings(findings: Sequence[Finding], console: Console, *, brief_note
     """
     if not findings:
         return
-    heading(console, "What to worry about")
+    heading(console, "Warnings and notes")
     for group in group_findings(findings):
         first = group[0]
         loud = first.severity == "warning"
@@ -203,7 +203,7 @@ class _Printer(TablePrinter):
             return
         apart = [pair for pair in pairs if digest.separated(pair)]
         close = [pair for pair in pairs if not digest.separated(pair)]
-        heading(self._console, f"Could the order be luck? Pairs by {metric}, p adjusted for all pairs (Holm)")
+        heading(self._console, f"Differences between generators by {metric}, p adjusted for all pairs (Holm)")
         shown = pairs if len(digest.generators) <= _FEW_GENERATORS else close
         if shown is close:
             tail = "; not separated:" if close else "."

@@ -88,10 +88,10 @@ class TablePrinter:
                 name: Text(MISSING if like is None else number(like.value, places)) for name, like in likes.items()
             }
         floor = next((digest.estimate(FLOOR, metric) for metric in columns if digest.estimate(FLOOR, metric)), None)
-        size = "" if floor is None else f" ({floor.sizes.get('n_generated', 0):,} sentences)"
-        least = ", or all sentences of a generator that has fewer" if smaller else ""
+        size = "" if floor is None else f" ({floor.sizes.get('n_generated', 0):,} texts)"
+        least = ", or all texts of a generator that has fewer" if smaller else ""
         if columns:
-            heading(self._console, f"Like beside like: all at the size of the {FLOOR} row{size}{least}")
+            heading(self._console, f"At equal size: all at the size of the {FLOOR} row{size}{least}")
         for metric_columns in columns.values():
             for label in smaller:
                 metric_columns.setdefault(label, Text(""))
@@ -134,12 +134,12 @@ class TablePrinter:
     def at_floor_size_note(self) -> str:
         """Return at which size the metrics stand of which the floor is the aim."""
         floor = next((found for m in self._digest.metrics if (found := self._digest.estimate(FLOOR, m))), None)
-        size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} sentences"
+        size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} texts"
         told = f"values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
         if any(
             self._digest.own_floors(metric) for metric in self._digest.metrics if self._digest.at_floor_size(metric)
         ):
-            told += ", those of a generator with fewer sentences beside real text of its own size"
+            told += ", those of a generator with fewer texts beside real text of its own size"
         return told
 
     def missing(self, generator: str, metric: str) -> str:
