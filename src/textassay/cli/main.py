@@ -65,11 +65,16 @@ HUMAN: Mapping[str, str] = {
 }
 
 
-def make_app(only: str | None = None) -> typer.Typer:
-    """Return the command with all its sub-commands, or with the one called `only`."""
+def make_app(only: str | None = None, *, completion: bool = False) -> typer.Typer:
+    """Return the command with all its sub-commands, or with the one called `only`.
+
+    With `completion` it has the options that install shell completion: reading them takes as long as help.
+    """
     app = typer.Typer(
         name="textassay",
         help="How far is generated text from real text, which generator is closer, and how sure can you be?",
+        add_completion=completion,
+        add_help_option=False,  # `_root` has one, since Typer's loads pydantic even where it is not asked for
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_root)
@@ -78,12 +83,8 @@ def make_app(only: str | None = None) -> typer.Typer:
             if only in (None, name):
                 _add(app, name, place, rich_help_panel=panel)
     if only in (None, "human"):
-        human = add_sub_commands(
-            app,
-            "human",
-            "Let people judge texts: build a study, run it, bring results in, analyse them.",
-            panel="People",
-        )
+        summary = "Let people judge texts: build a study, run it, bring results in, analyse them."
+        human = add_sub_commands(app, "human", summary, panel="Studies")
         for name, place in HUMAN.items():
             _add(human, name, place)
     app.command(name="version", rich_help_panel="Other")(_version)
@@ -102,12 +103,14 @@ def _root(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    show_help: Annotated[bool, typer.Option("--help", help="Show this message and exit.")] = False,
 ) -> None:
     """Answer what is asked of the command itself."""
     if show_version:
         _version()
-    elif context.invoked_subcommand is None:
+    elif show_help or context.invoked_subcommand is None:
         print(context.get_help())
+        raise typer.Exit
 
 
 def _version() -> None:
@@ -127,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if "_TEXTASSAY_COMPLETE" in os.environ:  # the shell asks what may come next
-        _command(None).main(prog_name="textassay")
+        _command(completion=True).main(prog_name="textassay")
     if "OMP_WAIT_POLICY" not in os.environ:
         # Before anything loads OpenMP: its threads wait by spinning, and two of them crawl beside other work.
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
@@ -148,18 +151,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @cache  # who calls `main` again and again does not wait for all options to be read each time
-def _command(only: str | None) -> Any:
-    command: Any = typer.main.get_command(make_app(only))
-    for parameter in command.params:
-        if parameter.name in ("install_completion", "show_completion"):
-            parameter.hidden = True
-    return command
+def _command(only: str | None = None, *, completion: bool = False) -> Any:
+    return typer.main.get_command(make_app(only, completion=completion))
 
 
 def _run(arguments: list[str]) -> int:
     names = {"human", *(name for commands in COMMANDS.values() for name in commands)}
     first = next((word for word in arguments if not word.startswith("-")), None)
-    command = _command(first if first in names else None)
+    command = _command(
+        first if first in names else None,
+        completion=any(word.startswith(("--install-completion", "--show-completion")) for word in arguments[:1]),
+    )
     try:
         with command.make_context("textassay", arguments) as context:
             command.invoke(context)

@@ -1,7 +1,5 @@
 """Download of a file by its address into the user's cache; only ever on request."""
 
-import hashlib
-import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,6 +35,9 @@ def download(url: str, *, sha256: str | None = None, progress: bool = False) -> 
     InputError
         If the file cannot be had or has another SHA-256.
     """
+    import hashlib
+    import logging
+
     import pooch
     import requests
 
