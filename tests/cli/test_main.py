@@ -90,6 +90,16 @@ def test_help_and_version_answer_on_standard_output(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == said
 
 
+def test_the_list_of_commands_has_their_own_help() -> None:
+    import typer
+
+    listed, whole = (typer.main.get_command(main_module.make_app(listed=listed)) for listed in (True, False))
+    assert {name: command.help for name, command in listed.commands.items()} == {  # type: ignore[attr-defined]
+        name: command.help
+        for name, command in whole.commands.items()  # type: ignore[attr-defined]
+    }
+
+
 def test_every_option_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     import typer
 

@@ -8,11 +8,14 @@ options are wrong; 130 interrupted.
 """
 
 import os
+import re
 import sys
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import takewhile
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any
 
@@ -65,10 +68,11 @@ HUMAN: Mapping[str, str] = {
 }
 
 
-def make_app(only: str | None = None, *, completion: bool = False) -> typer.Typer:
+def make_app(only: str | None = None, *, listed: bool = False, completion: bool = False) -> typer.Typer:
     """Return the command with all its sub-commands, or with the one called `only`.
 
-    With `completion` it has the options that install shell completion: reading them takes as long as help.
+    Where they are only `listed`, their files are not imported. With `completion` it has the options that install shell
+    completion. Both take as long as help itself.
     """
     app = typer.Typer(
         name="textassay",
@@ -80,15 +84,27 @@ def make_app(only: str | None = None, *, completion: bool = False) -> typer.Type
     app.callback(invoke_without_command=True)(_root)
     for panel, commands in COMMANDS.items():
         for name, place in commands.items():
-            if only in (None, name):
+            if listed:
+                app.command(name=name, help=_summary(place), rich_help_panel=panel)(_version)
+            elif only in (None, name):
                 _add(app, name, place, rich_help_panel=panel)
     if only in (None, "human"):
         summary = "Let people judge texts: build a study, run it, bring results in, analyse them."
         human = add_sub_commands(app, "human", summary, panel="Studies")
-        for name, place in HUMAN.items():
+        for name, place in () if listed else HUMAN.items():
             _add(human, name, place)
     app.command(name="version", rich_help_panel="Other")(_version)
     return app
+
+
+def _summary(place: str) -> str:
+    """Return the help of a command, from the text of its file."""
+    module, name = place.split(":")
+    if module == "groups":
+        return str(resolve_name(f"textassay.cli.{place}").help)
+    text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    found = re.search(rf'^class {name}\b[^\n]*\n    """(.+?)"""', text, re.MULTILINE | re.DOTALL)
+    return "" if found is None else found[1]
 
 
 def _add(app: typer.Typer, name: str, place: str, **settings: Any) -> None:
@@ -151,17 +167,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @cache  # who calls `main` again and again does not wait for all options to be read each time
-def _command(only: str | None = None, *, completion: bool = False) -> Any:
-    return typer.main.get_command(make_app(only, completion=completion))
+def _command(only: str | None = None, *, listed: bool = False, completion: bool = False) -> Any:
+    return typer.main.get_command(make_app(only, listed=listed, completion=completion))
 
 
 def _run(arguments: list[str]) -> int:
-    names = {"human", *(name for commands in COMMANDS.values() for name in commands)}
-    first = next((word for word in arguments if not word.startswith("-")), None)
-    command = _command(
-        first if first in names else None,
-        completion=any(word.startswith(("--install-completion", "--show-completion")) for word in arguments[:1]),
-    )
+    names = {"human", "version", *(name for commands in COMMANDS.values() for name in commands)}
+    of_root = list(takewhile(lambda word: word.startswith("-"), arguments))
+    name = "".join(arguments[len(of_root) : len(of_root) + 1])
+    if name in names and "--help" not in of_root:
+        command = _command(name)
+    else:
+        command = _command(listed=True, completion=any("completion" in word for word in of_root))
     try:
         with command.make_context("textassay", arguments) as context:
             command.invoke(context)
