@@ -182,7 +182,10 @@ class _Columns:
 def _read_columns(options: CompareOptions, texts: Mapping[str, TextFile]) -> _Columns:
     def sides(files: Mapping[str, Path]) -> SideColumns | None:
         n_real = len(texts[FLOOR].texts)
-        read = {name: read_side_columns(path, n_real, len(texts[name].texts)) for name, path in files.items()}
+        read = {
+            name: read_side_columns(path, n_generated=len(texts[name].texts), n_real=n_real)
+            for name, path in files.items()
+        }
         return read or None
 
     features = {name: read_features(path) for name, path in options.features.items()}
