@@ -71,7 +71,7 @@ def test_huse_takes_ratings_and_log_probs() -> None:
     of_generated, of_real = rng.normal(-20, 3, 100), rng.normal(-30, 3, 120)
     rated = rng.random(100), rng.random(120)
     alone = ta.huse(GENERATED, REAL, log_probs=(of_generated, of_real), ratings=rated)
-    beside = {"log_probs": {"g": (of_generated, of_real)}, "ratings": {"g": rated}}
+    beside: dict[str, Any] = {"log_probs": {"g": (of_generated, of_real)}, "ratings": {"g": rated}}
     compared = ta.compare({"g": GENERATED}, REAL, metrics=["huse"], explain=False, **beside).result("g", "huse")
     assert compared.estimate is not None
     assert alone.value == compared.estimate.value
