@@ -101,7 +101,7 @@ def rated_comparison(train: Corpus, real: Sequence[str]) -> Comparison:
                 rate(kind, len(real), n_readers, name),
             )
     return textassay.compare(
-        real, generated, log_probs=log_probs, ratings=ratings, metrics=["huse"], seed=SEED, explain=False
+        generated, real, log_probs=log_probs, ratings=ratings, metrics=["huse"], seed=SEED, explain=False
     )
 
 
@@ -170,7 +170,7 @@ def main() -> None:
     named = [entry.make().name for entry in CATALOG.values() if entry.only_named]
     metrics = [*default_metrics(["train"]), *named]
     comparison = textassay.compare(
-        parts["real"], generated, train=parts["train"], metrics=metrics, seed=SEED, explain=False
+        generated, parts["real"], train=parts["train"], metrics=metrics, seed=SEED, explain=False
     )
     # "copied" is the training text: its row of reference would say the same again
     comparison = replace(comparison, results=tuple(row for row in comparison.results if row.generator != TRAIN))

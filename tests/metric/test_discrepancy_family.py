@@ -168,10 +168,10 @@ def test_a_comparison_of_white_and_black_boxes_says_so() -> None:
     rng = np.random.default_rng(1)
     log_probs = {"one": (np.log(rng.uniform(0.4, 0.9, 120)), np.log(rng.uniform(0.1, 0.6, 120)))}
     settings: dict[str, Any] = {"metrics": ["dd"], "effort": "max"}
-    mixed = compare(real, {"one": one, "other": other}, log_probs=log_probs, **settings)
+    mixed = compare({"one": one, "other": other}, real, log_probs=log_probs, **settings)
     (warning,) = [text for text in mixed.warnings if "log-probabilities" in text]
     assert warning.startswith("dd of one was measured with the generator's log-probabilities, that of other without")
-    alone = compare(real, {"one": one}, log_probs=log_probs, **settings)
+    alone = compare({"one": one}, real, log_probs=log_probs, **settings)
     assert not any("log-probabilities" in text for text in alone.warnings)
     estimate = alone.result("one", "dd").estimate
     assert estimate is not None

@@ -128,8 +128,8 @@ def test_it_joins_a_comparison_where_both_are_given(monkeypatch: pytest.MonkeyPa
     sides = (-rng.random(120) - 5, -rng.random(120) - 7)
     rated = (rng.random(120), rng.random(120))
     comparison = compare(
-        texts(1),
         {"lstm": texts(2), "gpt": texts(3)},
+        texts(1),
         log_probs={"lstm": sides},
         ratings={"lstm": rated},
         explain=False,

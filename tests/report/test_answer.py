@@ -329,7 +329,7 @@ def test_shorten_keeps_both_ends() -> None:
 @pytest.mark.parametrize("effort", ["quick", "default", "max"])
 def test_the_command_names_an_effort_that_is_not_the_default_one(effort: Effort) -> None:
     texts = {name: [f"{word} {n % 7}" for n in range(60)] for name, word in (("real", "a"), ("far", "b"))}
-    comparison = compare(texts["real"], {"far": texts["far"]}, metrics=["mauve"], effort=effort)
+    comparison = compare({"far": texts["far"]}, texts["real"], metrics=["mauve"], effort=effort)
     line = command_line(Digest(comparison))
     assert (f"--effort {effort}" in line) == (effort != "default")
     assert ("--effort" in line) == (effort != "default")

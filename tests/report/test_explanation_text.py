@@ -28,7 +28,7 @@ from textassay.report import curve_statement, excerpt, prefix_statement, render_
 @pytest.fixture(scope="module")
 def explanation() -> Explanation:
     corpora = corpora_from_texts({"real": sentences(400, 1), "gen": sentences(400, 2, shift=0.5)})
-    return explain(corpora["real"], corpora["gen"], name="lstm")
+    return explain(corpora["gen"], corpora["real"], name="lstm")
 
 
 def _render(explanation: Explanation, width: int = 80, *, encoding: str = "utf-8", top: int = 10) -> str:

@@ -32,8 +32,8 @@ def comparison() -> Comparison:
     generated = {"one": sentences(60, 2, shift=0.5), "two": sentences(60, 3)}
     beside = {name: (-rng.random(60), -rng.random(60)) for name in generated}
     return compare(
-        sentences(60, 1),
         generated,
+        sentences(60, 1),
         train=sentences(90, 4),
         metrics=["length", "memorization", "huse"],
         log_probs=beside,

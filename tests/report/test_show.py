@@ -87,7 +87,7 @@ def test_an_estimate_is_one_line() -> None:
 
 
 def test_save_writes_every_file_from_python(tmp_path: Path) -> None:
-    comparison = compare(sentences(120, 1), {"same": sentences(60, 2)}, metrics=["dd"], effort="quick", workers=1)
+    comparison = compare({"same": sentences(60, 2)}, sentences(120, 1), metrics=["dd"], effort="quick", workers=1)
     written = {path.relative_to(tmp_path / "out").as_posix() for path in comparison.save(tmp_path / "out")}
     assert {"report.html", "results.json", "results.csv", "results.md", "results.tex", "sentences.csv"} <= written
     assert read_comparison(tmp_path / "out") == replace(comparison, results=read_comparison(tmp_path / "out").results)

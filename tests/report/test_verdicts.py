@@ -157,7 +157,7 @@ def test_likelier_than_real_text_is_said_only_where_the_intervals_are_apart() ->
 def test_from_text_to_answer() -> None:
     """Two draws of one source: nothing is claimed to be alike, and a number of sentences is named."""
     comparison = compare(
-        sentences(120, 1), {"same": sentences(60, 2)}, metrics=["dd", "length"], effort="quick", workers=1
+        {"same": sentences(60, 2)}, sentences(120, 1), metrics=["dd", "length"], effort="quick", workers=1
     )
     said = " ".join(answer(Digest(comparison)))
     assert "By dd it is not clear whether same differs from real text (p " in said

@@ -12,60 +12,36 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from textassay.cli.adapter import add_command
-from textassay.cli.approximate_command import approximate_command
-from textassay.cli.bench_command import bench_command
-from textassay.cli.contexts_command import contexts_command
-from textassay.cli.declarations import (
-    All,
-    Column,
-    Config,
-    Device,
-    Effort,
-    Encoder,
-    Explain,
-    FailIf,
-    Features,
-    Folds,
-    Generators,
-    GroupColumn,
-    Heldout,
-    Json,
-    Level,
-    LogProbs,
-    Lowercase,
-    MaxInput,
-    MaxText,
-    MaxTokens,
-    Metrics,
-    Normalize,
-    Out,
-    Paper,
-    Quiet,
-    Ratings,
-    Real,
-    Seed,
-    Tokenizer,
-    Train,
-    Workers,
-)
-from textassay.cli.discrepancy_command import discrepancy_command
-from textassay.cli.exposure_command import exposure_command
-from textassay.cli.human_command import human_app
-from textassay.cli.judge_command import judge_command
-from textassay.cli.likelihood_command import likelihood_command
+from textassay.cli import human_next_word
+from textassay.cli.adapter import add_command, add_group
+from textassay.cli.approximate import Approximate
+from textassay.cli.bench import Bench
+from textassay.cli.compare import Compare
+from textassay.cli.contexts import Contexts
+from textassay.cli.demo import Demo
+from textassay.cli.discrepancy import Discrepancy
+from textassay.cli.explain import Explain
+from textassay.cli.exposure import Exposure
+from textassay.cli.groups import STUDY, TRAIN, add_lazy_group
+from textassay.cli.human_analyse import Analyse
+from textassay.cli.human_invite import Invite
+from textassay.cli.human_next_word import NextWord
+from textassay.cli.human_power import Power
+from textassay.cli.human_serve import Serve
+from textassay.cli.human_study import Build, Export, Import, JudgeInTerminal
+from textassay.cli.inspect import Inspect
+from textassay.cli.judge import Judge
+from textassay.cli.likelihood import Likelihood
 from textassay.cli.messages import show_warning, tell
 from textassay.cli.plan import Plan
-from textassay.cli.sample_command import sample_command
-from textassay.cli.stress_command import stress_command
-from textassay.cli.study_command import study_command
-from textassay.cli.train_command import train_command
-from textassay.cli.translate_command import translate_command
+from textassay.cli.report import Report
+from textassay.cli.sample import Sample
+from textassay.cli.stress import Stress
+from textassay.cli.translate import Translate
 from textassay.corpus.limits import input_limits
 
 __all__ = ["app", "main"]
@@ -91,211 +67,37 @@ def _root(
         print(context.get_help())
 
 
-@app.command(name="compare")
-def _compare_command(
-    *,
-    generators: Generators = None,
-    real: Real,
-    real_heldout: Heldout = None,
-    train: Train = None,
-    features: Features = None,
-    log_probs: LogProbs = None,
-    ratings: Ratings = None,
-    metrics: Metrics = None,
-    effort: Effort = "default",
-    encoder: Encoder = None,
-    paper: Paper = False,
-    explain: Explain = True,
-    tokenizer: Tokenizer = "auto",
-    lowercase: Lowercase = False,
-    normalize: Normalize = False,
-    max_tokens: MaxTokens = None,
-    column: Column = None,
-    group_column: GroupColumn = None,
-    folds: Folds = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
-    workers: Workers = None,
-    device: Device = "auto",
-    out: Out = None,
-    json: Json = False,
-    fail_if: FailIf = None,
-    quiet: Quiet = False,
-    all: All = False,
-    max_input: MaxInput = "4GB",
-    max_text: MaxText = 1_000_000,
-    config: Config = None,
-) -> None:
-    """Compare generated text with real text: how far, which is closer, and could that be luck."""
-    from textassay.cli.options import parse_files, parse_generators
-
-    named = parse_generators(generators or [])
-    arrays = {"features": features, "log-probs": log_probs, "ratings": ratings}
-    files = {name: parse_files(f"--{name}", given or []) for name, given in arrays.items()}
-    from textassay.cli.compare import CompareOptions, run_compare
-
-    options = CompareOptions(
-        real=real,
-        generators=named,
-        real_heldout=real_heldout,
-        train=train,
-        features=files["features"],
-        log_probs=files["log-probs"],
-        ratings=files["ratings"],
-        metrics=metrics,
-        effort=effort,
-        encoder=encoder,
-        paper=paper,
-        explain=explain,
-        tokenizer=tokenizer,
-        lowercase=lowercase,
-        normalize=normalize,
-        max_tokens=max_tokens,
-        column=column,
-        group_column=group_column,
-        folds=folds,
-        level=level,
-        seed=seed,
-        workers=workers,
-        device=device,
-        out=out,
-        json=json,
-        fail_if=tuple(fail_if or ()),
-        quiet=quiet,
-        all=all,
-    )
-    raise typer.Exit(run_compare(options))
-
-
-@app.command(name="inspect")
-def _inspect_command(
-    *,
-    generators: Generators = None,
-    real: Real,
-    train: Train = None,
-    tokenizer: Tokenizer = "auto",
-    lowercase: Lowercase = False,
-    normalize: Normalize = False,
-    max_tokens: MaxTokens = None,
-    column: Column = None,
-    json: Json = False,
-    max_input: MaxInput = "4GB",
-    max_text: MaxText = 1_000_000,
-    config: Config = None,
-) -> None:
-    """Find what is trivially different between the texts, before anything is measured."""
-    from textassay.cli.options import parse_generators
-
-    named = parse_generators(generators or [])
-    from textassay.cli.inspect import InspectOptions, run_inspect
-
-    options = InspectOptions(
-        real=real,
-        generators=named,
-        train=train,
-        tokenizer=tokenizer,
-        lowercase=lowercase,
-        normalize=normalize,
-        max_tokens=max_tokens,
-        column=column,
-        json=json,
-    )
-    raise typer.Exit(run_inspect(options))
-
-
-@app.command(name="explain")
-def _explain_command(
-    *,
-    generators: Generators = None,
-    real: Real,
-    top: Annotated[int, typer.Option(metavar="N", help="How many n-grams to show each way.")] = 10,
-    effort: Effort = "default",
-    tokenizer: Tokenizer = "auto",
-    lowercase: Lowercase = False,
-    normalize: Normalize = False,
-    max_tokens: MaxTokens = None,
-    column: Column = None,
-    group_column: GroupColumn = None,
-    folds: Folds = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
-    workers: Workers = None,
-    out: Out = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    max_input: MaxInput = "4GB",
-    max_text: MaxText = 1_000_000,
-    config: Config = None,
-) -> None:
-    """Say what gives each generator away: words, lengths, positions, sentences, and whether more text would help."""
-    from textassay.cli.options import parse_generators
-
-    named = parse_generators(generators or [])
-    from textassay.cli.explain import ExplainOptions, run_explain
-
-    options = ExplainOptions(
-        real=real,
-        generators=named,
-        top=top,
-        effort=effort,
-        tokenizer=tokenizer,
-        lowercase=lowercase,
-        normalize=normalize,
-        max_tokens=max_tokens,
-        column=column,
-        group_column=group_column,
-        folds=5 if folds is None else folds,
-        level=level,
-        seed=seed,
-        workers=workers,
-        out=out,
-        json=json,
-        quiet=quiet,
-    )
-    raise typer.Exit(run_explain(options))
-
-
+add_command(app, Compare, "compare")
+add_command(app, Inspect, "inspect")
+add_command(app, Explain, "explain")
 add_command(app, Plan, "plan")
-app.command(name="bench")(bench_command)
-app.command(name="stress")(stress_command)
-app.command(name="study")(study_command)
-app.command(name="judge")(judge_command)
-app.command(name="train")(train_command)
-app.command(name="translate")(translate_command)
-app.command(name="contexts")(contexts_command)
-app.command(name="sample")(sample_command)
-app.command(name="likelihood")(likelihood_command)
-app.command(name="discrepancy")(discrepancy_command)
-app.command(name="exposure")(exposure_command)
-app.command(name="approximate")(approximate_command)
-app.add_typer(human_app)
+add_command(app, Bench, "bench")
+add_command(app, Stress, "stress")
+add_command(app, Judge, "judge")
+for group in (TRAIN, STUDY):
+    add_lazy_group(app, group)
+add_command(app, Translate, "translate")
+add_command(app, Contexts, "contexts")
+add_command(app, Sample, "sample")
+add_command(app, Likelihood, "likelihood")
+add_command(app, Discrepancy, "discrepancy")
+add_command(app, Exposure, "exposure")
+add_command(app, Approximate, "approximate")
 
+human = add_group(app, "human", "Let people judge texts: build a study, run it, bring results in, analyse them.")
+add_command(human, Build, "build")
+add_command(human, NextWord, "next-word")
+add_command(human, human_next_word.Exposure, "exposure")
+add_command(human, Export, "export")
+add_command(human, Import, "import")
+add_command(human, Power, "power")
+add_command(human, JudgeInTerminal, "judge")
+add_command(human, Serve, "serve")
+add_command(human, Invite, "invite")
+add_command(human, Analyse, "analyse")
 
-@app.command(name="demo")
-def _demo_command(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the texts and the report go.")] = Path("demo-report"),
-    sentences: Annotated[
-        int,
-        typer.Option(metavar="N", help="Sentences of real text and of each generator, at most."),
-    ] = 2500,
-    seed: Seed = 0,
-    quiet: Quiet = False,
-) -> None:
-    """Show all of it on text made at run time: five generators against Python's own docstrings."""
-    from textassay.cli.demo import DemoOptions, run_demo
-
-    raise typer.Exit(run_demo(DemoOptions(out=out, sentences=sentences, seed=seed, quiet=quiet)))
-
-
-@app.command(name="report")
-def _report_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What 'compare --out' wrote.")],
-    max_input: MaxInput = "4GB",
-) -> None:
-    """Draw the report of a finished comparison again."""
-    from textassay.cli.report import run_report
-
-    raise typer.Exit(run_report(folder))
+add_command(app, Demo, "demo")
+add_command(app, Report, "report")
 
 
 @app.command(name="version")

@@ -151,7 +151,9 @@ def _numpy_errors(path: Path, save: str) -> Iterator[None]:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, OverflowError, SyntaxError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         reason = "objects instead of numbers" if "object" in str(error).lower() else "no such file, or cut off"
-        raise InputError(f"{path} is no {path.suffix} file of numbers ({reason}): save the array with {save}") from None
+        raise InputError(
+            f"{path} is not a {path.suffix} file of numbers ({reason}): save the array with {save}"
+        ) from None
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:

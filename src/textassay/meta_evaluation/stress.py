@@ -201,7 +201,7 @@ def _found(real: Corpus, train: Corpus | None, other: Corpus | None) -> tuple[Fi
     """Return what inspection finds in each text by itself, and of the real text in the training text."""
     others = {"(train)": train, "(other)": other}
     own = [found for name, text in others.items() if text is not None for found in inspect_corpus(text, name=name)]
-    return (*inspect(real, {}, train=train), *own)
+    return (*inspect({}, real, train=train), *own)
 
 
 class _Counter:
