@@ -34,20 +34,22 @@ _PARTS = "parts"
 
 @dataclass(frozen=True, kw_only=True)
 class Approximate(Files, Computing):
-    """Say how likely a text is under a generator that only draws tokens, such as a GAN: by its average output."""
+    """Estimate the likelihood of a text under a generator that only draws tokens, such as a GAN."""
 
     generator: Annotated[
-        str, Argument(metavar="GENERATOR", help="A folder that 'train' wrote, or pretrained:NAME_OR_PATH.")
+        str, Argument(metavar="GENERATOR", help="A folder written by 'train', or pretrained:NAME_OR_PATH.")
     ]
-    text: Annotated[str, Argument(metavar="FILE", help="Text it never saw; '-' is standard input.")]
-    samples: Annotated[int, Option("--samples", "-n", metavar="N", help="Draws a position, at least 20.")] = 2000
+    text: Annotated[
+        str, Argument(metavar="FILE", help="Text to score, which the generator never saw; '-' is standard input.")
+    ]
+    samples: Annotated[int, Option("--samples", "-n", metavar="N", help="Draws per position, at least 20.")] = 2000
     window: Annotated[
         int | None,
         Option(metavar="T", help="Read FILE as running text, in windows of T tokens; else line by line."),
         Between(1),
     ] = None
     context: Annotated[
-        int, Option(metavar="C", help="Tokens before each window that are read, too, not scored."), Between(0)
+        int, Option(metavar="C", help="Tokens before each window that are read but not scored."), Between(0)
     ] = 0
     mode: Annotated[
         str | None,
@@ -57,14 +59,14 @@ class Approximate(Files, Computing):
         1e-20
     )
     curve: Annotated[
-        bool, Option("--curve", help="How many draws are enough: the stopping rule, and the true error.")
+        bool, Option("--curve", help="Show how many draws are enough: the stopping rule, and the true error.")
     ] = False
     seed: Seed = 0
     precision: Precision = "float32"
     level: Level = 0.95
     out: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Write results and figures here; again, it goes on where it stopped."),
+        Option(metavar="DIR", help="Write results and figures here; run again, it resumes."),
     ] = None
     json: Json = False
 

@@ -192,7 +192,9 @@ def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") ->
     from textassay.corpus.number_files import read_side_columns
 
     n_real = len(texts[FLOOR].texts)
-    return {name: read_side_columns(path, n_real, len(texts[name].texts)) for name, path in files.items()} or None
+    return {
+        name: read_side_columns(path, n_generated=len(texts[name].texts), n_real=n_real) for name, path in files.items()
+    } or None
 
 
 def _check_conditions(comparison: "Comparison", conditions: Iterable[tuple[Condition, str]]) -> int:

@@ -42,25 +42,24 @@ class Exposure(Files, Computing):
     real: Annotated[str, Option(metavar="FILE", help="Real text the model never saw; '-' is standard input.")]
     lengths: Annotated[
         str | None,
-        Option(metavar="LIST", help="Tokens of the prefixes, such as 5,10,15; what the text allows by default."),
+        Option(metavar="LIST", help="Lengths of prefixes in tokens, such as 5,10,15; as the text allows by default."),
     ] = None
     oracle: Annotated[
-        str | None, Option(metavar="MODEL", help="Stands for the data: EB-C asks it for the true next words.")
+        str | None,
+        Option(metavar="MODEL", help="Model that stands for the data: EB-C takes its next-word probabilities as true."),
     ] = None
     prefixes: Annotated[
         str,
-        Option(
-            metavar="LIST", help="Compared with those of the data: model, shuffled, random, corrupted:0.1 (a share)."
-        ),
+        Option(metavar="LIST", help="Kinds to compare with data: model, shuffled, random, corrupted:0.1 (a share)."),
     ] = "data,model,shuffled"
     samples: Annotated[
         int,
-        Option(metavar="N", help="In each run: continuations, at most for half of the text; sequences of EB-C."),
+        Option(metavar="N", help="Continuations in a run, at most for half of the text; for EB-C, sequences."),
         Between(1),
     ] = 10_000
     runs: Annotated[
         int | None,
-        Option(metavar="R", help="Runs, each with fresh draws; 10 of EB-bleu, 5 of EB-C by default."),
+        Option(metavar="R", help="Runs, each with fresh draws; 10 for EB-bleu, 5 for EB-C by default."),
         Between(1),
     ] = None
     sentence_length: Annotated[
@@ -73,14 +72,14 @@ class Exposure(Files, Computing):
     blocks: Annotated[bool, Option("--blocks", help="The file is running text: cut it into blocks of L tokens.")] = (
         False
     )
-    distances: Annotated[str, Option(metavar="LIST", help="Of EB-C: tv, js, greedy, kl.")] = "tv,js,greedy"
+    distances: Annotated[str, Option(metavar="LIST", help="Distances for EB-C: tv, js, greedy, kl.")] = "tv,js,greedy"
     ends: Annotated[str, Option(metavar="HOW", help="excluded: no sentence ends; absorbing: the end is a word.")] = (
         "excluded"
     )
-    eb_dd: Annotated[
-        bool, Option("--eb-dd", help="EB-DD, too: what a classifier makes of it; some seconds a length.")
-    ] = False
-    show: Annotated[int, Option(metavar="N", help="Sentences after each kind of prefix to show."), Between(0)] = 3
+    eb_dd: Annotated[bool, Option("--eb-dd", help="Also measure EB-DD, with a classifier; some seconds a length.")] = (
+        False
+    )
+    show: Annotated[int, Option(metavar="N", help="Example sentences to show for each kind of prefix."), Between(0)] = 3
     level: Level = 0.95
     seed: Seed = 0
     out: Out = None

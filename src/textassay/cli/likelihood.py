@@ -34,7 +34,7 @@ _KINDS = (".npz", ".npy")
 
 @dataclass(frozen=True, kw_only=True)
 class Likelihood(Files, Computing):
-    """Say how likely a text is under a model: perplexity, bits per character, nats a sentence."""
+    """Measure the likelihood of a text under a model: perplexity, bits per character, nats per sentence."""
 
     model: Model
     text: Annotated[str, Argument(metavar="FILE", help="Text to score; '-' is standard input.")]
@@ -43,10 +43,12 @@ class Likelihood(Files, Computing):
     ] = None
     contexts: Annotated[
         str | None,
-        Option(metavar="TABLE", help="What the sentences of FILE answer to: for c2s, gc2s and att2seq."),
+        Option(metavar="TABLE", help="Contexts of the sentences of FILE, for c2s, gc2s and att2seq."),
     ] = None
-    real_contexts: Annotated[str | None, Option(metavar="TABLE", help="What those of --real answer to.")] = None
-    temperature: Annotated[float, Option(metavar="T", help="Above 0: score as the model draws at it."), Above(0)] = 1.0
+    real_contexts: Annotated[str | None, Option(metavar="TABLE", help="Contexts of the sentences of --real.")] = None
+    temperature: Annotated[
+        float, Option(metavar="T", help="Score as the model draws at this temperature, above 0."), Above(0)
+    ] = 1.0
     out: Annotated[
         Path | None,
         Option(metavar="FILE", help="Log-probabilities: .npz (needs --real) or .npy, for 'compare --log-probs'."),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_SILENCE = 60.0
 _SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_WORTH_TELLING = 60.0
 
 
 @contextmanager
@@ -36,10 +37,10 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task, pace = bar.add_task("reading", total=None), _Pace()
 
         def advance(label: str, done: int, total: int) -> None:
-            bar.update(task, description=label, completed=done, total=total)
+            bar.update(task, description=f"{label}{pace.left(label, done, total)}", completed=done, total=total)
 
         yield advance
 
@@ -58,19 +59,37 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+class _Pace:
+    """How long the rest will take, by the pace since the total changed."""
+
+    def __init__(self) -> None:
+        self._total, self._first, self._began = -1, 0, 0.0
+
+    def left(self, label: str, done: int, total: int) -> str:
+        """Return the time that is left where it is over a minute and the label does not say it."""
+        now = time.monotonic()
+        if total != self._total or done < self._first:
+            self._total, self._first, self._began = total, done, now
+        if done == self._first or " left" in label:
+            return ""
+        seconds = (now - self._began) / (done - self._first) * (total - done)
+        return f", about {_duration(seconds)} left" if seconds > _SECONDS_WORTH_TELLING else ""
+
+
 class _Lines:
     """Prints a line at most every ten seconds, the first after ten; and one a minute while one step takes long."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
         self._line = "at the first step"
+        self._pace = _Pace()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         threading.Thread(target=self._break_silence, name="progress", daemon=True).start()
 
     def __call__(self, label: str, done: int, total: int) -> None:
         with self._lock:
-            self._line = f"{done} of {total} done, {label}"
+            self._line = f"{done} of {total} done, {label}{self._pace.left(label, done, total)}"
         self.tell(after=_SECONDS_BETWEEN_LINES)
 
     def tell(self, *, after: float) -> None:

@@ -44,17 +44,17 @@ class Sample(Files, Computing):
         Option("-n", "--sentences", metavar="N", help="How many; as many as --prefixes by default."),
         Between(1),
     ] = None
-    temperature: Annotated[
-        float, Option(metavar="T", help="Above 0; below 1 likely words become likelier."), Above(0)
-    ] = 1.0
-    top_k: Annotated[int | None, Option(metavar="K", help="Draw from the K likeliest words."), Between(1)] = None
+    temperature: Annotated[float, Option(metavar="T", help="Temperature, above 0."), Above(0)] = 1.0
+    top_k: Annotated[int | None, Option(metavar="K", help="Draw from the K most likely words."), Between(1)] = None
     top_p: Annotated[
-        float | None, Option(metavar="P", help="Draw from the likeliest words that together have P."), Above(0, 1)
+        float | None,
+        Option(metavar="P", help="Draw from the most likely words that together have probability P."),
+        Above(0, 1),
     ] = None
-    prefix: Annotated[str | None, Option(metavar="TEXT", help="What all sentences begin with.")] = None
-    prefixes: Annotated[str | None, Option(metavar="FILE", help="What the sentences begin with, one a line.")] = None
+    prefix: Annotated[str | None, Option(metavar="TEXT", help="Beginning of all sentences.")] = None
+    prefixes: Annotated[str | None, Option(metavar="FILE", help="Beginnings of the sentences, one a line.")] = None
     contexts: Annotated[
-        str | None, Option(metavar="FILE", help="What c2s, gc2s and att2seq answer to: a .tsv or .csv table.")
+        str | None, Option(metavar="FILE", help="Contexts for c2s, gc2s and att2seq: a .tsv or .csv table.")
     ] = None
     seed: Seed = 0
     out: Annotated[Path | None, Option(metavar="FILE", help="A .txt or .jsonl file; standard output by default.")] = (

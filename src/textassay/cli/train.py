@@ -543,7 +543,7 @@ class TrainConditional(TrainNetwork):
         str,
         Option(
             metavar="FILE",
-            help="What each line of --real answers to: a .tsv or .csv table, names first.",
+            help="Context of each line of --real: a .tsv or .csv table with a header.",
             rich_help_panel=CONTEXTS,
         ),
     ]

@@ -36,14 +36,14 @@ _UNSCORED = "a translation that was forced to begin with words of others is not 
 class Translate(Files, Computing):
     """Translate sentences by beam search, with forced beginnings where asked."""
 
-    model: Annotated[str, Argument(metavar="MODEL", help="A folder that 'train translation' wrote.")]
-    source: Annotated[str, Argument(metavar="FILE", help="What to translate; '-' is standard input.")]
-    real: Annotated[str | None, Option(metavar="FILE", help="A right translation of each line: BLEU is told.")] = None
-    beam: Annotated[int, Option(metavar="N", help="Beginnings that are followed at once; 1 is greedy."), Between(1)] = (
-        10
-    )
+    model: Annotated[str, Argument(metavar="MODEL", help="A folder written by 'train translation'.")]
+    source: Annotated[str, Argument(metavar="FILE", help="Text to translate; '-' is standard input.")]
+    real: Annotated[
+        str | None, Option(metavar="FILE", help="Reference translations, line by line; BLEU is printed.")
+    ] = None
+    beam: Annotated[int, Option(metavar="N", help="Beam width; 1 is greedy."), Between(1)] = 10
     length_power: Annotated[
-        float, Option(metavar="P", help="Scores are divided by the length to this power; 0: not."), Between(0)
+        float, Option(metavar="P", help="Divide scores by the length to this power; 0: do not."), Between(0)
     ] = 1.0
     prefix_mode: Annotated[
         str,
