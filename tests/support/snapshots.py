@@ -346,10 +346,12 @@ def write_help(target: Path) -> None:
 def write_signatures(target: Path) -> None:
     """Write the signatures of all public names and of their public methods."""
     lines = []
-    for name in sorted(textassay.__all__):
-        thing = getattr(textassay, name)
+    things = {name: getattr(textassay, name) for name in textassay.__all__}
+    for face in (textassay.generators, textassay.discriminators):
+        things |= {f"{face.__name__.split('.')[1]}.{name}": getattr(face, name) for name in face.__all__}
+    for name, thing in sorted(things.items()):
         members = {f"{name}.{key}": value for key, value in vars(thing).items()} if inspect.isclass(thing) else {}
-        public = {key: value for key, value in members.items() if not key.split(".")[1].startswith("_")}
+        public = {key: value for key, value in members.items() if not key.rpartition(".")[2].startswith("_")}
         for key, value in {name: thing, **public}.items():
             if callable(value):
                 with contextlib.suppress(ValueError):

@@ -1,12 +1,14 @@
 """``textassay compare``: read the texts, measure, print, write."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textassay.cli.declarations import (
+    All,
     Device,
     Effort,
     Encoder,
@@ -67,9 +69,10 @@ class Compare(Reading, Running, Output):
     level: Level = 0.95
     device: Device = "auto"
     fail_if: FailIf = None
+    all: All = False
 
-    def run(self, show: "Callable[[Comparison, Console], None] | None" = None) -> int:
-        """Compare, print (with `show` instead of all tables), write; return 0, or 1 where ``--fail-if`` holds."""
+    def run(self) -> int:
+        """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
         generators = parse_generators(self.generators or [])
         given = {"--features": self.features, "--log-probs": self.log_probs, "--ratings": self.ratings}
         beside = {option: parse_files(option, files or []) for option, files in given.items()}
@@ -93,8 +96,8 @@ class Compare(Reading, Running, Output):
         with show_progress(quiet=self.quiet) as progress:
             files = self._read(generators)
             comparison = compare(
-                files[FLOOR],
                 {name: files[name] for name in generators},
+                files[FLOOR],
                 real_heldout=files.get(HELDOUT),
                 train=files.get("--train"),
                 features={name: read_features(path) for name, path in beside["--features"].items()} or None,
@@ -121,7 +124,7 @@ class Compare(Reading, Running, Output):
                 from textassay.report.document import write_report
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
-        self.show(comparison, show or _render)
+        self.show(comparison, partial(_render, whole=self.all, folder=self.out))
         if self.out is not None and not self.quiet:
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
@@ -179,17 +182,19 @@ class Compare(Reading, Running, Output):
         )
 
 
-def _render(comparison: "Comparison", console: "Console") -> None:
+def _render(comparison: "Comparison", console: "Console", *, whole: bool, folder: Path | None) -> None:
     from textassay.report.text import render
 
-    render(comparison, console)
+    render(comparison, console, whole=whole, folder=folder)
 
 
 def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":
     from textassay.corpus.number_files import read_side_columns
 
     n_real = len(texts[FLOOR].texts)
-    return {name: read_side_columns(path, n_real, len(texts[name].texts)) for name, path in files.items()} or None
+    return {
+        name: read_side_columns(path, n_generated=len(texts[name].texts), n_real=n_real) for name, path in files.items()
+    } or None
 
 
 def _check_conditions(comparison: "Comparison", conditions: Iterable[tuple[Condition, str]]) -> int:

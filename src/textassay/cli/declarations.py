@@ -212,6 +212,9 @@ FailIf = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+All = Annotated[
+    bool, typer.Option("--all", help="Print every metric, pair and note, not one screen.", rich_help_panel=OUTPUT)
+]
 Quiet = Annotated[bool, typer.Option(help="No progress and no notes.", show_default=False, rich_help_panel=OUTPUT)]
 
 

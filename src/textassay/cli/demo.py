@@ -43,7 +43,6 @@ class Demo:
         from textassay.cli.options import check_writable
         from textassay.comparison.same_settings import check_same_settings
         from textassay.corpus.docstrings import docstring_sentences
-        from textassay.report.text import render_brief
         from textassay.report.whole_files import write_whole
 
         check_writable(self.out)
@@ -64,7 +63,7 @@ class Demo:
         command += [] if self.seed == 0 else ["--seed", str(self.seed)]
         self._tell(f"now doing what this command does:\n\n  {shlex.join(command)}\n")
         compare = Compare(real=real, train=train, generators=generators, out=self.out, seed=self.seed, quiet=self.quiet)
-        return compare.run(render_brief)
+        return compare.run()
 
     def _tell(self, message: str) -> None:
         if not self.quiet:

@@ -44,8 +44,9 @@ class Explain(Reading, Running, Output):
         from textassay.cli.texts import read_sources
         from textassay.comparison.comparison import FLOOR, RealText
         from textassay.comparison.explain import TOP, explain_generators
-        from textassay.comparison.run import FOLDS, make_corpora
+        from textassay.comparison.run import FOLDS
         from textassay.comparison.store import EstimateStore
+        from textassay.corpus.prepare import prepare_corpora
         from textassay.metric.base import check_effort
 
         version = installed_version("textassay")
@@ -53,7 +54,7 @@ class Explain(Reading, Running, Output):
         with self.work() as progress:
             sources = {FLOOR: self.real, **generators}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
-            corpora = make_corpora(
+            corpora = prepare_corpora(
                 files,
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,

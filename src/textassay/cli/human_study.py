@@ -223,7 +223,7 @@ class JudgeInTerminal:
         session = TerminalSession(study, self.rater, self.out)
         console = Console(stderr=True)
         if session.next_page() is None:
-            print_line(f"{session.rater} has judged all of the study")
+            print_line(f"{session.rater} has judged every page of this study")
             return 0
         for text in (study.title, *study.instructions.split("\n\n")):
             console.print(safe(console, text))
@@ -237,7 +237,7 @@ class JudgeInTerminal:
             console.print(safe(console, f"{keys}   {BACK}: back   {QUIT}: stop", "dim"))
 
         done = judge_pages(session, n_pages=self.pages, show=show, read_key=_read_key)
-        print_line(f"{'done' if done else 'stopped; the same command goes on from here'}; answers are in {self.out}")
+        print_line(f"{'done' if done else 'stopped; run the same command to continue'}; answers are in {self.out}")
         return 0
 
 
@@ -288,7 +288,7 @@ def _instructions(path: Path | None) -> str | None:
         return None
     text = "\n".join(read_texts(path).texts).strip()
     if not text:
-        raise InputError(f"{path} is blank: write what participants shall read")
+        raise InputError(f"{path} is blank: write the instructions for participants")
     return text
 
 

@@ -34,14 +34,14 @@ class Inspect(Tokens, Printing):
         check_sources(self.real, others, {TRAIN: "name what the generators were trained on, or leave it out"})
 
         from textassay.comparison.comparison import FLOOR
-        from textassay.comparison.run import make_corpora
+        from textassay.corpus.prepare import prepare_corpora
         from textassay.corpus.reader import read_texts
         from textassay.corpus.spacing import SpacingWarning
         from textassay.inspection.inspection import inspect
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
-            corpora = make_corpora(
+            corpora = prepare_corpora(
                 {name: read_texts(source, column=self.column) for name, source in {FLOOR: self.real, **others}.items()},
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,
@@ -49,7 +49,7 @@ class Inspect(Tokens, Printing):
                 max_tokens=self.max_tokens,
             )
         generated = {name: corpora[name] for name in generators}
-        self.show(inspect(corpora[FLOOR], generated, train=corpora.get(TRAIN)), _render, _document)
+        self.show(inspect(generated, corpora[FLOOR], train=corpora.get(TRAIN)), _render, _document)
         return 0
 
 

@@ -263,8 +263,8 @@ class Judge(Tokens, Running, Output):
         from textassay.metric.base import check_effort
 
         comparison = compare(
-            texts[REAL],
             {name: texts[name] for name in names},
+            texts[REAL],
             train=texts.get(TRAIN),
             metrics=self._metric_names(),
             effort=check_effort(self.effort),
@@ -294,7 +294,7 @@ class Judge(Tokens, Running, Output):
         self, texts: Mapping[str, Any], names: Sequence[str], progress: Callable[[str, int, int], None] | None
     ) -> "list[Evaluation]":
         """Return what each of ``--discriminators`` says of the generators."""
-        from textassay.comparison.run import make_corpora
+        from textassay.corpus.prepare import prepare_corpora
         from textassay.discriminator.catalog import make_discriminator
         from textassay.discriminator.meta_evaluator import meta_evaluate
         from textassay.meta_evaluation.evaluation import Evaluation
@@ -303,7 +303,7 @@ class Judge(Tokens, Running, Output):
         judges = split_names(self.discriminators or "")
         if not judges:
             return []
-        corpora = make_corpora(
+        corpora = prepare_corpora(
             {name: texts[name] for name in (REAL, *names)},
             tokenizer=self.tokenizer,
             lowercase=self.lowercase,

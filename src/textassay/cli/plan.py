@@ -61,7 +61,7 @@ class Plan(Reading, Running, Printing):
         from textassay.cli.texts import read_sources
         from textassay.comparison.comparison import FLOOR
         from textassay.comparison.planning import pilot_of, run_pilot
-        from textassay.comparison.run import make_corpora
+        from textassay.corpus.prepare import prepare_corpora
         from textassay.metric.base import check_effort
         from textassay.report.document import read_comparison
 
@@ -76,7 +76,7 @@ class Plan(Reading, Running, Printing):
             return None
         check_sources(self.real, generators, {})
         with self.work() as progress:
-            corpora = make_corpora(
+            corpora = prepare_corpora(
                 read_sources({FLOOR: self.real, **generators}, column=self.column, group_column=self.group_column),
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,

@@ -27,5 +27,5 @@ class Report:
         comparison = read_comparison(self.folder)
         check_writable(self.folder)
         write_report(comparison, self.folder)
-        render(comparison, Console())
+        render(comparison, Console(), folder=self.folder)
         return 0

@@ -165,7 +165,7 @@ def io_errors(place: str) -> Iterator[None]:
     except EOFError:
         raise InputError(f"{place} ends too early: the gzip file is cut off; copy or download it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{place} is no intact gzip file ({error}); if it is not gzipped, drop .gz") from None
+        raise InputError(f"{place} is not a valid gzip file ({error}); if it is not gzipped, drop .gz") from None
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
 

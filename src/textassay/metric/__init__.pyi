@@ -87,7 +87,7 @@ from textassay.metric.sentence_bleu import closest_lengths as closest_lengths
 from textassay.metric.translation_bleu import translation_bleu as translation_bleu
 from textassay.metric.vocabulary import Unit as Unit
 from textassay.metric.vocabulary import UnseenVocabulary as UnseenVocabulary
-from textassay.metric.vocabulary import unseen_vocabulary as unseen_vocabulary
+from textassay.metric.vocabulary import vocabulary as vocabulary
 from textassay.metric.zipf import Zipf as Zipf
 from textassay.metric.zipf import zipf as zipf
 from textassay.metric.zipf import zipf_exponent as zipf_exponent

@@ -1,4 +1,4 @@
-"""What may be said of a difference, given its interval: the rules, in one place, for every answer in words.
+"""What an interval lets one say of a difference: the rules, in one place, for every answer in words.
 
 separated
     The interval leaves out "no difference", and the p-value, where there is one, is significant. Said: "told apart",
@@ -12,7 +12,7 @@ open
     difference may be, and about how many more sentences would show it.
 blind
     It is not significant, and the judge could not see most texts: they share nothing with the text it learnt from.
-    Said: "cannot be told", and why (`textassay.metric.blindness`); `Digest.verdict` decides.
+    Said: "cannot be told", and why (`textassay.metric.blindness`); `Comparison.verdict` decides.
 unknown
     There is no interval. Nothing is said.
 
@@ -30,11 +30,8 @@ import math
 from typing import Literal
 
 from textassay.comparison.planning import DETECTABLE, POWER, sentences_to_settle
-from textassay.report.number import count
 
-__all__ = ["MARGIN", "MOSTLY", "RATIO_MARGIN", "Claim", "claim", "is_clear", "more_sentences"]
-
-Claim = Literal["separated", "hardly", "negligible", "open", "blind", "unknown"]
+Verdict = Literal["separated", "hardly", "negligible", "open", "blind", "unknown"]
 
 MARGIN = min(DETECTABLE)
 RATIO_MARGIN = 0.05
@@ -42,7 +39,7 @@ MOSTLY = 0.5
 _MOST_TIMES = 100  # as many sentences: beyond that, how many it takes is not worth telling
 
 
-def claim(
+def verdict_of(
     low: float | None,
     high: float | None,
     *,
@@ -50,7 +47,7 @@ def claim(
     margin: float | None = None,
     p: float | None = None,
     alpha: float | None = None,
-) -> Claim:
+) -> Verdict:
     """Return what may be said of a difference with the interval from `low` to `high`, of which `none` is no difference.
 
     `p` and `alpha` are of a test, where there is one: what is not significant is not separated.
@@ -78,7 +75,7 @@ def more_sentences(
     level: float,
     margin: float | None = None,
     n_tests: int = 1,
-    what: str = "sentences a side",
+    what: str = "texts a side",
 ) -> tuple[str, float] | None:
     """Return how many more sentences a side would show a difference, in words, and that difference.
 
@@ -109,7 +106,7 @@ def more_sentences(
     more = needed - n
     if more <= 0:
         return None
-    return f"about {count(_rounded(more))} more {what}", effect
+    return f"about {_rounded(more):,} more {what}", effect
 
 
 def _rounded(n: int) -> int:

@@ -6,11 +6,22 @@ import pytest
 
 from made_up import sentences
 from made_up_comparisons import make_comparison
-from textassay.comparison import FLOOR, Comparison, Result, compare, sentences_to_settle, supported
+from textassay.comparison import (
+    FLOOR,
+    MARGIN,
+    Comparison,
+    Result,
+    compare,
+    is_clear,
+    more_sentences,
+    sentences_to_settle,
+    supported,
+    verdict_of,
+)
 from textassay.estimate import Estimate, Interval
 from textassay.inspection import Finding
 from textassay.metric import LIKELIER, variance_factor
-from textassay.report import MARGIN, Digest, answer, claim, is_clear, more_sentences
+from textassay.report import Digest, answer
 from textassay.resampling import sentences_to_detect
 
 
@@ -34,7 +45,7 @@ from textassay.resampling import sentences_to_detect
 def test_the_table_of_rules(
     low: float | None, high: float | None, p: float | None, margin: float | None, said: str
 ) -> None:
-    assert claim(low, high, margin=margin, p=p, alpha=0.05) == said
+    assert verdict_of(low, high, margin=margin, p=p, alpha=0.05) == said
 
 
 def test_how_many_sentences_it_takes_is_what_plan_says() -> None:
@@ -48,9 +59,9 @@ def test_how_many_sentences_it_takes_is_what_plan_says() -> None:
 
 
 def test_more_sentences_are_rounded_capped_and_none_where_there_are_enough() -> None:
-    assert more_sentences(0.05, 0.07, 400, level=0.95) == ("about 1,300 more sentences a side", 0.05)
-    assert more_sentences(0.0, 0.07, 400, level=0.95, margin=0.02) == ("about 9,700 more sentences a side", 0.02)
-    assert more_sentences(0.001, 0.07, 400, level=0.95) == ("more than 100 times as many sentences a side", 0.001)
+    assert more_sentences(0.05, 0.07, 400, level=0.95) == ("about 1,300 more texts a side", 0.05)
+    assert more_sentences(0.0, 0.07, 400, level=0.95, margin=0.02) == ("about 9,700 more texts a side", 0.02)
+    assert more_sentences(0.001, 0.07, 400, level=0.95) == ("more than 100 times as many texts a side", 0.001)
     assert more_sentences(0.5, 0.07, 400, level=0.95) is None
     assert more_sentences(0.0, 0.07, 400, level=0.95) is None
 
@@ -85,23 +96,23 @@ def _compared(*, value: float, width: float, p: float, n: int = 500) -> Comparis
 
 def test_where_noise_decides_it_cannot_be_told_and_more_text_would() -> None:
     said = " ".join(answer(Digest(_compared(value=0.04, width=0.08, p=0.3))))
-    assert "By dd it cannot be told whether a differs from real text (p 0.30; it may be up to 0.1" in said
-    assert "more sentences a side would show a difference of 0.0" in said
+    assert "By dd it is not clear whether a differs from real text (p 0.30; it may be up to 0.1" in said
+    assert "more texts a side would show a difference of 0.0" in said
     assert "Not told" not in said
     assert "But" not in said  # mauve does not separate it either
 
 
 def test_a_difference_that_cannot_matter_is_said_with_its_size() -> None:
     said = " ".join(answer(Digest(_compared(value=0.012, width=0.01, p=0.3, n=200_000))))
-    assert "Not told from real text by dd, and no more than 0.0" in said
-    assert float(said.split("no more than ")[1].split()[0]) <= MARGIN
-    assert "cannot be told" not in said
+    assert "Not told from real text by dd, and at most 0.0" in said
+    assert float(said.split("at most ")[1].split()[0]) <= MARGIN
+    assert "is not clear" not in said
 
 
 def test_another_metric_that_separates_clearly_is_named() -> None:
     comparison = _with(_compared(value=0.04, width=0.08, p=0.3), "a", "mauve", value=0.016, width=0.01)
     said = " ".join(answer(Digest(comparison)))
-    assert "But a is clearly told from real text by mauve (0.016 against 0.9" in said
+    assert "But a clearly differs from real text by mauve (0.016 against 0.9" in said
     barely = _with(comparison, "a", "mauve", value=0.86, width=0.02)
     assert "But a" not in " ".join(answer(Digest(barely)))
 
@@ -115,7 +126,7 @@ def test_first_place_of_text_that_is_mostly_repeats_is_said_to_be_so() -> None:
     made = make_comparison(("a", "b"))
     said = " ".join(answer(Digest(replace(made, findings=(_repeating("a", 9700),)))))
     assert "Where a comes first (dd, bleu (all 4)," in said
-    assert "it is with sentences of which 97 % repeat an earlier one." in said
+    assert "mind that of its texts 97 % repeat an earlier one." in said
     for finding in (_repeating("a", 4000), _repeating("b", 9700), _repeating("a", 9700, severity="note")):
         assert "repeat an earlier" not in " ".join(answer(Digest(replace(made, findings=(finding,)))))
 
@@ -126,7 +137,7 @@ def test_generators_that_are_not_separated_share_nothing() -> None:
     ranks = tuple(replace(r, low=1, high=2) if r.metric == "dd" else r for r in made.ranks)
     said = answer(Digest(replace(made, pairs=pairs, ranks=ranks)))[0]
     assert "No two of the 2 generators are separated by dd" in said
-    assert "which of them is closest cannot be told, they may differ by up to 0.300" in said
+    assert "which of them is closest is not clear, they may differ by up to 0.300" in said
     narrow = tuple(replace(p, low=-0.01, high=0.015) if p.metric == "dd" else p for p in pairs)
     assert "they differ by 0.015 at most." in answer(Digest(replace(made, pairs=narrow, ranks=ranks)))[0]
 
@@ -146,8 +157,8 @@ def test_likelier_than_real_text_is_said_only_where_the_intervals_are_apart() ->
 def test_from_text_to_answer() -> None:
     """Two draws of one source: nothing is claimed to be alike, and a number of sentences is named."""
     comparison = compare(
-        sentences(120, 1), {"same": sentences(60, 2)}, metrics=["dd", "length"], effort="quick", workers=1
+        {"same": sentences(60, 2)}, sentences(120, 1), metrics=["dd", "length"], effort="quick", workers=1
     )
     said = " ".join(answer(Digest(comparison)))
-    assert "By dd it cannot be told whether same differs from real text (p " in said
-    assert "more sentences a side would show a difference of" in said or "times as many sentences" in said
+    assert "By dd it is not clear whether same differs from real text (p " in said
+    assert "more texts a side would show a difference of" in said or "times as many texts" in said
