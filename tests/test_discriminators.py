@@ -65,6 +65,15 @@ def test_it_is_the_discriminator_of_the_room() -> None:
     assert classifier.score([*NEW, *NEW_GENERATED], [True] * 60 + [False] * 60) > 0.5
 
 
+def test_dd_and_meta_evaluation_take_it_as_they_take_its_name() -> None:
+    texts = TEXTS[150:], TEXTS[:150]
+    named = ta.dd(*texts, discriminator="logistic", folds=2)
+    assert ta.dd(*texts, discriminator=ta.discriminators.Logistic(), folds=2) == named
+    by_name = ta.meta_evaluate({"g": texts[0]}, texts[1], discriminator="svm")
+    by_class = ta.meta_evaluate({"g": texts[0]}, texts[1], discriminator=ta.discriminators.Svm())
+    assert by_class.to_frame().equals(by_name.to_frame())
+
+
 class _OfNumbers(ta.discriminators.NaiveBayes):
     """Reads rows of numbers as texts, so that scikit-learn's own checks, which know no texts, can run."""
 
@@ -124,6 +133,7 @@ def test_columns_and_other_names_of_classes_are_taken() -> None:
     assert set(classifier.predict(NEW)) <= {"model", "real"}
 
 
+@pytest.mark.feature("JJ-42")
 def test_a_meta_evaluator_judges_new_generators_without_being_fitted_again(tmp_path: Path) -> None:
     ta.discriminators.Logistic().fit(TEXTS, IS_REAL).save_pretrained(tmp_path)
     judge = ta.discriminators.from_pretrained(tmp_path)

@@ -115,6 +115,16 @@ def test_texts_come_as_paths_too_and_tokens_as_asked(tmp_path: Path) -> None:
     assert all(text.startswith("za ") for text in generator.sample(3, prefix="ZA"))
 
 
+def test_running_text_is_cut_into_windows(tmp_path: Path) -> None:
+    path = tmp_path / "running.txt"
+    path.write_text("what is real is read and what is read is real\n" * 40, encoding="utf-8")
+    generator = ta.generators.Lstm(preset="tiny", max_epochs=1, window=7, tokenizer="chars").fit(path)
+    assert set(generator.model.sample(5, seed=0).lengths.tolist()) == {7}
+    assert generator.model.record["train"]["sentences"] == 40 * 46 * 9 // 10 // 7
+    found = ta.approximate(generator, path, window=7, n_samples=20)
+    assert found.to_dict()["window"] == 7
+
+
 def test_mistakes_are_told_when_a_generator_is_made() -> None:
     with pytest.raises(OptionError, match=r"unknown setting of ngram 'layers'"):
         ta.generators.Ngram(layers=2)

@@ -146,7 +146,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.form_ = TextForm(tokenizer, real.vocabulary)
         train, valid = _parts(real, generated, self.seed)
-        self.discriminator_ = self._new().fit(train, valid)
+        self.discriminator_ = self.new_discriminator().fit(train, valid)
         self.chosen_ = dict(self.discriminator_.chosen)
         return self
 
@@ -215,8 +215,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         made.chosen_ = dict(made.discriminator_.chosen)
         return made
 
-    def _new(self) -> Any:
-        """Return the discriminator that is fitted."""
+    def new_discriminator(self) -> Any:
+        """Return the discriminator of `textassay.discriminator` that `fit` fits, with these settings."""
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in _SHARED}
         if "seed" in inspect.signature(self._make).parameters:
             settings["seed"] = self.seed
@@ -333,7 +333,8 @@ class Family(TextClassifier):
 
     effort: str
 
-    def _new(self) -> Any:
+    def new_discriminator(self) -> Any:
+        """Return the family of the effort."""
         return make_family(self.effort)
 
 

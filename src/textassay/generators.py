@@ -17,8 +17,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.characters import split_characters
 from textassay.corpus.contexts import learn_attributes, read_contexts, with_contexts
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.limits import running_text
 from textassay.corpus.parallel import ParallelText, learn_joint_form
 from textassay.corpus.prepare import Texts, opened_texts
 from textassay.corpus.spacing import AUTO
@@ -26,6 +28,7 @@ from textassay.corpus.split import split_last
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import TextFile, as_texts
 from textassay.corpus.tokenizer import Tokenizer
+from textassay.corpus.windows import cut_windows
 from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 
 __all__ = [
@@ -74,6 +77,8 @@ class TextGenerator:
         How a text becomes tokens: ``auto``, a name such as ``words``, ``chars`` or ``bpe-8000``, or a callable.
     vocabulary_size, min_count
         Which tokens of the training text are known: the most frequent so many, those that stand so often.
+    window
+        For running text: all texts are joined and cut into windows of so many tokens, which have no end.
     like
         A fitted generator whose tokens are used instead.
     settings
@@ -97,6 +102,7 @@ class TextGenerator:
     kind: ClassVar[str]
     preset: str | None = None
     seed: int = 0
+    window: int | None = None
     _saved_as: ClassVar[tuple[str, ...]] = ()  # other kinds of models that a folder of this class may hold
     _is_loaded = False
 
@@ -109,9 +115,11 @@ class TextGenerator:
         lowercase: bool = False,
         vocabulary_size: int | None = None,
         min_count: int = 1,
+        window: int | None = None,
         like: "TextGenerator | None" = None,
         **settings: Any,
     ) -> None:
+        self.window = window
         self.preset = preset
         self.seed = seed
         self.settings = settings
@@ -278,20 +286,33 @@ class TextGenerator:
     def _corpora(self, train: Texts, valid: Texts) -> tuple[TextForm, Corpus, Corpus]:
         """Return the form of the training text, and both texts in it."""
         self._check_new()
-        file = _texts(train, "train")
-        if valid is not None:
-            sides = file, _texts(valid, "valid")
-            if sides[0].texts == sides[1].texts:
-                raise InputError("valid holds the same texts as train: validate with others, or leave it out")
-        else:
-            if len(file) < _TWO:
-                raise TooFewSentencesError(f"training needs at least 2 texts, got {len(file)}")
-            sides = _last_held_out(file)
-        form = self._like.form if self._like is not None else TextForm.learn(sides[0], **self._form)
-        corpora = [form.corpus(side) for side in sides]
+        with running_text(self.window is not None):
+            sides = self._sides(train, valid)
+            form = self._like.form if self._like is not None else TextForm.learn(sides[0], **self._form)
+            corpora = [form.corpus(side) for side in sides]
+        if self.window is not None:
+            corpora = [cut_windows(corpus, self.window) for corpus in corpora]
         if len(corpora[0]) < _TWO:
-            raise TooFewSentencesError(f"training needs at least 2 texts, got {len(corpora[0])}")
+            raise TooFewSentencesError(f"training needs at least 2 texts or windows, got {len(corpora[0])}")
         return form, corpora[0], corpora[1]
+
+    def _sides(self, train: Texts, valid: Texts) -> tuple[TextFile, TextFile]:
+        """Return what is learnt from and what validates; with windows, one running text each."""
+        file = _texts(train, "train")
+        other = None if valid is None else _texts(valid, "valid")
+        if other is not None and file.texts == other.texts:
+            raise InputError("valid holds the same texts as train: validate with others, or leave it out")
+        if self.window is not None:
+            running = [" ".join(side) for side in (file, other) if side is not None]
+            parts = running if other is not None else split_characters(running[0], (1 - 1 / HELD_OUT, 1 / HELD_OUT))
+            return TextFile("train", (parts[0],)), TextFile("valid", (parts[1],))
+        if other is not None:
+            return file, other
+        if len(file) < _TWO:
+            raise TooFewSentencesError(
+                f"training needs at least 2 texts, got {len(file)}: of running text, give window"
+            )
+        return _last_held_out(file)
 
     def _sample(
         self,
@@ -338,6 +359,11 @@ class Lstm(TextGenerator):
     """
 
     kind = "lstm"
+
+    def _lengths(self, longest: int) -> dict[str, Any]:
+        if self.window is not None:  # no end of windows is learnt
+            return {"length": self.window, "max_length": self.window}
+        return super()._lengths(longest)
 
 
 class ScheduledSampling(Lstm):

@@ -24,7 +24,7 @@ from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.discriminator.base import Discriminator
-from textassay.discriminator.catalog import make_discriminator
+from textassay.discriminator.catalog import as_discriminator
 from textassay.discriminator.meta_accuracy import MetaEvaluation
 from textassay.discriminator.meta_evaluator import Balance
 from textassay.discriminator.meta_evaluator import meta_evaluate as cross_fitted_meta_evaluation
@@ -191,7 +191,7 @@ def judge(
     gold: Mapping[str, Mapping[str, float]] | Sequence[str] = (),
     train: Texts = None,
     metrics: Sequence[str] | None = None,
-    discriminators: Sequence[str] = (),
+    discriminators: Sequence[Any] = (),
     votes: int | None = None,
     effort: Effort = "default",
     encoder: str | None = None,
@@ -219,7 +219,7 @@ def judge(
     metrics
         Names; by default those of a comparison, and word overlap.
     discriminators
-        Names of classifiers that learn from all generators together and judge each text, such as ``svm``.
+        Classifiers that learn from all generators together and judge each text: names, such as ``svm``, or objects.
     votes
         How many votes of "real" make a text real, for ratings that are votes.
     effort, encoder, level, seed, out, progress
@@ -271,7 +271,7 @@ def judge(
         corpora = prepare_corpora(texts, **text) if discriminators else {}
         for name in discriminators:
             made = cross_fitted_meta_evaluation(
-                make_discriminator(name), corpora[FLOOR], {each: corpora[each] for each in names}, seed=seed
+                as_discriminator(name), corpora[FLOOR], {each: corpora[each] for each in names}, seed=seed
             )
             evaluations.append(Evaluation.of_estimates(made.to_estimates()))
     return judge_evaluators(
@@ -323,7 +323,7 @@ def meta_evaluate(
     generated: Mapping[str, Texts],
     real: Texts,
     *,
-    discriminator: str | Discriminator = "svm",
+    discriminator: str | Discriminator | Any = "svm",
     individual: bool = False,
     balance: Balance = "equal",
     folds: int = 5,
@@ -338,7 +338,7 @@ def meta_evaluate(
     generated, real
         Each generator's texts, and real ones, as in `textassay.compare`.
     discriminator
-        A name, such as ``svm``, or a discriminator.
+        A name, such as ``svm``, or a classifier over texts of `textassay.discriminators` or scikit-learn.
     individual
         Whether each generator has one of its own; else one learns from all generators together.
     balance
@@ -352,7 +352,7 @@ def meta_evaluate(
     """
     corpora = prepare_corpora({FLOOR: real, **generated}, **text)
     return cross_fitted_meta_evaluation(
-        make_discriminator(discriminator) if isinstance(discriminator, str) else discriminator,
+        as_discriminator(discriminator),
         corpora.pop(FLOOR),
         corpora,
         individual=individual,

@@ -23,9 +23,9 @@ def comparison() -> Comparison:
         weights = np.arange(1.0, 31) ** power
         return [" ".join(rng.choice(words, 8, p=weights / weights.sum())) for _ in range(60)]
 
-    return compare(
-        dict(zip(NAMES, map(texts, (0.0, 1.0, 3.0)), strict=True)), texts(1.0), metrics=METRICS, explain=False
-    )
+    real = texts(1.0)
+    generated = dict(zip(NAMES, map(texts, (0.0, 1.0, 3.0)), strict=True))
+    return compare(generated, real, metrics=METRICS, explain=False)
 
 
 def test_closer_is_the_difference_from_what_real_text_scores_at_that_size(comparison: Comparison) -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
-from textassay.discriminator.base import Discriminator
+from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
 from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator
@@ -21,7 +22,15 @@ from textassay.discriminator.transformer import PRETRAINING, TransformerDiscrimi
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 
-__all__ = ["AUTO", "DISCRIMINATORS", "FAMILIES", "make_discriminator", "make_family", "missing_members"]
+__all__ = [
+    "AUTO",
+    "DISCRIMINATORS",
+    "FAMILIES",
+    "as_discriminator",
+    "make_discriminator",
+    "make_family",
+    "missing_members",
+]
 
 AUTO = "auto"  # the family of the effort
 
@@ -70,6 +79,16 @@ def make_discriminator(name: str) -> Discriminator:
     if name not in DISCRIMINATORS:
         raise unknown_name("discriminator", name, [AUTO, *DISCRIMINATORS])
     return DISCRIMINATORS[name]()
+
+
+def as_discriminator(discriminator: Any) -> Discriminator:
+    """Return the discriminator that a name, a discriminator or a classifier over texts stands for."""
+    if isinstance(discriminator, str):
+        return make_discriminator(discriminator)
+    if hasattr(discriminator, "new_discriminator"):  # a class of `textassay.discriminators`
+        made: Discriminator = discriminator.new_discriminator()
+        return made
+    return discriminator if isinstance(discriminator, Discriminator) else SklearnDiscriminator(discriminator)
 
 
 def make_family(effort: str) -> Discriminator:

@@ -21,12 +21,11 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.prepare import TextOptions, Texts
 from textassay.discriminator.base import (
     Discriminator,
-    SklearnDiscriminator,
     log_probs_column,
     reads_columns,
     reads_log_probs,
 )
-from textassay.discriminator.catalog import AUTO, make_discriminator, make_family, missing_members
+from textassay.discriminator.catalog import AUTO, as_discriminator, make_family, missing_members
 from textassay.discriminator.cross_fitting import CrossFit, ThresholdRule, cross_fit
 from textassay.errors import OptionError, check_range, unknown_name
 from textassay.estimate import Better, Estimate, Evidence
@@ -64,8 +63,9 @@ def dd(
         ``log_probs:NAME``, and the value is no longer comparable to one without.
     discriminator
         ``"auto"``, a name in `textassay.discriminator.catalog.DISCRIMINATORS` such as ``"logistic"`` or
-        ``"cnn-paper"`` (networks need the extra ``neural``), an object with `fit` and `prob_real`, or a scikit-learn
-        classifier over texts. ``"auto"`` fits the family of the effort and lets validation text choose.
+        ``"cnn-paper"`` (networks need the extra ``neural``), an object with `fit` and `prob_real`, or a classifier
+        over texts of `textassay.discriminators` or scikit-learn. ``"auto"`` fits the family of the effort and lets
+        validation text choose.
     effort
         ``"quick"``, ``"default"`` or ``"max"``: which family ``"auto"`` is; two values are comparable only at the same
         effort and size. A member whose extra is not installed is left out, and the signature names those that are in.
@@ -279,11 +279,7 @@ class DistributionalDiscrepancy:
     def _judge(self) -> Discriminator:
         if self._is_auto:
             return make_family(self.effort)
-        if isinstance(self.discriminator, str):
-            return make_discriminator(self.discriminator)
-        if isinstance(self.discriminator, Discriminator):
-            return self.discriminator
-        return SklearnDiscriminator(self.discriminator)
+        return as_discriminator(self.discriminator)
 
 
 def _with_log_probs(corpus: Corpus, column: str | None) -> Corpus:
