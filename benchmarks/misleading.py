@@ -95,10 +95,10 @@ def rated_comparison(train: Corpus, real: Sequence[str]) -> Comparison:
         of_real, of_drawn = (trigram.log_prob(corpus, temperature=temperature) for corpus in (real_corpus, drawn))
         for readers, n_readers in READERS.items():
             name = f"{kind}, {readers}"
-            generated[name], log_probs[name] = list(drawn.texts), (of_real, of_drawn)
+            generated[name], log_probs[name] = list(drawn.texts), (of_drawn, of_real)
             ratings[name] = (
-                rate("real", len(real), n_readers, name),
                 rate(kind, len(real), n_readers, name),
+                rate("real", len(real), n_readers, name),
             )
     return textassay.compare(
         generated, real, log_probs=log_probs, ratings=ratings, metrics=["huse"], seed=SEED, explain=False

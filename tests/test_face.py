@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -38,6 +39,8 @@ def test_the_parameters_of_a_metric_are_its_settings(name: str) -> None:
     assert (parameters["real"].default is None) == (not CATALOG[name].looks_at_real)
     defaults = {field.name: field.default for field in fields(CATALOG[name].make)}
     named = {key: parameter.default for key, parameter in list(parameters.items())[2:] if key not in SHARED}
+    if name == "huse":  # what comes with the sentences is columns of the corpora, not settings of the metric
+        assert (named.pop("log_probs"), named.pop("ratings")) == (None, None)
     assert {key: defaults[key] for key in named} == named
     assert parameters["seed"].default == 0
     assert defaults.keys() - named.keys() <= {"equal"}
@@ -61,6 +64,19 @@ def test_a_metric_that_does_not_look_at_real_text_does_without(name: str) -> Non
     assert alone.value == pytest.approx(_function(name)(GENERATED, REAL, **_asked(name)).value)
     assert "n_real" not in alone.sizes
     assert "|n:100|" in str(alone.signature)
+
+
+def test_huse_takes_ratings_and_log_probs() -> None:
+    rng = np.random.default_rng(0)
+    of_generated, of_real = rng.normal(-20, 3, 100), rng.normal(-30, 3, 120)
+    rated = rng.random(100), rng.random(120)
+    alone = ta.huse(GENERATED, REAL, log_probs=(of_generated, of_real), ratings=rated)
+    beside: dict[str, Any] = {"log_probs": {"g": (of_generated, of_real)}, "ratings": {"g": rated}}
+    compared = ta.compare({"g": GENERATED}, REAL, metrics=["huse"], explain=False, **beside).result("g", "huse")
+    assert compared.estimate is not None
+    assert alone.value == compared.estimate.value
+    with pytest.raises(InputError, match="log_probs must be 100 finite numbers"):
+        ta.huse(GENERATED, REAL, log_probs=(of_real, of_generated), ratings=rated)
 
 
 def test_huse_says_what_it_needs() -> None:

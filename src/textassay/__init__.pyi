@@ -11,11 +11,13 @@ from textassay.corpus.corpus import corpora_from_texts as corpora_from_texts
 from textassay.corpus.limits import input_limits as input_limits
 from textassay.corpus.reader import read_texts as read_texts
 from textassay.corpus.texts import TextFile as TextFile
+from textassay.discriminator.meta_accuracy import accuracy_table as accuracy_table
 from textassay.errors import TextassayError as TextassayError
 from textassay.estimate import Estimate as Estimate
 from textassay.estimate import Interval as Interval
 from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.inspection import inspect as inspect
+from textassay.meta_evaluation.damaged_values import Evaluator as Evaluator
 from textassay.metric.base import measure as measure
 from textassay.metric.bleu import bleu as bleu
 from textassay.metric.bleu_nearest import bleu_nearest as bleu_nearest
@@ -44,14 +46,24 @@ from textassay.metric.rouge import rouge as rouge
 from textassay.metric.self_bleu import self_bleu as self_bleu
 from textassay.metric.vocabulary import vocabulary as vocabulary
 from textassay.metric.zipf import zipf as zipf
+from textassay.monitoring.lightning import LightningCallback as LightningCallback
+from textassay.monitoring.loop import loop_monitors as loop_monitors
 from textassay.monitoring.monitor import TextMonitor as TextMonitor
+from textassay.monitoring.reading import MonitorReading as MonitorReading
+from textassay.monitoring.transformers import TransformersCallback as TransformersCallback
+from textassay.monitoring.transformers import sampler_of_tokenizer as sampler_of_tokenizer
 from textassay.one_call import approximate as approximate
 from textassay.one_call import bench as bench
 from textassay.one_call import discrepancy as discrepancy
 from textassay.one_call import exposure_bias as exposure_bias
 from textassay.one_call import judge as judge
+from textassay.one_call import meta_evaluate as meta_evaluate
 from textassay.one_call import stress as stress
+from textassay.one_call import translation_exposure_bias as translation_exposure_bias
 from textassay.report.document import write_report as write_report
+from textassay.report.monitor_figure import draw_monitor as draw_monitor
+from textassay.report.tables import runs_table as runs_table
+from textassay.resampling.e_value import EProcess as EProcess
 
 __all__: list[str]
 __version__: str

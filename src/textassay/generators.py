@@ -159,8 +159,7 @@ class TextGenerator:
         """
         form, train_corpus, valid_corpus = self._corpora(train, valid)
         longest = max(1, int(max(train_corpus.lengths.max(), valid_corpus.lengths.max())))
-        model = self._train(train_corpus, valid_corpus, longest, **how)
-        self._fitted = model, form
+        self._learn(form, lambda tell: self._train(train_corpus, valid_corpus, longest, tell, **how))
         return self
 
     def sample(
@@ -259,8 +258,22 @@ class TextGenerator:
         """Return what the model must be told of lengths."""
         return {"max_length": max(longest, LONGEST)}
 
-    def _train(self, train: Corpus, valid: Corpus, longest: int, **how: Any) -> Any:
-        return self._new_model(self._lengths(longest)).fit(train, valid, **how)
+    def _learn(self, form: TextForm, train: Callable[[Callable[[Any], Any]], Any]) -> None:
+        """Call `train` with a function that makes a model known, so that monitors can sample while it learns."""
+
+        def tell(model: Any) -> Any:
+            self._fitted = model, form
+            return model
+
+        self._fitted = None
+        try:
+            train(tell)
+        except BaseException:
+            self._fitted = None
+            raise
+
+    def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
+        tell(self._new_model(self._lengths(longest))).fit(train, valid, **how)
 
     def _corpora(self, train: Texts, valid: Texts) -> tuple[TextForm, Corpus, Corpus]:
         """Return the form of the training text, and both texts in it."""
@@ -386,9 +399,9 @@ class Conditional(TextGenerator):
         of_valid = rest if valid_contexts is None else _contexts(valid_contexts)
         attributes = learn_attributes(of_train, min_count=self.context_count)
         longest = max(1, int(max(train_corpus.lengths.max(), valid_corpus.lengths.max())))
-        model = self._new_model({**self._lengths(longest), "attributes": attributes})
         sides = (with_contexts(train_corpus, of_train, attributes), with_contexts(valid_corpus, of_valid, attributes))
-        self._fitted = model.fit(*sides, **how), form
+        lengths = {**self._lengths(longest), "attributes": attributes}
+        self._learn(form, lambda tell: tell(self._new_model(lengths)).fit(*sides, **how))
         return self
 
     def sample(  # type: ignore[override]
@@ -470,7 +483,7 @@ class Translation(TextGenerator):
         else:
             form = self._like.form
         pairs = [ParallelText.from_texts(sides[0], sides[1], form) for sides in (train, valid)]
-        self._fitted = self._new_model({}).fit(*pairs, **how), form
+        self._learn(form, lambda tell: tell(self._new_model({})).fit(*pairs, **how))
         return self
 
     def sample(  # type: ignore[override]
@@ -547,7 +560,7 @@ class Adversarial(TextGenerator):
 
         return LstmModel
 
-    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus, **how: Any) -> _Rounds:
+    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
         raise NotImplementedError
 
     def _plan(self) -> tuple[dict[str, Any], Any]:
@@ -577,7 +590,7 @@ class Adversarial(TextGenerator):
                 raise unknown_name(f"setting of {self.kind}", name, of_network | of_training | of_rounds)
         return network, recipe
 
-    def _train(self, train: Corpus, valid: Corpus, longest: int, **how: Any) -> Any:
+    def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
         from textassay.adversarial.rounds import train_in_rounds
         from textassay.adversarial.validation import VALID
 
@@ -587,6 +600,7 @@ class Adversarial(TextGenerator):
                 if (corpus.lengths != self.length).any():
                     raise InputError(f"every text must have {self.length} tokens, as `length` says")
         begun = self._begin({**network, "longest": self.length or longest}, recipe, train, valid)
+        tell(begun.model)
         self.history = train_in_rounds(
             begun.training,
             begun.phases,
@@ -595,7 +609,6 @@ class Adversarial(TextGenerator):
             **how,
         )
         begun.finish(self.history)
-        return begun.model
 
 
 def _recorded(recipe: Any) -> Any:
@@ -618,7 +631,7 @@ class SeqGan(Adversarial):
 
         return TwoSided
 
-    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus, **how: Any) -> _Rounds:
+    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
         from textassay.adversarial.rounds import COLLAPSE, Phase
 
         longest = network.pop("longest")
@@ -668,7 +681,7 @@ class CoT(Adversarial):
 
         return TwoSided
 
-    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus, **how: Any) -> _Rounds:
+    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
         from textassay.adversarial.rounds import Collapse
 
         longest = network.pop("longest")
@@ -718,7 +731,7 @@ class LeakGan(Adversarial):
 
         return LeakGanModel
 
-    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus, **how: Any) -> _Rounds:
+    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
         from textassay.adversarial.leakgan import LeakGan as TwoSided
         from textassay.adversarial.rounds import COLLAPSE, Phase
 
@@ -749,7 +762,7 @@ class Wgan(Adversarial):
 
         return NoiseGru
 
-    def _train(self, train: Corpus, valid: Corpus, longest: int, **how: Any) -> Any:
+    def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
         from textassay.adversarial.rounds import train_in_rounds
         from textassay.adversarial.wgan import COLLAPSE, VALID, WganTraining
 
@@ -757,11 +770,11 @@ class Wgan(Adversarial):
         recipe = recipe if self.length is None else replace(recipe, length=self.length)
         recipe = replace(recipe, critic_width=network["width"]) if "width" in self.settings else recipe
         model = self._network()(**network, length=recipe.length, ends=self.length is None)
+        tell(model)
         training = WganTraining(model, train, valid, recipe, seed=self.seed)
         keep = VALID if self.keep == "best" else None
         self.history = train_in_rounds(training, training.phases, keep=keep, collapse=COLLAPSE, **how)
         training.finish(self.history)
-        return model
 
 
 class _Ready(TextGenerator):

@@ -16,21 +16,30 @@ from textassay.approximation.approximation import approximate as approximate_cor
 from textassay.comparison.comparison import FLOOR, TRAIN, Comparison
 from textassay.comparison.measure import Progress
 from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus
 from textassay.corpus.docstrings import docstring_sentences
+from textassay.corpus.parallel import ParallelText
 from textassay.corpus.prepare import TextOptions, Texts, opened_texts, prepare_corpora
+from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import as_texts
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.discriminator.base import Discriminator
 from textassay.discriminator.catalog import make_discriminator
-from textassay.discriminator.meta_evaluator import meta_evaluate
+from textassay.discriminator.meta_accuracy import MetaEvaluation
+from textassay.discriminator.meta_evaluator import Balance
+from textassay.discriminator.meta_evaluator import meta_evaluate as cross_fitted_meta_evaluation
 from textassay.errors import InputError, OptionError
 from textassay.exposure.distance import Distance
 from textassay.exposure.lengths import choose_lengths
 from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
+from textassay.exposure.translation import TranslationCurve, translation_eb_c
 from textassay.generator.next_words import Ends
 from textassay.generators import TextGenerator, from_pretrained
 from textassay.human.files import read_judgements
 from textassay.human.judgements import Judgements
 from textassay.meta_evaluation.bench import Bench, parse_estimator, run_bench
 from textassay.meta_evaluation.compared import evaluations_of
+from textassay.meta_evaluation.damaged_values import Evaluator
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.gold import place_judgements, read_gold
 from textassay.meta_evaluation.judging import Judging, judge_evaluators
@@ -40,7 +49,16 @@ from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD
 from textassay.metric.base import Effort
 from textassay.metric.catalog import CATALOG, default_metrics
 
-__all__ = ["approximate", "bench", "discrepancy", "exposure_bias", "judge", "stress"]
+__all__ = [
+    "approximate",
+    "bench",
+    "discrepancy",
+    "exposure_bias",
+    "judge",
+    "meta_evaluate",
+    "stress",
+    "translation_exposure_bias",
+]
 
 Model = TextGenerator | str | os.PathLike[str]
 # What no comparison computes unless it is named, but a meta-evaluation does.
@@ -53,6 +71,7 @@ def stress(
     train: Texts = None,
     other: Texts = None,
     metrics: Sequence[str] | None = None,
+    evaluators: Sequence[Evaluator] = (),
     damages: Sequence[str] | None = None,
     strengths: Sequence[float] = (0.1, 0.2, 0.4, 0.8),
     n_sentences: int | None = None,
@@ -76,6 +95,8 @@ def stress(
         Training text, and text of another kind.
     metrics, damages
         Names; by default all that the texts allow.
+    evaluators
+        Measures of your own.
     strengths
         In (0, 1]; 0 is always measured.
     n_sentences
@@ -96,6 +117,7 @@ def stress(
         train=corpora.get(TRAIN),
         other=corpora.get("(other)"),
         metrics=metrics,
+        evaluators=evaluators,
         damages=damages,
         strengths=strengths,
         n_sentences=n_sentences,
@@ -248,7 +270,7 @@ def judge(
         evaluations, left_out = evaluations_of(comparison, generators=names)
         corpora = prepare_corpora(texts, **text) if discriminators else {}
         for name in discriminators:
-            made = meta_evaluate(
+            made = cross_fitted_meta_evaluation(
                 make_discriminator(name), corpora[FLOOR], {each: corpora[each] for each in names}, seed=seed
             )
             evaluations.append(Evaluation.of_estimates(made.to_estimates()))
@@ -295,6 +317,50 @@ def _golds(
         if missing:
             raise InputError(f"{found.name} says nothing of {', '.join(missing)}: leave it out, or add it there")
     return golds
+
+
+def meta_evaluate(
+    generated: Mapping[str, Texts],
+    real: Texts,
+    *,
+    discriminator: str | Discriminator = "svm",
+    individual: bool = False,
+    balance: Balance = "equal",
+    folds: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
+) -> MetaEvaluation:
+    """Return which texts a discriminator takes for real, each judged by one that did not see it or an equal text.
+
+    Parameters
+    ----------
+    generated, real
+        Each generator's texts, and real ones, as in `textassay.compare`.
+    discriminator
+        A name, such as ``svm``, or a discriminator.
+    individual
+        Whether each generator has one of its own; else one learns from all generators together.
+    balance
+        ``equal`` draws as many real texts as generated ones; ``weights`` uses all, with equal weights of the sides.
+    folds
+        At least 2.
+    level, seed
+        As in `textassay.compare`.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
+    """
+    corpora = prepare_corpora({FLOOR: real, **generated}, **text)
+    return cross_fitted_meta_evaluation(
+        make_discriminator(discriminator) if isinstance(discriminator, str) else discriminator,
+        corpora.pop(FLOOR),
+        corpora,
+        individual=individual,
+        balance=balance,
+        folds=folds,
+        level=level,
+        seed=seed,
+    )
 
 
 def exposure_bias(
@@ -367,8 +433,42 @@ def exposure_bias(
     return measure_exposure(opened.model, corpus, chosen, settings, oracle=oracle_model, progress=progress)
 
 
+def translation_exposure_bias(
+    model: Model,
+    oracle: Model,
+    sources: Texts,
+    translations: Texts,
+    lengths: Sequence[int],
+    *,
+    distances: Sequence[Distance] = ("tv", "js", "greedy"),
+    beam: int = 10,
+    level: float = 0.95,
+) -> dict[str, TranslationCurve]:
+    """Return how much worse a translation model goes on from its own words than from the reference, by each distance.
+
+    Parameters
+    ----------
+    model, oracle
+        Fitted `textassay.generators.Translation`, or folders of such; the oracle stands for the data, with the same
+        tokens (``like=model``).
+    sources, translations
+        Texts and their translations that neither saw in training.
+    lengths
+        Tokens to read before the next word is looked at, each at least 0.
+    distances
+        Of the probabilities of the next word.
+    beam
+        Width of the search for the model's own translations.
+    level
+        Of the intervals.
+    """
+    opened, truth = _opened(model), _opened(oracle)
+    pairs = ParallelText(opened.corpus(sources), opened.corpus(translations))
+    return translation_eb_c(opened.model, truth.model, pairs, lengths, distances=distances, width=beam, level=level)
+
+
 def approximate(
-    generator: Model,
+    generator: Model | Any,
     text: Texts,
     *,
     mode: str | None = None,
@@ -386,7 +486,8 @@ def approximate(
     Parameters
     ----------
     generator
-        A fitted generator of `textassay.generators`, or the folder of one.
+        A fitted generator of `textassay.generators`, or the folder of one; or an object of your own that has
+        `vocabulary` and ``step(gold_prefixes, seed=)``.
     text
         Real text, as `textassay.compare` takes it; with `window`, one running text.
     mode
@@ -402,8 +503,13 @@ def approximate(
     level, progress, seed
         As in `textassay.compare`.
     """
-    opened = _opened(generator)
-    corpus = opened.corpus(text)
+    if isinstance(generator, TextGenerator | str | os.PathLike):
+        opened = _opened(generator)
+    elif isinstance(text, Corpus):
+        opened = TextGenerator._of(generator, TextForm(resolve_tokenizer(text.tokenizer), text.vocabulary))
+    else:
+        raise OptionError("a generator of your own needs its text as a Corpus over its vocabulary")
+    corpus = text if isinstance(text, Corpus) and opened.form.vocabulary is text.vocabulary else opened.corpus(text)
     if window is not None and len(corpus) > 1:
         corpus = opened.corpus([" ".join(corpus)])
     return approximate_corpus(

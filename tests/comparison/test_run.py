@@ -258,7 +258,8 @@ def test_normalising_and_cutting_apply_to_both_sides() -> None:
 
 def test_held_out_text_without_inputs_is_a_null_even_where_the_metric_was_named() -> None:
     rng = np.random.default_rng(0)
-    beside = {"far": (rng.normal(-20, 3, len(REAL)), rng.normal(-30, 3, len(GENERATED["far"])))}
+    of_real, of_far = rng.normal(-20, 3, len(REAL)), rng.normal(-30, 3, len(GENERATED["far"]))
+    beside = {"far": (of_far, of_real)}
     comparison = compare(
         {"far": GENERATED["far"]},
         REAL,

@@ -30,7 +30,7 @@ def test_every_kind_of_file_gives_the_same_numbers(tmp_path: Path, name: str) ->
         path.write_bytes(gzip.compress(lines.encode()))
     else:
         path.write_text(lines, encoding="utf-8")
-    real, generated = read_side_columns(path, 3, 2)
+    generated, real = read_side_columns(path, n_generated=2, n_real=3)
     assert real.tolist() == REAL
     assert generated.tolist() == GENERATED
 
@@ -121,5 +121,5 @@ BAD_SIDES = [
 def test_numbers_that_cannot_be_read(tmp_path: Path, name: str, make: Callable[[Path], None], message: str) -> None:
     make(tmp_path / name)
     with pytest.raises(InputError, match=message) as caught:
-        read_side_columns(tmp_path / name, 3, 2)
+        read_side_columns(tmp_path / name, n_generated=2, n_real=3)
     assert "\n" not in str(caught.value)

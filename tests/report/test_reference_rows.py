@@ -30,7 +30,7 @@ NOTE = "the generators' training text, 60 of its 90 texts, drawn at random, meas
 def comparison() -> Comparison:
     rng = np.random.default_rng(0)
     generated = {"one": sentences(60, 2, shift=0.5), "two": sentences(60, 3)}
-    beside = {name: (-rng.random(60), -rng.random(60)) for name in generated}
+    beside = {name: (-rng.random(60), -rng.random(60))[::-1] for name in generated}
     return compare(
         generated,
         sentences(60, 1),

@@ -11,6 +11,7 @@ from pkgutil import resolve_name
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from textassay.errors import check_range
 
@@ -50,7 +51,16 @@ class Command(Protocol):
         ...
 
 
-def add_group(app: typer.Typer, name: str, help: str) -> typer.Typer:
+class _Command(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Answer --help at once: what converts values takes longer to load than help takes to print."""
+        if "--help" in args and not ctx.resilient_parsing:
+            print(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+def add_sub_commands(app: typer.Typer, name: str, help: str, *, panel: str | None = None) -> typer.Typer:
     """Add a command `name` that has sub-commands to `app`, and return it; alone it prints its help."""
     group = typer.Typer(name=name, help=help, add_completion=False)
 
@@ -59,7 +69,7 @@ def add_group(app: typer.Typer, name: str, help: str) -> typer.Typer:
         if context.invoked_subcommand is None:
             print(context.get_help())
 
-    app.add_typer(group)
+    app.add_typer(group, rich_help_panel=panel)
     return group
 
 
@@ -81,7 +91,7 @@ def add_command(app: typer.Typer, command: type[Command], name: str, **settings:
 
     run.__signature__ = inspect.Signature([parameter(key) for key in _in_order(command)])  # type: ignore[attr-defined]
     run.__doc__ = command.__doc__
-    app.command(name=name, **settings)(run)
+    app.command(name=name, cls=_Command, **settings)(run)
 
 
 def _in_order(command: type) -> list[str]:

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,8 +20,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.execution import check_device
+from textassay.errors import OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,20 +34,22 @@ _PARTS = "parts"
 
 @dataclass(frozen=True, kw_only=True)
 class Approximate(Files, Computing):
-    """Say how likely a text is under a generator that only draws tokens, such as a GAN: by its average output."""
+    """Estimate the likelihood of a text under a generator that only draws tokens, such as a GAN."""
 
     generator: Annotated[
-        str, Argument(metavar="GENERATOR", help="A folder that 'train' wrote, or pretrained:NAME_OR_PATH.")
+        str, Argument(metavar="GENERATOR", help="A folder written by 'train', or pretrained:NAME_OR_PATH.")
     ]
-    text: Annotated[str, Argument(metavar="FILE", help="Text it never saw; '-' is standard input.")]
-    samples: Annotated[int, Option("--samples", "-n", metavar="N", help="Draws a position, at least 20.")] = 2000
+    text: Annotated[
+        str, Argument(metavar="FILE", help="Text to score, which the generator never saw; '-' is standard input.")
+    ]
+    samples: Annotated[int, Option("--samples", "-n", metavar="N", help="Draws per position, at least 20.")] = 2000
     window: Annotated[
         int | None,
         Option(metavar="T", help="Read FILE as running text, in windows of T tokens; else line by line."),
         Between(1),
     ] = None
     context: Annotated[
-        int, Option(metavar="C", help="Tokens before each window that are read, too, not scored."), Between(0)
+        int, Option(metavar="C", help="Tokens before each window that are read but not scored."), Between(0)
     ] = 0
     mode: Annotated[
         str | None,
@@ -59,14 +59,14 @@ class Approximate(Files, Computing):
         1e-20
     )
     curve: Annotated[
-        bool, Option("--curve", help="How many draws are enough: the stopping rule, and the true error.")
+        bool, Option("--curve", help="Show how many draws are enough: the stopping rule, and the true error.")
     ] = False
     seed: Seed = 0
     precision: Precision = "float32"
     level: Level = 0.95
     out: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Write results and figures here; again, it goes on where it stopped."),
+        Option(metavar="DIR", help="Write results and figures here; run again, it resumes."),
     ] = None
     json: Json = False
 
@@ -129,10 +129,7 @@ class Approximate(Files, Computing):
         """Raise for whatever can be seen to be wrong before anything is read."""
         from textassay.approximation.count_cost import check_floor
         from textassay.approximation.stopping_rule import check_samples
-        from textassay.metric.base import check_level
 
-        check_level(self.level, name="--level")
-        check_device(self.device)
         check_samples(self.samples, name="--samples")
         check_floor(self.floor, self.samples, name="--floor")
         if self.context and self.window is None:
@@ -144,14 +141,11 @@ class Approximate(Files, Computing):
         """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
         from textassay.corpus.characters import read_running
         from textassay.corpus.limits import running_text
-        from textassay.corpus.reader import read_texts
 
         if self.window is not None:
             with running_text():
                 return opened.form.corpus([read_running(self.text, column=self.column)])
-        file = read_texts(self.text, column=self.column)
-        if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{self.text} is empty: all of its {len(file.texts)} lines are blank")
+        file = self.read_file(self.text)
         if len(file.texts) == 1:
             raise TooFewSentencesError(f"{self.text} has one line: to read it as running text, add --window T")
         return opened.form.corpus(file)
@@ -161,6 +155,8 @@ class _Parts:
     """Finished parts in the folder of ``--out``, named by all that decides them."""
 
     def __init__(self, options: Approximate, opened: "OpenedGenerator", corpus: "Corpus") -> None:
+        from importlib.metadata import version
+
         from textassay.comparison.store import EstimateStore
 
         assert options.out is not None

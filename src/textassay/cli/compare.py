@@ -35,6 +35,8 @@ from textassay.inspection.finding import HELDOUT
 from textassay.inspection.finding import REAL as FLOOR
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from textassay.comparison.columns import SideColumns
     from textassay.comparison.comparison import Comparison
     from textassay.corpus.reader import TextFile
@@ -88,7 +90,6 @@ class Compare(Reading, Running, Output):
         from textassay.corpus.number_files import read_features
         from textassay.metric.base import check_effort
         from textassay.metric.catalog import split_names
-        from textassay.report.text import render
 
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
@@ -123,7 +124,7 @@ class Compare(Reading, Running, Output):
                 from textassay.report.document import write_report
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
-        self.show(comparison, partial(render, whole=self.all, folder=self.out))
+        self.show(comparison, partial(_render, whole=self.all, folder=self.out))
         if self.out is not None and not self.quiet:
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
@@ -181,11 +182,19 @@ class Compare(Reading, Running, Output):
         )
 
 
+def _render(comparison: "Comparison", console: "Console", *, whole: bool, folder: Path | None) -> None:
+    from textassay.report.text import render
+
+    render(comparison, console, whole=whole, folder=folder)
+
+
 def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":
     from textassay.corpus.number_files import read_side_columns
 
     n_real = len(texts[FLOOR].texts)
-    return {name: read_side_columns(path, n_real, len(texts[name].texts)) for name, path in files.items()} or None
+    return {
+        name: read_side_columns(path, n_generated=len(texts[name].texts), n_real=n_real) for name, path in files.items()
+    } or None
 
 
 def _check_conditions(comparison: "Comparison", conditions: Iterable[tuple[Condition, str]]) -> int:

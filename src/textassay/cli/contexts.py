@@ -16,7 +16,7 @@ from textassay.errors import InputError, OptionError
 
 @dataclass(frozen=True, kw_only=True)
 class Contexts(Files):
-    """Make the table that c2s, gc2s and att2seq answer to: label, class of length, first content word."""
+    """Make the table of contexts for c2s, gc2s and att2seq: label, class of length, first content word."""
 
     text: Annotated[str, Argument(metavar="FILE", help="Sentences, tokens separated by spaces.")]
     labels: Annotated[

@@ -11,11 +11,13 @@ import typer
 
 from textassay.cli.adapter import Between, Check
 from textassay.corpus.limits import set_limits
-from textassay.errors import OptionError
-from textassay.execution import MAX_WORKERS, default_workers, device, workers
+from textassay.errors import EmptyCorpusError, OptionError
+from textassay.execution import MAX_WORKERS
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from textassay.corpus.reader import TextFile
 
 Progress = Callable[[str, int, int], None]
 
@@ -225,6 +227,15 @@ class Files:
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
 
+    def read_file(self, source: str) -> "TextFile":
+        """Return the texts of a file; raise an EmptyCorpusError where all of its lines are blank."""
+        from textassay.corpus.reader import read_texts
+
+        file = read_texts(source, column=self.column)
+        if not any(text and not text.isspace() for text in file.texts):
+            raise EmptyCorpusError(f"{source} is empty: all of its {len(file.texts)} lines are blank")
+        return file
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tokens(Files):
@@ -309,6 +320,21 @@ class Output(Printing):
                 print_line(f"wrote {', '.join(map(str, written))}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Computing(Unseeded):
+    """How networks compute, on how many threads and where."""
+
+    device: Device = "auto"
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Compute with these threads and on this device inside the ``with`` block."""
+        from textassay.execution import default_workers, device, workers
+
+        with workers(default_workers() if self.workers is None else self.workers), device(self.device):
+            yield
+
+
 @dataclass(frozen=True)
 class Above(Between):
     """The range of an option's number, `low` excluded, `high` included."""
@@ -318,19 +344,3 @@ class Above(Between):
         if value is not None and not (self.low < value < math.inf and (self.high is None or value <= self.high)):
             most = "" if self.high is None else f" and at most {self.high:g}"
             raise OptionError(f"{name} must be above {self.low:g}{most}, got {value:g}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Computing:
-    """Where networks compute, on how many threads."""
-
-    workers: Workers = None
-    device: Device = "auto"
-    quiet: Quiet = False
-    config: Config = None
-
-    @contextmanager
-    def computing(self) -> Iterator[None]:
-        """Compute with these threads and on this device inside the ``with`` block."""
-        with workers(default_workers() if self.workers is None else self.workers), device(self.device):
-            yield

@@ -14,23 +14,21 @@ from textassay.cli.declarations import Above, Computing, Json, Level, MaxInput, 
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
 from textassay.errors import OptionError
-from textassay.execution import check_device
 
-_MODEL = "A folder that 'train' wrote, or pretrained:NAME_OR_PATH."
-_ABOVE = "Above 0; below 1 likely words become likelier."
+_MODEL = "A folder written by 'train', or pretrained:NAME_OR_PATH."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discrepancy(Computing):
-    """Say how far apart two models are, by their own probabilities: no classifier, no real text."""
+    """Measure how far apart two models are by their own probabilities, without classifier or real text."""
 
     model_p: Annotated[str, Argument(metavar="MODEL_P", help=_MODEL)]
     model_q: Annotated[str, Argument(metavar="MODEL_Q", help="The other one.")]
     sentences: Annotated[
         int, Option("-n", "--sentences", metavar="N", help="Sentences drawn from each model."), Between(2)
     ] = 10_000
-    temperature_p: Annotated[float, Option(metavar="T", help=f"Of MODEL_P. {_ABOVE}"), Above(0)] = 1.0
-    temperature_q: Annotated[float, Option(metavar="T", help=f"Of MODEL_Q. {_ABOVE}"), Above(0)] = 1.0
+    temperature_p: Annotated[float, Option(metavar="T", help="Temperature of MODEL_P, above 0."), Above(0)] = 1.0
+    temperature_q: Annotated[float, Option(metavar="T", help="Temperature of MODEL_Q, above 0."), Above(0)] = 1.0
     level: Level = 0.95
     seed: Seed = 0
     out: Annotated[Path | None, Option(metavar="DIR", help="Write discrepancy.json and log-ratios.npz here.")] = None
@@ -45,12 +43,9 @@ class Discrepancy(Computing):
 
         from textassay.cli.models import open_model
         from textassay.meta_evaluation.model_discrepancy import model_discrepancy
-        from textassay.metric.base import check_level
         from textassay.report.discrepancy_text import render_discrepancy
         from textassay.report.whole_files import write_whole
 
-        check_level(self.level)
-        check_device(self.device)
         if self.out is not None:
             check_writable(self.out)
         with self.computing():

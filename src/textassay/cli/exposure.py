@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from typer import Option
@@ -22,8 +21,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, unknown_name
-from textassay.execution import check_device
+from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -44,25 +42,24 @@ class Exposure(Files, Computing):
     real: Annotated[str, Option(metavar="FILE", help="Real text the model never saw; '-' is standard input.")]
     lengths: Annotated[
         str | None,
-        Option(metavar="LIST", help="Tokens of the prefixes, such as 5,10,15; what the text allows by default."),
+        Option(metavar="LIST", help="Lengths of prefixes in tokens, such as 5,10,15; as the text allows by default."),
     ] = None
     oracle: Annotated[
-        str | None, Option(metavar="MODEL", help="Stands for the data: EB-C asks it for the true next words.")
+        str | None,
+        Option(metavar="MODEL", help="Model that stands for the data: EB-C takes its next-word probabilities as true."),
     ] = None
     prefixes: Annotated[
         str,
-        Option(
-            metavar="LIST", help="Compared with those of the data: model, shuffled, random, corrupted:0.1 (a share)."
-        ),
+        Option(metavar="LIST", help="Kinds to compare with data: model, shuffled, random, corrupted:0.1 (a share)."),
     ] = "data,model,shuffled"
     samples: Annotated[
         int,
-        Option(metavar="N", help="In each run: continuations, at most for half of the text; sequences of EB-C."),
+        Option(metavar="N", help="Continuations in a run, at most for half of the text; for EB-C, sequences."),
         Between(1),
     ] = 10_000
     runs: Annotated[
         int | None,
-        Option(metavar="R", help="Runs, each with fresh draws; 10 of EB-bleu, 5 of EB-C by default."),
+        Option(metavar="R", help="Runs, each with fresh draws; 10 for EB-bleu, 5 for EB-C by default."),
         Between(1),
     ] = None
     sentence_length: Annotated[
@@ -75,14 +72,14 @@ class Exposure(Files, Computing):
     blocks: Annotated[bool, Option("--blocks", help="The file is running text: cut it into blocks of L tokens.")] = (
         False
     )
-    distances: Annotated[str, Option(metavar="LIST", help="Of EB-C: tv, js, greedy, kl.")] = "tv,js,greedy"
+    distances: Annotated[str, Option(metavar="LIST", help="Distances for EB-C: tv, js, greedy, kl.")] = "tv,js,greedy"
     ends: Annotated[str, Option(metavar="HOW", help="excluded: no sentence ends; absorbing: the end is a word.")] = (
         "excluded"
     )
-    eb_dd: Annotated[
-        bool, Option("--eb-dd", help="EB-DD, too: what a classifier makes of it; some seconds a length.")
-    ] = False
-    show: Annotated[int, Option(metavar="N", help="Sentences after each kind of prefix to show."), Between(0)] = 3
+    eb_dd: Annotated[bool, Option("--eb-dd", help="Also measure EB-DD, with a classifier; some seconds a length.")] = (
+        False
+    )
+    show: Annotated[int, Option(metavar="N", help="Example sentences to show for each kind of prefix."), Between(0)] = 3
     level: Level = 0.95
     seed: Seed = 0
     out: Out = None
@@ -95,15 +92,12 @@ class Exposure(Files, Computing):
 
         from textassay.cli.models import set_precision
         from textassay.cli.progress import show_progress
-        from textassay.corpus.reader import read_texts
         from textassay.exposure.measurement import measure_exposure
         from textassay.report.exposure_files import write_exposure
         from textassay.report.exposure_text import render_exposure
 
         settings, lengths = self._settings()
-        file = read_texts(self.real, column=self.column)
-        if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{self.real} is empty: all of its {len(file.texts)} lines are blank")
+        file = self.read_file(self.real)
         with show_progress(quiet=self.quiet) as progress, self.computing():
             opened = _opened(self.model)
             oracle = None if self.oracle is None else _opened(self.oracle)
@@ -142,10 +136,7 @@ class Exposure(Files, Computing):
         from textassay.exposure.measurement import ExposureSettings
         from textassay.exposure.runs import parse_kind
         from textassay.generator.next_words import Ends, check_ends
-        from textassay.metric.base import check_level
 
-        check_level(self.level, name="--level")
-        check_device(self.device)
         check_ends(self.ends)
         kinds = _listed("--prefixes", self.prefixes)
         for kind in kinds:
@@ -229,6 +220,8 @@ class Exposure(Files, Computing):
 
     def _keep(self, opened: "Opened", oracle: "Opened | None", text: "Corpus") -> "Keep | None":
         """Return what keeps cells under --out, by the content they were computed from."""
+        from importlib.metadata import version
+
         from textassay.comparison.store import EstimateStore, estimate_key
 
         if self.out is None:

@@ -3,7 +3,7 @@
 The options of such a command come from classes that take time to import; the list of names does not wait for them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -64,42 +64,50 @@ STUDY = Group(
 )
 
 
-class _Group(TyperGroup):
-    """A group that knows its commands' names and summaries, and makes a command when it is run."""
+class _Commands(Mapping[str, Any]):
+    """The commands of a group by name, each made when it is asked for."""
 
-    what = ""
-    make: Callable[[str], type[Command]]
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+    def __init__(self, group: Group) -> None:
+        self._group = group
         self._made: dict[str, Any] = {}
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the name, the command with its options, and what is left of the arguments."""
-        name = args[0]
-        if name not in self.commands:
-            raise unknown_name(self.what, name, self.commands)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._group.commands)
+
+    def __len__(self) -> int:
+        return len(self._group.commands)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._group.commands:
+            raise KeyError(name)
         if name not in self._made:
+            made: type[Command] = import_module(self._group.module).command(name)
             app = typer.Typer(add_completion=False)
-            add_command(app, type(self).make(name), name)
+            add_command(app, made, name)
             self._made[name] = typer.main.get_command(app)
-        return name, self._made[name], args[1:]
+        return self._made[name]
 
 
-def add_lazy_group(app: typer.Typer, group: Group) -> None:
+def add_group(app: typer.Typer, group: Group, **settings: Any) -> None:
     """Add a group of commands to `app`; without a command, it lists them."""
 
-    def make(chosen: str) -> type[Command]:
-        made: type[Command] = import_module(group.module).command(chosen)
-        return made
+    class ThisGroup(TyperGroup):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            self.commands = _Commands(group)  # type: ignore[assignment]
 
-    class ThisGroup(_Group):
-        def __init__(self, **settings: Any) -> None:
-            super().__init__(**settings)
-            for name, summary in group.commands.items():
-                self.commands[name] = TyperCommand(name, help=summary)
+        def list_commands(self, ctx: Any) -> list[str]:
+            return list(group.commands)
 
-    ThisGroup.what, ThisGroup.make = group.what, staticmethod(make)
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            """Return what lists of commands show; what is run comes from `resolve_command`."""
+            return TyperCommand(cmd_name, help=group.commands[cmd_name])
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+            if args[0] not in self.commands:
+                raise unknown_name(group.what, args[0], self.commands)
+            return args[0], self.commands[args[0]], args[1:]
+
     metavar = f"{group.what.upper()} [OPTIONS]"
     commands = typer.Typer(name=group.name, help=group.help, cls=ThisGroup, subcommand_metavar=metavar)
 
@@ -108,4 +116,4 @@ def add_lazy_group(app: typer.Typer, group: Group) -> None:
         if context.invoked_subcommand is None:
             print(context.get_help())
 
-    app.add_typer(commands)
+    app.add_typer(commands, **settings)

@@ -119,9 +119,6 @@ class Judge(Tokens, Running, Output):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before reading."""
-        from textassay.discriminator.catalog import make_discriminator
-        from textassay.metric.catalog import split_names
-
         if self.ratings is None and not self.gold:
             raise OptionError("nothing says which generator is better: give --ratings FILE or --gold FILE")
         if self.results is None and self.ratings is None and not self.generators:
@@ -136,6 +133,10 @@ class Judge(Tokens, Running, Output):
             raise OptionError("--real is missing: metrics compare NAME=GEN with real text")
         if self.real is not None:
             check_sources(self.real, {**({"--train": self.train} if self.train else {}), **self.sources}, {})
+
+        from textassay.discriminator.catalog import make_discriminator
+        from textassay.metric.catalog import split_names
+
         self._full_names()
         for name in split_names(self.discriminators or ""):
             make_discriminator(name)

@@ -20,8 +20,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import print_line
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
-from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.execution import check_device
+from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -35,7 +34,7 @@ _KINDS = (".npz", ".npy")
 
 @dataclass(frozen=True, kw_only=True)
 class Likelihood(Files, Computing):
-    """Say how likely a text is under a model: perplexity, bits per character, nats a sentence."""
+    """Measure the likelihood of a text under a model: perplexity, bits per character, nats per sentence."""
 
     model: Model
     text: Annotated[str, Argument(metavar="FILE", help="Text to score; '-' is standard input.")]
@@ -44,10 +43,12 @@ class Likelihood(Files, Computing):
     ] = None
     contexts: Annotated[
         str | None,
-        Option(metavar="TABLE", help="What the sentences of FILE answer to: for c2s, gc2s and att2seq."),
+        Option(metavar="TABLE", help="Contexts of the sentences of FILE, for c2s, gc2s and att2seq."),
     ] = None
-    real_contexts: Annotated[str | None, Option(metavar="TABLE", help="What those of --real answer to.")] = None
-    temperature: Annotated[float, Option(metavar="T", help="Above 0: score as the model draws at it."), Above(0)] = 1.0
+    real_contexts: Annotated[str | None, Option(metavar="TABLE", help="Contexts of the sentences of --real.")] = None
+    temperature: Annotated[
+        float, Option(metavar="T", help="Score as the model draws at this temperature, above 0."), Above(0)
+    ] = 1.0
     out: Annotated[
         Path | None,
         Option(metavar="FILE", help="Log-probabilities: .npz (needs --real) or .npy, for 'compare --log-probs'."),
@@ -62,15 +63,11 @@ class Likelihood(Files, Computing):
 
         from textassay.cli.model_contexts import scored_contexts
         from textassay.cli.models import open_model, set_precision
-        from textassay.corpus.reader import read_texts
         from textassay.report.likelihood_text import render_likelihood
 
         self._check()
         sources = {"text": self.text, **({} if self.real is None else {"real": self.real})}
-        texts = {name: read_texts(source, column=self.column) for name, source in sources.items()}
-        for name, file in texts.items():
-            if not any(text and not text.isspace() for text in file.texts):
-                raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
+        texts = {name: self.read_file(source) for name, source in sources.items()}
         if self.real is not None and texts["text"].texts == texts["real"].texts:
             raise InputError(f"{self.text} holds the same sentences as {self.real}: {_FIRST}")
         with self.computing():
@@ -103,10 +100,6 @@ class Likelihood(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.metric.base import check_level
-
-        check_level(self.level, name="--level")
-        check_device(self.device)
         if self.real is not None:
             check_sources(self.real, {"the text": self.text}, {"the text": _FIRST})
         if self.real is None and self.real_contexts is not None:

@@ -1,6 +1,7 @@
 """The ``textassay`` command: its sub-commands, and the one place where errors become a line and an exit status.
 
-Heavy parts are imported inside the commands, so that help and mistakes are answered at once.
+A command's file is imported when the command is run, and what it needs of the library inside its ``run``, so that help
+and mistakes are answered at once.
 
 Exit status: 0 done; 1 something failed that should not have, or a ``--fail-if`` condition holds; 2 the input or the
 options are wrong; 130 interrupted.
@@ -10,51 +11,93 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
 
-from textassay.cli import human_next_word
-from textassay.cli.adapter import add_command, add_group
-from textassay.cli.approximate import Approximate
-from textassay.cli.bench import Bench
-from textassay.cli.compare import Compare
-from textassay.cli.contexts import Contexts
-from textassay.cli.demo import Demo
-from textassay.cli.discrepancy import Discrepancy
-from textassay.cli.explain import Explain
-from textassay.cli.exposure import Exposure
-from textassay.cli.groups import STUDY, TRAIN, add_lazy_group
-from textassay.cli.human_analyse import Analyse
-from textassay.cli.human_invite import Invite
-from textassay.cli.human_next_word import NextWord
-from textassay.cli.human_power import Power
-from textassay.cli.human_serve import Serve
-from textassay.cli.human_study import Build, Export, Import, JudgeInTerminal
-from textassay.cli.inspect import Inspect
-from textassay.cli.judge import Judge
-from textassay.cli.likelihood import Likelihood
+from textassay.cli.adapter import add_command, add_sub_commands
+from textassay.cli.groups import Group, add_group
 from textassay.cli.messages import show_warning, tell
-from textassay.cli.plan import Plan
-from textassay.cli.report import Report
-from textassay.cli.sample import Sample
-from textassay.cli.stress import Stress
-from textassay.cli.translate import Translate
 from textassay.corpus.limits import input_limits
 
-__all__ = ["app", "main"]
+COMMANDS: Mapping[str, Mapping[str, str]] = {
+    "Compare": {
+        "compare": "compare:Compare",
+        "inspect": "inspect:Inspect",
+        "explain": "explain:Explain",
+        "plan": "plan:Plan",
+        "report": "report:Report",
+        "demo": "demo:Demo",
+    },
+    "Which metric to trust": {
+        "judge": "judge:Judge",
+        "stress": "stress:Stress",
+        "bench": "bench:Bench",
+    },
+    "Models": {
+        "train": "groups:TRAIN",
+        "sample": "sample:Sample",
+        "translate": "translate:Translate",
+        "contexts": "contexts:Contexts",
+        "likelihood": "likelihood:Likelihood",
+        "discrepancy": "discrepancy:Discrepancy",
+        "exposure": "exposure:Exposure",
+        "approximate": "approximate:Approximate",
+    },
+    "Studies": {"study": "groups:STUDY"},
+}
+"""Under the headings of help: names of commands, and where in `textassay.cli` they are."""
 
-app = typer.Typer(
-    name="textassay",
-    help="How far is generated text from real text, which generator is closer, and how sure can you be?",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+HUMAN: Mapping[str, str] = {
+    "build": "human_study:Build",
+    "next-word": "human_next_word:NextWord",
+    "exposure": "human_next_word:Exposure",
+    "export": "human_study:Export",
+    "import": "human_study:Import",
+    "power": "human_power:Power",
+    "judge": "human_study:JudgeInTerminal",
+    "serve": "human_serve:Serve",
+    "invite": "human_invite:Invite",
+    "analyse": "human_analyse:Analyse",
+}
 
 
-@app.callback(invoke_without_command=True)
+def make_app(only: str | None = None) -> typer.Typer:
+    """Return the command with all its sub-commands, or with the one called `only`."""
+    app = typer.Typer(
+        name="textassay",
+        help="How far is generated text from real text, which generator is closer, and how sure can you be?",
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for panel, commands in COMMANDS.items():
+        for name, place in commands.items():
+            if only in (None, name):
+                _add(app, name, place, rich_help_panel=panel)
+    if only in (None, "human"):
+        human = add_sub_commands(
+            app,
+            "human",
+            "Let people judge texts: build a study, run it, bring results in, analyse them.",
+            panel="People",
+        )
+        for name, place in HUMAN.items():
+            _add(human, name, place)
+    app.command(name="version", rich_help_panel="Other")(_version)
+    return app
+
+
+def _add(app: typer.Typer, name: str, place: str, **settings: Any) -> None:
+    command = resolve_name(f"textassay.cli.{place}")
+    if isinstance(command, Group):
+        add_group(app, command, **settings)
+    else:
+        add_command(app, command, name, **settings)
+
+
 def _root(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
@@ -67,40 +110,6 @@ def _root(
         print(context.get_help())
 
 
-add_command(app, Compare, "compare")
-add_command(app, Inspect, "inspect")
-add_command(app, Explain, "explain")
-add_command(app, Plan, "plan")
-add_command(app, Bench, "bench")
-add_command(app, Stress, "stress")
-add_command(app, Judge, "judge")
-for group in (TRAIN, STUDY):
-    add_lazy_group(app, group)
-add_command(app, Translate, "translate")
-add_command(app, Contexts, "contexts")
-add_command(app, Sample, "sample")
-add_command(app, Likelihood, "likelihood")
-add_command(app, Discrepancy, "discrepancy")
-add_command(app, Exposure, "exposure")
-add_command(app, Approximate, "approximate")
-
-human = add_group(app, "human", "Let people judge texts: build a study, run it, bring results in, analyse them.")
-add_command(human, Build, "build")
-add_command(human, NextWord, "next-word")
-add_command(human, human_next_word.Exposure, "exposure")
-add_command(human, Export, "export")
-add_command(human, Import, "import")
-add_command(human, Power, "power")
-add_command(human, JudgeInTerminal, "judge")
-add_command(human, Serve, "serve")
-add_command(human, Invite, "invite")
-add_command(human, Analyse, "analyse")
-
-add_command(app, Demo, "demo")
-add_command(app, Report, "report")
-
-
-@app.command(name="version")
 def _version() -> None:
     """Print the version."""
     from importlib.metadata import version as installed_version
@@ -117,6 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         What stands after ``textassay`` on the command line; taken from there by default.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if "_TEXTASSAY_COMPLETE" in os.environ:  # the shell asks what may come next
+        _command(None).main(prog_name="textassay")
     if "OMP_WAIT_POLICY" not in os.environ:
         # Before anything loads OpenMP: its threads wait by spinning, and two of them crawl beside other work.
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
@@ -137,12 +148,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @cache  # who calls `main` again and again does not wait for all options to be read each time
-def _command() -> Any:
-    return typer.main.get_command(app)
+def _command(only: str | None) -> Any:
+    command: Any = typer.main.get_command(make_app(only))
+    for parameter in command.params:
+        if parameter.name in ("install_completion", "show_completion"):
+            parameter.hidden = True
+    return command
 
 
 def _run(arguments: list[str]) -> int:
-    command = _command()
+    names = {"human", *(name for commands in COMMANDS.values() for name in commands)}
+    first = next((word for word in arguments if not word.startswith("-")), None)
+    command = _command(first if first in names else None)
     try:
         with command.make_context("textassay", arguments) as context:
             command.invoke(context)

@@ -21,7 +21,6 @@ from textassay.cli.declarations import (
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_writable
 from textassay.errors import InputError, OptionError, OutputError
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     from textassay.cli.models import OpenedGenerator
@@ -45,17 +44,17 @@ class Sample(Files, Computing):
         Option("-n", "--sentences", metavar="N", help="How many; as many as --prefixes by default."),
         Between(1),
     ] = None
-    temperature: Annotated[
-        float, Option(metavar="T", help="Above 0; below 1 likely words become likelier."), Above(0)
-    ] = 1.0
-    top_k: Annotated[int | None, Option(metavar="K", help="Draw from the K likeliest words."), Between(1)] = None
+    temperature: Annotated[float, Option(metavar="T", help="Temperature, above 0."), Above(0)] = 1.0
+    top_k: Annotated[int | None, Option(metavar="K", help="Draw from the K most likely words."), Between(1)] = None
     top_p: Annotated[
-        float | None, Option(metavar="P", help="Draw from the likeliest words that together have P."), Above(0, 1)
+        float | None,
+        Option(metavar="P", help="Draw from the most likely words that together have probability P."),
+        Above(0, 1),
     ] = None
-    prefix: Annotated[str | None, Option(metavar="TEXT", help="What all sentences begin with.")] = None
-    prefixes: Annotated[str | None, Option(metavar="FILE", help="What the sentences begin with, one a line.")] = None
+    prefix: Annotated[str | None, Option(metavar="TEXT", help="Beginning of all sentences.")] = None
+    prefixes: Annotated[str | None, Option(metavar="FILE", help="Beginnings of the sentences, one a line.")] = None
     contexts: Annotated[
-        str | None, Option(metavar="FILE", help="What c2s, gc2s and att2seq answer to: a .tsv or .csv table.")
+        str | None, Option(metavar="FILE", help="Contexts for c2s, gc2s and att2seq: a .tsv or .csv table.")
     ] = None
     seed: Seed = 0
     out: Annotated[Path | None, Option(metavar="FILE", help="A .txt or .jsonl file; standard output by default.")] = (
@@ -79,7 +78,6 @@ class Sample(Files, Computing):
         """Raise for whatever can be seen to be wrong before the model is read."""
         if self.sentences is None and self.prefixes is None and self.contexts is None:
             raise OptionError("say how many sentences: -n N")
-        check_device(self.device)
         if self.prefix is not None and self.prefixes is not None:
             raise OptionError("--prefix and --prefixes cannot go together: leave one of them out")
         if self.out is not None:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from typer import Option
 
 from textassay.cli.adapter import Between, Command
-from textassay.cli.declarations import Column, Computing, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
+from textassay.cli.declarations import Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
 from textassay.cli.groups import STUDIES
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_sources, check_writable
-from textassay.errors import EmptyCorpusError, OptionError, unknown_name
-from textassay.execution import check_device
+from textassay.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
     from textassay.study.staged_study import StagedStudy
@@ -89,7 +88,6 @@ class Study(Computing):
 
         scale_named(SCALES, self.scale)
         self.check()
-        check_device(self.device)
         with _stopping_at_once(), show_progress(quiet=self.quiet) as progress, self.computing():
             study = self.make(progress)
             n_computed = study.compute(tuple(self.only or ()))
@@ -126,7 +124,7 @@ class Study(Computing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _DdStudy(Study):
+class _DdStudy(Files, Study):
     real: Annotated[
         str | None,
         Option(
@@ -148,7 +146,6 @@ class _DdStudy(Study):
     ] = "everything"
     tokenizer: Tokenizer = "whitespace"
     lowercase: Lowercase = False
-    column: Column = None
 
     @property
     def name(self) -> str:
@@ -186,7 +183,6 @@ class _DdStudy(Study):
     def _read(self) -> tuple[list[str], list[str] | None, list[str] | None]:
         """Return training, validation and test sentences; docstrings are shuffled, files stay in their order."""
         from textassay.corpus.docstrings import docstring_sentences
-        from textassay.corpus.reader import read_texts
         from textassay.seeding import stream
 
         others = {"--valid": self.valid, "--test": self.test}
@@ -198,12 +194,7 @@ class _DdStudy(Study):
             order = stream(0, "study", "docstrings").permutation(len(sentences))
             return [sentences[place] for place in order.tolist()], None, None
         check_sources(self.real, sources, dict.fromkeys(sources, "leave the option out to take a part of --real"))
-        read = {}
-        for name, source in {"--real": self.real, **sources}.items():
-            texts = list(read_texts(source, column=self.column).texts)
-            if not any(text and not text.isspace() for text in texts):
-                raise EmptyCorpusError(f"{source} is empty: all of its {len(texts)} lines are blank")
-            read[name] = texts
+        read = {name: list(self.read_file(source).texts) for name, source in {"--real": self.real, **sources}.items()}
         return read["--real"], read.get("--valid"), read.get("--test")
 
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from typer import Option
 
 from textassay.cli.adapter import Between
-from textassay.cli.declarations import Above, Computing, Files, Json, Lowercase, Seed, Tokenizer
+from textassay.cli.declarations import TEXTS, Above, Computing, Files, Json, Lowercase, Seed, Tokenizer
 from textassay.cli.messages import print_line
 from textassay.cli.model_settings import WithSettings
 from textassay.cli.options import check_sources, check_writable
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
-from textassay.execution import check_device
 
 if TYPE_CHECKING:
     from textassay.corpus.contexts import Attributes
@@ -67,11 +66,18 @@ class Train(Files, Computing, WithSettings):
     lowercase: Lowercase = False
     byte_pairs: Annotated[
         int | None,
-        Option(metavar="N", help="Learn N byte pairs from --real instead of a tokenizer's words."),
+        Option(
+            metavar="N", help="Learn N byte pairs from --real instead of a tokenizer's words.", rich_help_panel=TEXTS
+        ),
         Between(1),
     ] = None
     like: Annotated[
-        str | None, Option(metavar="MODEL", help="Take tokenizer and vocabulary from a model, such as an oracle.")
+        str | None,
+        Option(
+            metavar="MODEL",
+            help="Take tokenizer and vocabulary from a model, such as an oracle.",
+            rich_help_panel=TEXTS,
+        ),
     ] = None
     seed: Seed = 0
     json: Json = False
@@ -91,7 +97,6 @@ class Train(Files, Computing, WithSettings):
 
         if not is_main() and not self.quiet:
             return replace(self, quiet=True).run()
-        check_device(self.device)
         self.check()
         with self.computing():
             texts = self.read()
@@ -157,15 +162,23 @@ class TrainText(Train):
 
     tokenizer: Tokenizer = "auto"
     vocabulary_size: Annotated[
-        int | None, Option(metavar="N", help="Keep the N most frequent words; others become <unk>."), Between(1)
+        int | None,
+        Option(metavar="N", help="Keep the N most frequent words; others become <unk>.", rich_help_panel=TEXTS),
+        Between(1),
     ] = None
-    min_count: Annotated[int, Option(metavar="N", help="Keep words that occur N times or more."), Between(1)] = 1
+    min_count: Annotated[
+        int, Option(metavar="N", help="Keep words that occur N times or more.", rich_help_panel=TEXTS), Between(1)
+    ] = 1
     max_tokens: Annotated[
-        int | None, Option(metavar="N", help="Leave longer sentences out, and draw none that are longer."), Between(1)
+        int | None,
+        Option(metavar="N", help="Leave longer sentences out, and draw none that are longer.", rich_help_panel=TEXTS),
+        Between(1),
     ] = None
     fraction: Annotated[
         float,
-        Option(metavar="F", help="Train on the first F of the sentences; the vocabulary is of all."),
+        Option(
+            metavar="F", help="Train on the first F of the sentences; the vocabulary is of all.", rich_help_panel=TEXTS
+        ),
         Above(0, 1),
     ] = 1.0
 
@@ -266,14 +279,10 @@ class TrainText(Train):
     def _texts(self, source: str) -> list[str]:
         """Return the sentences of a file; running text is one."""
         from textassay.corpus.characters import read_running
-        from textassay.corpus.reader import read_texts
 
         if self.window_size is not None:
             return [read_running(source, column=self.column)]
-        texts = list(read_texts(source, column=self.column).texts)
-        if not any(text and not text.isspace() for text in texts):
-            raise EmptyCorpusError(f"{source} is empty: all of its {len(texts)} lines are blank")
-        return texts
+        return list(self.read_file(source).texts)
 
     def _cut(self, corpus: "Corpus") -> "Corpus":
         from textassay.corpus.windows import cut_windows
@@ -316,7 +325,11 @@ class TrainWindows(TrainText):
 
     window: Annotated[
         int | None,
-        Option(metavar="T", help="Read files as running text, in windows of T tokens; else line by line."),
+        Option(
+            metavar="T",
+            help="Read files as running text, in windows of T tokens; else line by line.",
+            rich_help_panel=TEXTS,
+        ),
         Between(1),
     ] = None
 
@@ -530,7 +543,7 @@ class TrainConditional(TrainNetwork):
         str,
         Option(
             metavar="FILE",
-            help="What each line of --real answers to: a .tsv or .csv table, names first.",
+            help="Context of each line of --real: a .tsv or .csv table with a header.",
             rich_help_panel=CONTEXTS,
         ),
     ]

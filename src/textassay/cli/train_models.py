@@ -51,7 +51,7 @@ _SHAPES: Mapping[str, Help] = {
             "How often the true word is shown, such as 'linear(k=1,c=0.001,least=0.1)'; also constant(k), "
             "exponential(k), inverse-sigmoid(k).",
         ),
-        "greedy": "Show the likeliest word instead of a drawn one.",
+        "greedy": "Show the most likely word instead of a drawn one.",
     },
     "gpt2": {
         "width": "Embedding dimension, a multiple of --heads.",

@@ -15,7 +15,7 @@ from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.train import Train
-from textassay.errors import EmptyCorpusError, InputError, OptionError
+from textassay.errors import InputError, OptionError
 from textassay.training.recipe import DecayRecipe
 from textassay.translation.translation import TranslationModel
 from textassay.translation.translation_presets import TRANSLATION_PRESETS
@@ -107,12 +107,8 @@ class TrainTranslation(Train):
         return _Texts(form, pairs[0], pairs[1], held, told[0], told[1])
 
     def _sides(self, source: str, target: str) -> Sides:
-        from textassay.corpus.reader import read_texts
 
-        found = [list(read_texts(name, column=self.column).texts) for name in (source, target)]
-        for name, texts in zip((source, target), found, strict=True):
-            if not any(text and not text.isspace() for text in texts):
-                raise EmptyCorpusError(f"{name} is empty: all of its {len(texts)} lines are blank")
+        found = [list(self.read_file(name).texts) for name in (source, target)]
         if len(found[0]) != len(found[1]):
             raise InputError(
                 f"line k of {source} and {target} must say the same, but they have {len(found[0])} and "

@@ -19,8 +19,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, check_writable
-from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, unknown_name
-from textassay.execution import check_device
+from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
@@ -37,14 +36,14 @@ _UNSCORED = "a translation that was forced to begin with words of others is not 
 class Translate(Files, Computing):
     """Translate sentences by beam search, with forced beginnings where asked."""
 
-    model: Annotated[str, Argument(metavar="MODEL", help="A folder that 'train translation' wrote.")]
-    source: Annotated[str, Argument(metavar="FILE", help="What to translate; '-' is standard input.")]
-    real: Annotated[str | None, Option(metavar="FILE", help="A right translation of each line: BLEU is told.")] = None
-    beam: Annotated[int, Option(metavar="N", help="Beginnings that are followed at once; 1 is greedy."), Between(1)] = (
-        10
-    )
+    model: Annotated[str, Argument(metavar="MODEL", help="A folder written by 'train translation'.")]
+    source: Annotated[str, Argument(metavar="FILE", help="Text to translate; '-' is standard input.")]
+    real: Annotated[
+        str | None, Option(metavar="FILE", help="Reference translations, line by line; BLEU is printed.")
+    ] = None
+    beam: Annotated[int, Option(metavar="N", help="Beam width; 1 is greedy."), Between(1)] = 10
     length_power: Annotated[
-        float, Option(metavar="P", help="Scores are divided by the length to this power; 0: not."), Between(0)
+        float, Option(metavar="P", help="Divide scores by the length to this power; 0: do not."), Between(0)
     ] = 1.0
     prefix_mode: Annotated[
         str,
@@ -103,7 +102,6 @@ class Translate(Files, Computing):
         """Raise for whatever can be seen to be wrong before anything is read."""
         from textassay.translation.translation_prefixes import PREFIX_MODES
 
-        check_device(self.device)
         if self.bleu_tokenizer not in ("13a", "none", "intl", "char"):
             raise unknown_name("--bleu-tokenizer", self.bleu_tokenizer, ("13a", "none", "intl", "char"))
         for mode in self.modes:
@@ -125,15 +123,13 @@ class Translate(Files, Computing):
         """Return sources and references, as many as asked for."""
         from textassay.corpus.reader import read_texts
 
-        sources = list(read_texts(self.source, column=self.column).texts)
+        sources = list(self.read_file(self.source).texts)
         references = None if self.real is None else list(read_texts(self.real, column=self.column).texts)
         if references is not None and len(references) != len(sources):
             raise InputError(
                 f"line k of {self.real} must translate line k of {self.source}, but they have {len(references)} and "
                 f"{len(sources)} lines"
             )
-        if not any(text and not text.isspace() for text in sources):
-            raise EmptyCorpusError(f"{self.source} is empty: all of its {len(sources)} lines are blank")
         return sources[: self.sentences], None if references is None else references[: self.sentences]
 
     def _translate(

@@ -7,8 +7,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
-
 from textassay.comparison.explanation import Explanation
 from textassay.display import Displayed
 from textassay.estimate import Better, Estimate
@@ -16,6 +14,8 @@ from textassay.inspection.finding import HELDOUT as HELDOUT
 from textassay.inspection.finding import REAL, Finding
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from textassay.comparison.standings import Standings
     from textassay.comparison.verdicts import Verdict
 
@@ -386,7 +386,7 @@ class Comparison(Displayed):
         written: list[Path] = import_module("textassay.report.document").write_report(self, folder, texts=self.texts)
         return written
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> "pd.DataFrame":
         """Return all results as a data frame.
 
         Returns
@@ -396,6 +396,8 @@ class Comparison(Displayed):
             `unit`, `better`, `matched_value` (at the size of the ``(real)`` row), `floor_value` (what real text scores
             there), `ranked_by` (which of the values decides), `error`, `signature`. Missing values are None.
         """
+        import pandas as pd
+
         rows = [_result_to_dict(result) for result in self.results]
         columns = [
             "generator",
