@@ -159,11 +159,11 @@ def warning_messages(digest: Digest) -> list[str]:
             others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
             messages.append(_message(f"{group[0].generator}: {group[0].message}", others))
     shown = {family_of(metric) for metric in main_table(digest)}
-    for warning, others in digest.grouped_warnings():
-        words = {*re.findall(r"[\w-]+", warning), *others}
+    for warning, subjects in digest.grouped_warnings():
+        words = {*re.findall(r"[\w-]+", warning), *subjects}
         about = words & {family_of(metric) for metric in digest.metrics}
         if not about or about & shown:
-            messages.append(_message(warning, others))
+            messages.append(_message(warning, subjects))
     return messages
 
 

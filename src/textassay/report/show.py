@@ -13,12 +13,13 @@ from rich.text import Text
 from textassay.comparison.comparison import Comparison
 from textassay.display import Displayed
 from textassay.estimate import Estimate, Interval
-from textassay.inspection.finding import Finding
+from textassay.inspection.finding import Finding, Findings
 from textassay.report.answer import answer
 from textassay.report.console import ARROWS, label_grid, print_table, safe
 from textassay.report.digest import Digest, printable
 from textassay.report.number import MISSING, count, decimals, half_width, interval, level, number, value_and_half_width
 from textassay.report.screen import ScreenPrinter, giveaway_lines, legend, main_table, warning_messages
+from textassay.report.text import render_findings
 
 _WIDTH = 100
 _GIVEAWAYS_WIDTH = 200  # of a line in a notebook
@@ -58,9 +59,9 @@ def as_html(result: Displayed) -> str:
 
 def _printer(result: Displayed) -> Callable[[Console], None]:
     """Return what prints a result on a console."""
-    if isinstance(result, Finding):
-        finding = result
-        return lambda console: import_module("textassay.report.text").render_findings([finding], console)
+    if isinstance(result, Finding | Findings):
+        findings = [result] if isinstance(result, Finding) else result
+        return lambda console: _print_findings(findings, console)
     if isinstance(result, Comparison):
         screen = Digest(result)
         return lambda console: ScreenPrinter(screen, console).print_screen("to_frame(). The page with figures: save().")
@@ -69,6 +70,12 @@ def _printer(result: Displayed) -> Callable[[Console], None]:
         return lambda console: _print_fields(result, console)
     printer = getattr(import_module("textassay.report"), name)
     return lambda console: printer(result, console)
+
+
+def _print_findings(findings: Sequence[Finding], console: Console) -> None:
+    render_findings(findings, console)
+    if not findings:
+        console.print("Nothing was found.")
 
 
 def _print_fields(result: Any, console: Console) -> None:
