@@ -1,21 +1,22 @@
 """A result as text for `print`, and as HTML for notebooks; every text in it is escaped."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
 from markupsafe import Markup, escape
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from textassay.comparison.comparison import Comparison
 from textassay.display import Displayed
-from textassay.estimate import Estimate, Interval
+from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection.finding import Finding, Findings
 from textassay.report.answer import answer
-from textassay.report.console import ARROWS, label_grid, print_table, safe
+from textassay.report.console import ARROWS, label_grid, safe
 from textassay.report.digest import Digest, printable
 from textassay.report.number import MISSING, count, decimals, half_width, interval, level, number, value_and_half_width
 from textassay.report.screen import ScreenPrinter, giveaway_lines, legend, main_table, warning_messages
@@ -83,16 +84,19 @@ def _print_fields(result: Any, console: Console) -> None:
     console.print(Text(type(result).__name__, "bold"))
     grid = label_grid()
     for field in fields(result):
-        shown = _shown(getattr(result, field.name))
-        if shown is not None:
-            grid.add_row(Text(field.name.replace("_", " "), "dim"), safe(console, shown))
-    print_table(console, grid)
+        value, name = getattr(result, field.name), field.name.replace("_", " ")
+        parts = {f"{name} {key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
+        for label, part in parts.items():
+            shown = _shown(part)
+            if shown is not None:
+                grid.add_row(safe(console, label, "dim"), safe(console, shown))
+    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
 
 
 def _shown(value: Any) -> str | None:
     """Return a number, a text or a quantity with its interval as people read it; None for anything larger."""
-    if isinstance(value, str | bool) or value is None:
-        return None if value is None else str(value)
+    if isinstance(value, str | bool | Signature):
+        return str(value)
     if isinstance(value, int):
         return count(value)
     if isinstance(value, float):
