@@ -17,6 +17,7 @@ from textassay.display import Displayed
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.generator import Quantity, TextLikelihood
 from textassay.human import analyse
+from textassay.inspection import Findings
 from textassay.meta_evaluation import DAMAGES, DamageCurve, Stress
 from textassay.report import read_comparison
 
@@ -32,6 +33,8 @@ RESULTS: dict[str, Callable[[], Displayed]] = {
     "explanation": lambda: make_explanation("lstm"),
     "plan": plan,
     "finding": lambda: make_findings(("a", "b"))[1],
+    "findings": lambda: Findings(make_findings(("a", "b"))),
+    "no findings": Findings,
     "likelihood": lambda: TextLikelihood(
         np.full(3, -9.0), 10_000, 1_234_567, 7_654_321, 0.1, *map(_quantity, (16.9, 3.1, 14.2))
     ),

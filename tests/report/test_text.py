@@ -98,6 +98,14 @@ def test_the_main_table_takes_one_metric_of_each_kind() -> None:
     assert "mauve" not in wide
 
 
+def test_warnings_of_metrics_that_are_not_shown_are_left_to_the_whole_report() -> None:
+    warnings = ("mauve of a stands on few clusters", "dd of a understates", "texts of b are odd")
+    comparison = replace(make_comparison(("a", "b"), metrics=MANY_METRICS), warnings=warnings)
+    screen = _render(comparison, whole=False)
+    assert [warning in screen for warning in warnings] == [False, True, True]
+    assert all(warning in _render(comparison) for warning in warnings)
+
+
 def test_the_screen_says_where_everything_is() -> None:
     comparison = make_comparison(explained=True)
     file = io.StringIO()

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from statsmodels.stats.proportion import proportion_confint
 
+from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
 
@@ -44,7 +45,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MetaEvaluation:
+class MetaEvaluation(Displayed):
     """What one discriminative evaluator says of all texts.
 
     Attributes

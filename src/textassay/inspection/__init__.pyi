@@ -1,5 +1,6 @@
 from textassay.inspection.finding import HELDOUT as HELDOUT
 from textassay.inspection.finding import Finding as Finding
+from textassay.inspection.finding import Findings as Findings
 from textassay.inspection.inspection import inspect as inspect
 from textassay.inspection.inspection import inspect_corpus as inspect_corpus
 from textassay.inspection.inspection import inspect_pair as inspect_pair

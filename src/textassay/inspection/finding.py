@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from textassay.display import Displayed
 
-__all__ = ["HELDOUT", "REAL", "Finding", "Severity", "excerpt", "own_finding"]
+__all__ = ["HELDOUT", "REAL", "Finding", "Findings", "Severity", "excerpt", "own_finding"]
 
 Severity = Literal["warning", "note"]
 
@@ -53,6 +53,10 @@ class Finding(Displayed):
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
         return asdict(self)
+
+
+class Findings(Displayed, list[Finding]):
+    """Findings that print and show themselves together."""
 
 
 def own_finding(

@@ -16,7 +16,7 @@ from textassay.corpus.prepare import TextOptions, Texts, prepare_corpora
 from textassay.corpus.spacing import SpacingWarning
 from textassay.errors import EmptyCorpusError, InputError
 from textassay.inspection import copy_checks, marker_checks, size_checks, spacing_checks, style_checks
-from textassay.inspection.finding import HELDOUT, REAL, Finding, own_finding
+from textassay.inspection.finding import HELDOUT, REAL, Finding, Findings, own_finding
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, surfaces
 from textassay.inspection.token_traits import Trait
@@ -40,7 +40,7 @@ def inspect(
     train: Texts = None,
     heldout: Texts = None,
     **text: Unpack[TextOptions],
-) -> list[Finding]:
+) -> Findings:
     """Return what is wrong with the real text, with the held-out real text and with each generator's text.
 
     Parameters
@@ -58,9 +58,9 @@ def inspect(
 
     Returns
     -------
-    list
-        The real text's own findings, then the held-out text's, then each generator's in the order given; in each,
-        warnings first.
+    Findings
+        A list that prints as the command does: the real text's own findings, then the held-out text's, then each
+        generator's in the order given; in each, warnings first.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def inspect(
     for number, name in enumerate(others, start=1):
         pair = Pair(faces[number], faces[0], name)
         found += _compare(pair, train_keys)
-    return found
+    return Findings(found)
 
 
 def inspect_pair(real: Corpus, generated: Corpus, *, name: str) -> list[Finding]:

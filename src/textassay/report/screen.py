@@ -1,5 +1,6 @@
 """A comparison on one screen: the answer, what changes its reading, the main table, what gives each generator away."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -148,13 +149,22 @@ class ScreenPrinter(TablePrinter):
 
 
 def warning_messages(digest: Digest) -> list[str]:
-    """Return the warnings of the inspection and of metrics, those that say the same together, each in few lines."""
+    """Return the warnings that change how the main table is read, those that say the same together, in few lines each.
+
+    They are those of the inspection, and those of metrics but for warnings of metrics that the table does not have.
+    """
     messages = []
     for group in digest.grouped_findings():
         if group[0].severity == "warning":
             others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
             messages.append(_message(f"{group[0].generator}: {group[0].message}", others))
-    return messages + [_message(warning, others) for warning, others in digest.grouped_warnings()]
+    shown = {family_of(metric) for metric in main_table(digest)}
+    for warning, subjects in digest.grouped_warnings():
+        words = {*re.findall(r"[\w-]+", warning), *subjects}
+        about = words & {family_of(metric) for metric in digest.metrics}
+        if not about or about & shown:
+            messages.append(_message(warning, subjects))
+    return messages
 
 
 def main_table(digest: Digest) -> tuple[str, ...]:

@@ -1,24 +1,26 @@
 """A result as text for `print`, and as HTML for notebooks; every text in it is escaped."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
 from markupsafe import Markup, escape
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from textassay.comparison.comparison import Comparison
 from textassay.display import Displayed
-from textassay.estimate import Estimate, Interval
-from textassay.inspection.finding import Finding
+from textassay.estimate import Estimate, Interval, Signature
+from textassay.inspection.finding import Finding, Findings
 from textassay.report.answer import answer
-from textassay.report.console import ARROWS, label_grid, print_table, safe
+from textassay.report.console import ARROWS, label_grid, safe
 from textassay.report.digest import Digest, printable
 from textassay.report.number import MISSING, count, decimals, half_width, interval, level, number, value_and_half_width
 from textassay.report.screen import ScreenPrinter, giveaway_lines, legend, main_table, warning_messages
+from textassay.report.text import render_findings
 
 _WIDTH = 100
 _GIVEAWAYS_WIDTH = 200  # of a line in a notebook
@@ -58,9 +60,9 @@ def as_html(result: Displayed) -> str:
 
 def _printer(result: Displayed) -> Callable[[Console], None]:
     """Return what prints a result on a console."""
-    if isinstance(result, Finding):
-        finding = result
-        return lambda console: import_module("textassay.report.text").render_findings([finding], console)
+    if isinstance(result, Finding | Findings):
+        findings = [result] if isinstance(result, Finding) else result
+        return lambda console: _print_findings(findings, console)
     if isinstance(result, Comparison):
         screen = Digest(result)
         return lambda console: ScreenPrinter(screen, console).print_screen("to_frame(). The page with figures: save().")
@@ -71,21 +73,30 @@ def _printer(result: Displayed) -> Callable[[Console], None]:
     return lambda console: printer(result, console)
 
 
+def _print_findings(findings: Sequence[Finding], console: Console) -> None:
+    render_findings(findings, console)
+    if not findings:
+        console.print("Nothing was found.")
+
+
 def _print_fields(result: Any, console: Console) -> None:
     """Print the numbers and short texts of a result, a line each."""
     console.print(Text(type(result).__name__, "bold"))
     grid = label_grid()
     for field in fields(result):
-        shown = _shown(getattr(result, field.name))
-        if shown is not None:
-            grid.add_row(Text(field.name.replace("_", " "), "dim"), safe(console, shown))
-    print_table(console, grid)
+        value, name = getattr(result, field.name), field.name.replace("_", " ")
+        parts = {f"{name} {key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
+        for label, part in parts.items():
+            shown = _shown(part)
+            if shown is not None:
+                grid.add_row(safe(console, label, "dim"), safe(console, shown))
+    console.print(Padding(grid, (0, 0, 0, 2), expand=False))
 
 
 def _shown(value: Any) -> str | None:
     """Return a number, a text or a quantity with its interval as people read it; None for anything larger."""
-    if isinstance(value, str | bool) or value is None:
-        return None if value is None else str(value)
+    if isinstance(value, str | bool | Signature):
+        return str(value)
     if isinstance(value, int):
         return count(value)
     if isinstance(value, float):
