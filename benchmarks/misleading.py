@@ -95,13 +95,13 @@ def rated_comparison(train: Corpus, real: Sequence[str]) -> Comparison:
         of_real, of_drawn = (trigram.log_prob(corpus, temperature=temperature) for corpus in (real_corpus, drawn))
         for readers, n_readers in READERS.items():
             name = f"{kind}, {readers}"
-            generated[name], log_probs[name] = list(drawn.texts), (of_real, of_drawn)
+            generated[name], log_probs[name] = list(drawn.texts), (of_drawn, of_real)
             ratings[name] = (
-                rate("real", len(real), n_readers, name),
                 rate(kind, len(real), n_readers, name),
+                rate("real", len(real), n_readers, name),
             )
     return textassay.compare(
-        real, generated, log_probs=log_probs, ratings=ratings, metrics=["huse"], seed=SEED, explain=False
+        generated, real, log_probs=log_probs, ratings=ratings, metrics=["huse"], seed=SEED, explain=False
     )
 
 
@@ -170,7 +170,7 @@ def main() -> None:
     named = [entry.make().name for entry in CATALOG.values() if entry.only_named]
     metrics = [*default_metrics(["train"]), *named]
     comparison = textassay.compare(
-        parts["real"], generated, train=parts["train"], metrics=metrics, seed=SEED, explain=False
+        generated, parts["real"], train=parts["train"], metrics=metrics, seed=SEED, explain=False
     )
     # "copied" is the training text: its row of reference would say the same again
     comparison = replace(comparison, results=tuple(row for row in comparison.results if row.generator != TRAIN))

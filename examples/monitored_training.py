@@ -8,12 +8,9 @@ writes watched/monitor.jsonl, a line for each reading, and a figure for each met
 import argparse
 from pathlib import Path
 
-from textassay.corpus.reader import read_texts
-from textassay.corpus.text_form import TextForm
-from textassay.model_store.catalog import make_generator
-from textassay.monitoring.loop import loop_monitors
-from textassay.monitoring.monitor import METRICS, TextMonitor
-from textassay.report.monitor_figure import draw_monitor
+import textassay as ta
+
+METRICS = "dd,self-bleu(order=4),lm-score"
 
 
 def main() -> None:
@@ -26,16 +23,14 @@ def main() -> None:
     parser.add_argument("--metrics", default=METRICS, help=f"default {METRICS}")
     parser.add_argument("--preset", default="small", help="small (default), tiny or paper")
     arguments = parser.parse_args()
-    texts = read_texts(arguments.train).texts
-    form = TextForm.learn(texts, max_size=5000)
-    # in the form of the model, rare words are <unk> on both sides
-    valid = form.corpus(read_texts(arguments.valid).texts)
-    model = make_generator("lstm", preset=arguments.preset)
-    monitor = TextMonitor(valid, metrics=arguments.metrics, n=arguments.n, keep=arguments.out / "monitor.jsonl")
-    monitors = loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
-    model.fit(form.corpus(texts), valid, monitors=monitors)
+    words = ta.generators.Ngram(order=1, vocabulary_size=5000).fit(arguments.train)
+    lstm = ta.generators.Lstm(preset=arguments.preset, like=words)
+    valid = words.corpus(arguments.valid)  # in the tokens of the model, rare words are <unk> on both sides
+    monitor = ta.TextMonitor(valid, metrics=arguments.metrics, n=arguments.n, keep=arguments.out / "monitor.jsonl")
+    monitors = ta.loop_monitors(monitor, lambda n, seed: lstm.sample(n, seed=seed))
+    lstm.fit(arguments.train, arguments.valid, monitors=monitors)
     print(monitor.to_frame().pivot(index="step", columns="metric", values="value").to_string())
-    for drawing in draw_monitor(monitor.to_frame()):
+    for drawing in ta.draw_monitor(monitor.to_frame()):
         (arguments.out / drawing.file_name).write_text(drawing.svg, encoding="utf-8")
         print(drawing.description)
 

@@ -8,9 +8,7 @@ writes samples/unigram.txt, bigram.txt, trigram.txt and 5-gram.txt; compare them
 import argparse
 from pathlib import Path
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.reader import read_texts
-from textassay.generator.ngram import NgramModel
+import textassay as ta
 
 ORDERS = {"unigram": 1, "bigram": 2, "trigram": 3, "5-gram": 5}
 
@@ -23,12 +21,11 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=10_000, help="sentences a model (default 10000)")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    train = Corpus.from_texts(read_texts(arguments.train).texts)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name, order in ORDERS.items():
-        samples = NgramModel(order=order).fit(train).sample(arguments.n, seed=arguments.seed)
+        samples = ta.generators.Ngram(order=order).fit(arguments.train).sample(arguments.n, seed=arguments.seed)
         path = arguments.out / f"{name}.txt"
-        path.write_text("".join(f"{text}\n" for text in samples.texts), encoding="utf-8")
+        path.write_text("".join(f"{text}\n" for text in samples), encoding="utf-8")
         print(f"{path}: {len(samples)} sentences")
 
 

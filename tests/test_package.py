@@ -53,18 +53,17 @@ def test_help_is_quick() -> None:
 
 
 def test_public_names_are_there_and_have_a_home() -> None:
-    assert textassay.__all__ == sorted(textassay.__all__, key=lambda name: (name[0].islower(), name))
-    assert set(textassay.__all__) == set(textassay._HOMES)
     for name in textassay.__all__:
-        assert getattr(textassay, name).__module__.startswith("textassay.")
+        value = getattr(textassay, name)
+        assert getattr(value, "__module__", value.__name__).startswith("textassay.")
         assert name in dir(textassay)
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        textassay.nonsense  # noqa: B018
+        textassay.nonsense  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_one_version_everywhere() -> None:
     declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert version("textassay") == declared
+    assert version("textassay") == declared == textassay.__version__
     assert f"\nversion: {declared}\n" in (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {declared}" in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
 

@@ -18,7 +18,8 @@ class _Face(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name not in self._homes:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        value = getattr(import_module(self._homes[name]), name)
+        home = self._homes[name]
+        value = import_module(f"{home}.{name}") if home == self.__name__ else getattr(import_module(home), name)
         super().__setattr__(name, value)
         return value
 
@@ -32,7 +33,10 @@ class _Face(ModuleType):
 
 
 def make_face(package: str) -> None:
-    """Let `package` hand out the names of its `__init__.pyi`, which has a line ``from a.b import c as c`` for each."""
+    """Let `package` hand out the names of its `__init__.pyi`, which has a line ``from a.b import c as c`` for each.
+
+    Where `a.b` is the package itself, `c` is one of its modules.
+    """
     module: Any = sys.modules[package]
     stub = Path(str(module.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
     module._homes = {name: home for home, name in _LINE.findall(stub)}

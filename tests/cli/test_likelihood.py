@@ -69,7 +69,7 @@ def test_what_is_written_is_what_compare_takes(folder: Path, models: Path, run: 
     assert run("sample", models / "ngram", "-n", 300, "--out", "drawn.txt").status == 0
     done = run("likelihood", models / "ngram", "drawn.txt", "--real", "real.txt", "--out", file)
     assert f"--log-probs drawn={file}" in done.stderr
-    real, generated = read_side_columns(folder / file, 300, 300)
+    generated, real = read_side_columns(folder / file, n_generated=300, n_real=300)
     saved = load_model(models / "ngram")
     for side, name in ((real, "real"), (generated, "drawn")):
         corpus = saved.form.corpus((folder / f"{name}.txt").read_text().splitlines())

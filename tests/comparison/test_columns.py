@@ -14,7 +14,7 @@ GOOD = {"real": np.arange(6.0).reshape(3, 2), "lstm": np.ones((2, 2), dtype=np.f
 
 
 def test_columns_follow_their_sentences() -> None:
-    corpora = attach_columns(CORPORA, ["lstm"], features=GOOD, log_probs={"lstm": ([-1.0, -2.0, -3.0], [-4.0, -5.0])})
+    corpora = attach_columns(CORPORA, ["lstm"], features=GOOD, log_probs={"lstm": ([-4.0, -5.0], [-1.0, -2.0, -3.0])})
     real = corpora["(real)"].take(np.array([2, 0]))
     assert real.columns["features"].tolist() == [[4.0, 5.0], [0.0, 1.0]]
     assert real.columns["log_probs/lstm"].tolist() == [-3.0, -1.0]
@@ -61,7 +61,7 @@ def test_features_that_do_not_fit_are_refused(features: dict[str, Any], error: t
             InputError,
             "log-probs of lstm, real side must have one row",
         ),
-        ({"lstm": ([-1.0, -2.0, -3.0], [-np.inf, -2.0])}, InputError, "generated side must be finite numbers, row 1"),
+        ({"lstm": ([-np.inf, -2.0], [-1.0, -2.0, -3.0])}, InputError, "generated side must be finite numbers, row 1"),
         ({"gpt": ([-1.0], [-1.0])}, OptionError, "unknown generator in log_probs 'gpt'"),
     ],
 )

@@ -31,12 +31,12 @@ def pair() -> tuple[Corpus, Corpus]:
 
 @pytest.fixture(scope="module")
 def explanation(pair: tuple[Corpus, Corpus]) -> Explanation:
-    return explain(*pair, name="far", seed=3)
+    return explain(*pair[::-1], name="far", seed=3)
 
 
 @pytest.mark.parametrize("folds", [1, 3, 5])
 def test_the_value_is_that_of_dd(pair: tuple[Corpus, Corpus], folds: int) -> None:
-    found = explain(*pair, folds=folds, seed=7)
+    found = explain(*pair[::-1], folds=folds, seed=7)
     estimate = dd(pair[1], pair[0], folds=folds, seed=7)
     assert found.value == estimate.value
     assert estimate.interval is not None
@@ -78,7 +78,7 @@ def test_the_place_of_a_planted_word_is_found(place: int, tenths: set[int]) -> N
     rng = np.random.default_rng(place)
     words = rng.integers(0, 30, (2, 300, 10)).astype(str)
     words[1, :200, place] = "planted"
-    found = explain(*_corpora(*([" ".join(row) for row in side] for side in words)), folds=2, halvings=1)
+    found = explain(*_corpora(*([" ".join(row) for row in side] for side in words))[::-1], folds=2, halvings=1)
     gaps = [part.evidence_real - part.evidence_generated for part in found.positions]
     assert int(np.argmax(gaps)) in tenths
     assert [part.begin for part in found.positions] == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
@@ -116,7 +116,7 @@ def test_a_difference_among_long_sentences_alone_is_found_there() -> None:
         texts = [" ".join(rng.integers(0, 20, 4).astype(str)) for _ in range(300)]
         return texts + [" ".join([*rng.integers(0, 20, 9).astype(str), long_word]) for _ in range(300)]
 
-    bins = explain(*_corpora(side("x"), side("y")), folds=2, halvings=1).lengths
+    bins = explain(*_corpora(side("x"), side("y"))[::-1], folds=2, halvings=1).lengths
     assert [(part.shortest, part.longest) for part in bins] == [(4, 4), (5, 10)]
     assert bins[0].high is not None
     assert bins[1].value is not None
@@ -125,7 +125,7 @@ def test_a_difference_among_long_sentences_alone_is_found_there() -> None:
 
 
 def test_examples_are_distinct_and_in_order() -> None:
-    found = explain(*_corpora(REAL, FAR[:100] * 4), folds=2, halvings=1)
+    found = explain(*_corpora(REAL, FAR[:100] * 4)[::-1], folds=2, halvings=1)
     for examples, sign in ((found.most_generated, 1), (found.most_lifelike, -1), (found.mistaken, 1)):
         assert len({example.text for example in examples}) == len(examples)
         scores = [sign * example.score for example in examples]
@@ -137,7 +137,7 @@ def test_examples_are_distinct_and_in_order() -> None:
 
 
 def test_nobody_is_mistaken_where_all_is_told() -> None:
-    found = explain(*_corpora([f"{text} x" for text in REAL], [f"{text} y" for text in FAR]), folds=2)
+    found = explain(*_corpora([f"{text} x" for text in REAL], [f"{text} y" for text in FAR])[::-1], folds=2)
     assert found.value == 1
     assert found.mistaken == ()
     assert found.rising is False
@@ -151,31 +151,31 @@ def test_an_explanation_round_trips(explanation: Explanation) -> None:
 def test_groups_are_said_to_be_passed_over() -> None:
     groups = np.repeat(np.arange(40), 5)
     corpora = corpora_from_texts({"real": REAL[:200], "gen": FAR[:200]}, groups={"real": groups, "gen": groups + 1000})
-    found = explain(corpora["real"], corpora["gen"], folds=2, halvings=1)
+    found = explain(corpora["gen"], corpora["real"], folds=2, halvings=1)
     assert "treat sentences as independent" in found.notes[0]
-    assert explain(*_corpora(REAL[:200], FAR[:200]), folds=2, halvings=1).notes == ()
+    assert explain(*_corpora(REAL[:200], FAR[:200])[::-1], folds=2, halvings=1).notes == ()
 
 
 def test_empty_sentences_are_no_trouble() -> None:
-    found = explain(*_corpora([*REAL, ""], ["", "", *FAR]), folds=2, halvings=1)
+    found = explain(*_corpora([*REAL, ""], ["", "", *FAR])[::-1], folds=2, halvings=1)
     assert found.lengths[0].shortest == 0
 
 
 def test_too_little_text_and_wrong_settings_are_refused(pair: tuple[Corpus, Corpus]) -> None:
     with pytest.raises(TooFewSentencesError, match="at least 50 sentences"):
-        explain(*_corpora(REAL[:49], FAR))
+        explain(*_corpora(REAL[:49], FAR)[::-1])
     with pytest.raises(OptionError, match="top must be at least 0"):
-        explain(*pair, top=-1)
+        explain(*pair[::-1], top=-1)
     with pytest.raises(OptionError, match="level must be between"):
-        explain(*pair, level=1.0)
+        explain(*pair[::-1], level=1.0)
 
 
 def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generated = {"far": FAR[:200], "shuffled": shuffled(REAL[:200], 0)}
     real = REAL[:200]
-    first = compare(real, generated, metrics=["dd"], seed=2, folds=3, out=tmp_path)
+    first = compare(generated, real, metrics=["dd"], seed=2, folds=3, out=tmp_path)
     assert [found.generator for found in first.explanations] == ["far", "shuffled"]
-    alone = compare(real, {"far": generated["far"]}, metrics=["dd"], seed=2, folds=3, explain=False)
+    alone = compare({"far": generated["far"]}, real, metrics=["dd"], seed=2, folds=3, explain=False)
     estimate = alone.result("far", "dd(folds=3)").estimate
     assert estimate is not None
     assert first.explanations[0].value == estimate.value
@@ -183,13 +183,13 @@ def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch
         import_module("textassay.comparison.explain"), "judge", lambda *_, **__: pytest.fail("computed again")
     )
     generated["renamed"] = generated.pop("far")
-    again = compare(real, generated, metrics=["dd"], seed=2, folds=3, out=tmp_path)
+    again = compare(generated, real, metrics=["dd"], seed=2, folds=3, out=tmp_path)
     assert {found.generator: found.value for found in again.explanations} == {
         "renamed": first.explanations[0].value,
         "shuffled": first.explanations[1].value,
     }
     for settings in ({"metrics": ["dd"], "explain": False}, {"metrics": ["length"]}):
-        assert compare(real, generated, seed=3, **settings).explanations == ()
+        assert compare(generated, real, seed=3, **settings).explanations == ()
 
 
 def test_too_little_text_has_no_explanation_but_a_reason() -> None:
@@ -204,16 +204,16 @@ def test_too_little_text_has_no_explanation_but_a_reason() -> None:
 
 
 def test_quick_work_halves_the_sample_once() -> None:
-    found = compare(REAL, {"far": FAR}, metrics=["dd"], effort="quick").explanations[0]
+    found = compare({"far": FAR}, REAL, metrics=["dd"], effort="quick").explanations[0]
     assert [point.n_real for point in found.curve] == [len(REAL) // 2, len(REAL)]
 
 
 def test_a_broken_document_counts_as_absent(tmp_path: Path) -> None:
-    first = compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], folds=2, effort="quick", out=tmp_path)
+    first = compare({"far": FAR[:200]}, REAL[:200], metrics=["dd"], folds=2, effort="quick", out=tmp_path)
     for path in (tmp_path / "estimates").glob("*.json"):
         path.write_text('{"generator": 1}', encoding="ascii")
     assert (
-        compare(REAL[:200], {"far": FAR[:200]}, metrics=["dd"], folds=2, effort="quick", out=tmp_path).explanations
+        compare({"far": FAR[:200]}, REAL[:200], metrics=["dd"], folds=2, effort="quick", out=tmp_path).explanations
         == first.explanations
     )
 
@@ -223,7 +223,7 @@ def test_one_length_has_the_interval_of_dd(folds: int) -> None:
     words = np.random.default_rng(0).integers(0, 30, size=(800, 6)).astype(str)
     texts = [" ".join(row) for row in words]
     corpora = corpora_from_texts({"real": texts[:400], "generated": texts[400:]})
-    (only,) = explain(corpora["real"], corpora["generated"], folds=folds, halvings=1).lengths
+    (only,) = explain(corpora["generated"], corpora["real"], folds=folds, halvings=1).lengths
     interval = dd(corpora["generated"], corpora["real"], folds=folds).interval
     assert interval is not None
     assert (only.low, only.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
@@ -232,7 +232,7 @@ def test_one_length_has_the_interval_of_dd(folds: int) -> None:
 def test_the_learning_curve_is_that_of_the_effort(pair: tuple[Corpus, Corpus]) -> None:
     for effort in ("quick", "default"):
         curve = learning_curve(*pair, effort=effort, folds=2, halvings=1)
-        assert explain(*pair, effort=effort, folds=2, halvings=1).curve == curve.points
+        assert explain(*pair[::-1], effort=effort, folds=2, halvings=1).curve == curve.points
 
 
 def test_explanations_with_other_log_probabilities_are_kept_apart(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_equal_generators_are_seldom_called_different() -> None:
             sentences(n, 3 * run + part, shift=shift)
             for part, (n, shift) in enumerate([(300, 0), (400, 0.3), (400, 0.3)])
         )
-        comparison = compare(real, {"first": first, "second": second}, metrics=METRICS, explain=False, seed=run)
+        comparison = compare({"first": first, "second": second}, real, metrics=METRICS, explain=False, seed=run)
         significant.update(pair.metric for pair in comparison.pairs if pair.p is not None and pair.p < 0.05)
     assert all(significant[metric] <= MOST for metric in METRICS), significant
 
@@ -28,5 +28,5 @@ def test_equal_generators_are_seldom_called_different() -> None:
 def test_different_generators_are_called_different() -> None:
     """What the test above may never be: blind."""
     near, repeating = sentences(600, 1), sentences(60, 2, shift=0.9) * 10
-    comparison = compare(sentences(600, 0), {"near": near, "repeating": repeating}, metrics=METRICS[:3])
+    comparison = compare({"near": near, "repeating": repeating}, sentences(600, 0), metrics=METRICS[:3])
     assert all(pair.p is not None and pair.p < 0.001 for pair in comparison.pairs)

@@ -65,25 +65,25 @@ def test_a_pilot_measured_here_and_one_of_a_comparison_agree() -> None:
     real, generated = REAL[:250], {name: texts[:250] for name, texts in GENERATED.items()}
     corpora = corpora_from_texts({"real": real, **generated})
     measured = run_pilot(corpora["real"], {name: corpora[name] for name in generated}, seed=1)
-    comparison = compare(real, generated, metrics=["dd"], seed=1)
+    comparison = compare(generated, real, metrics=["dd"], seed=1)
     found = pilot_of(comparison)
     assert found.generators == measured.generators
     assert found.correlation is not None
     assert measured.correlation is not None
     assert found.correlation == pytest.approx(measured.correlation, abs=0.01)
-    assert pilot_of(compare(real, {"far": generated["far"]}, metrics=["dd"], explain=False)).correlation is None
+    assert pilot_of(compare({"far": generated["far"]}, real, metrics=["dd"], explain=False)).correlation is None
 
 
 def test_a_comparison_with_few_generated_sentences_says_nothing_of_judgements_of_real_ones() -> None:
     few = {name: texts[:60] for name, texts in GENERATED.items()}
-    found = pilot_of(compare(REAL, few, metrics=["dd"], explain=False))
+    found = pilot_of(compare(few, REAL, metrics=["dd"], explain=False))
     assert found.correlation is None
     assert not any("as in the pilot" in text for text in plan(separable=[0.1], pilot=found).assumptions)
 
 
 def test_a_comparison_without_dd_is_no_pilot() -> None:
     with pytest.raises(InputError, match="no value of dd"):
-        pilot_of(compare(REAL, GENERATED, metrics=["length"], explain=False))
+        pilot_of(compare(GENERATED, REAL, metrics=["length"], explain=False))
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_half_lengths_worked_out_by_hand() -> None:
 
 def test_an_explanation_has_the_curve_and_the_lengths_at_which_dd_reaches_one_half() -> None:
     real, generated = _corpora(sentences(200, 1), sentences(200, 3, shift=0.6))
-    found = explain(real, generated, halvings=1, seed=2)
+    found = explain(generated, real, halvings=1, seed=2)
     curve = prefix_curve(real, generated, seed=2)
     assert found.prefixes == curve.points
     assert (found.half_length, found.half_low, found.half_high) == (

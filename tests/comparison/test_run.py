@@ -26,7 +26,7 @@ FAST = ["dd", "bleu(order=2)", "self-bleu(order=2)", "length"]
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    return compare(REAL, GENERATED, real_heldout=sentences(500, 8), seed=1, explain=False)
+    return compare(GENERATED, REAL, real_heldout=sentences(500, 8), seed=1, explain=False)
 
 
 def test_every_cell_is_there(comparison: Comparison) -> None:
@@ -83,7 +83,7 @@ def test_the_document_has_the_keys_of_the_contract_and_round_trips(comparison: C
 def test_same_seed_gives_the_same_document_at_any_number_of_workers() -> None:
     def run(workers: int, seed: int) -> dict[str, Any]:
         generated = {name: GENERATED[name][:200] for name in ("close", "shuffled")}
-        return compare(REAL[:200], generated, metrics=FAST, folds=3, seed=seed, workers=workers).to_dict()
+        return compare(generated, REAL[:200], metrics=FAST, folds=3, seed=seed, workers=workers).to_dict()
 
     found = run(1, 0)
     assert found == run(2, 0)
@@ -94,7 +94,7 @@ def test_a_comparison_resumes_and_grows_without_computing_again(tmp_path: Path) 
     real, generated = REAL[:200], {name: texts[:200] for name, texts in GENERATED.items()}
 
     def run(generators: list[str], metrics: list[str]) -> Comparison:
-        return compare(real, {name: generated[name] for name in generators}, metrics=metrics, folds=2, out=tmp_path)
+        return compare({name: generated[name] for name in generators}, real, metrics=metrics, folds=2, out=tmp_path)
 
     kept = tmp_path / "estimates"
     first = run(["close"], ["length"])
@@ -102,12 +102,12 @@ def test_a_comparison_resumes_and_grows_without_computing_again(tmp_path: Path) 
     grown = run(["close", "far"], FAST)
     assert {file: file.stat().st_mtime_ns for file in written} == written
     assert grown.result("close", "length") == first.result("close", "length")
-    fresh = compare(real, {name: generated[name] for name in ("close", "far")}, metrics=FAST, folds=2)
+    fresh = compare({name: generated[name] for name in ("close", "far")}, real, metrics=FAST, folds=2)
     assert grown.to_dict() == fresh.to_dict()
 
 
 def test_default_metrics_that_need_more_sentences_are_null_with_a_reason() -> None:
-    comparison = compare(REAL[:8], {"few": GENERATED["far"][:8]})
+    comparison = compare({"few": GENERATED["far"][:8]}, REAL[:8])
     result = comparison.result("few", "dd")
     assert result.estimate is None
     assert result.error is not None
@@ -118,14 +118,14 @@ def test_default_metrics_that_need_more_sentences_are_null_with_a_reason() -> No
     assert cell["value"] is None
     assert cell["error"] == result.error
     with pytest.raises(TooFewSentencesError):
-        compare(REAL[:8], {"few": GENERATED["far"][:8]}, metrics=["dd"])
+        compare({"few": GENERATED["far"][:8]}, REAL[:8], metrics=["dd"])
 
 
 @pytest.mark.parametrize("folds", [5, 3])
 def test_a_heldout_file_that_differs_is_called_out(folds: int) -> None:
     heldout = sentences(600, 7, shift=0.8)
     settings: dict[str, Any] = {"metrics": ["dd"], "folds": folds, "explain": False}
-    comparison = compare(REAL, {"far": GENERATED["far"]}, real_heldout=heldout, **settings)
+    comparison = compare({"far": GENERATED["far"]}, REAL, real_heldout=heldout, **settings)
     assert any("held-out real text itself differs" in warning for warning in comparison.warnings)
 
 
@@ -136,7 +136,7 @@ def test_a_heldout_file_of_the_same_text_is_not_called_out(comparison: Compariso
 def test_training_text_of_another_source_is_called_out() -> None:
     train = sentences(900, 7, shift=0.8)
     comparison = compare(
-        REAL, {"far": GENERATED["far"]}, train=train, metrics=["dd", "memorization"], effort="quick", explain=False
+        {"far": GENERATED["far"]}, REAL, train=train, metrics=["dd", "memorization"], effort="quick", explain=False
     )
     row = comparison.result(TRAIN, "dd")
     assert row.estimate is not None
@@ -152,7 +152,7 @@ def test_training_text_of_another_source_is_called_out() -> None:
     assert not comparison.pairs
     assert [rank.generator for rank in comparison.ranks if rank.metric == "dd"] == ["far"]
     seeds = [
-        compare(REAL, {"far": GENERATED["far"]}, train=train, metrics=["length"], seed=seed).result(TRAIN, "length")
+        compare({"far": GENERATED["far"]}, REAL, train=train, metrics=["length"], seed=seed).result(TRAIN, "length")
         for seed in (0, 1)
     ]
     assert float(seeds[0].estimate or math.nan) != float(seeds[1].estimate or math.nan)  # another part is drawn
@@ -160,7 +160,7 @@ def test_training_text_of_another_source_is_called_out() -> None:
 
 def test_training_text_of_the_same_source_is_not_called_out() -> None:
     comparison = compare(
-        REAL, {"far": GENERATED["far"]}, train=sentences(500, 8), metrics=["dd", "mmd"], effort="quick", explain=False
+        {"far": GENERATED["far"]}, REAL, train=sentences(500, 8), metrics=["dd", "mmd"], effort="quick", explain=False
     )
     row = comparison.result(TRAIN, "dd").estimate
     assert row is not None
@@ -171,7 +171,7 @@ def test_training_text_of_the_same_source_is_not_called_out() -> None:
 
 def test_training_text_that_is_the_real_text_is_refused() -> None:
     with pytest.raises(InputError, match=r"\(train\) is the real text itself.*have not seen"):
-        compare(REAL, {"far": GENERATED["far"]}, train=REAL, metrics=["length"])
+        compare({"far": GENERATED["far"]}, REAL, train=REAL, metrics=["length"])
 
 
 def test_features_of_the_training_text_may_be_left_out() -> None:
@@ -180,15 +180,15 @@ def test_features_of_the_training_text_may_be_left_out() -> None:
     features = {"real": rng.normal(size=(len(REAL), 3)), "far": rng.normal(size=(len(GENERATED["far"]), 3))}
     more = {**features, "train": rng.normal(size=(len(train), 3))}
     for given, known in ((features, False), (more, True)):
-        comparison = compare(REAL, {"far": GENERATED["far"]}, train=train, features=given, metrics=["fed"])
+        comparison = compare({"far": GENERATED["far"]}, REAL, train=train, features=given, metrics=["fed"])
         assert (comparison.result(TRAIN, "fed(encoder=given)").estimate is not None) == known
     with pytest.raises(OptionError, match="unknown name in features 'train'"):
-        compare(REAL, {"far": GENERATED["far"]}, features=more, metrics=["fed"])
+        compare({"far": GENERATED["far"]}, REAL, features=more, metrics=["fed"])
 
 
 def test_a_generator_smaller_than_the_floor_is_ranked_beside_real_text_of_its_size() -> None:
     generated = {"small": sentences(60, 6), "large": GENERATED["far"]}
-    comparison = compare(REAL, generated, metrics=["distinct-n(order=1)"])
+    comparison = compare(generated, REAL, metrics=["distinct-n(order=1)"])
     assert any("small has 60 sentences" in warning for warning in comparison.warnings)
     metric = "distinct-n(order=1)"
     small, large = comparison.result("small", metric), comparison.result("large", metric)
@@ -222,7 +222,7 @@ def test_a_generator_smaller_than_the_floor_is_ranked_beside_real_text_of_its_si
 def test_wrong_settings_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     settings: dict[str, Any] = {"generated": {"close": GENERATED["close"]}, "metrics": ["length"], **arguments}
     with pytest.raises(error, match=message):
-        compare(REAL, **settings)
+        compare(real=REAL, **settings)
 
 
 def test_kinds_of_arguments_are_checked() -> None:
@@ -235,33 +235,34 @@ def test_kinds_of_arguments_are_checked() -> None:
     ]
     for arguments, message in wrong:
         with pytest.raises(OptionError, match=message):
-            compare(REAL, **{"metrics": ["length"], **arguments})
+            compare(real=REAL, **{"metrics": ["length"], **arguments})
 
 
 def test_a_seed_of_numpy_is_written_as_a_number() -> None:
     int_like: Any = np.int64(3)
-    comparison = compare(REAL, {"far": GENERATED["far"]}, metrics=["length"], seed=int_like)
+    comparison = compare({"far": GENERATED["far"]}, REAL, metrics=["length"], seed=int_like)
     assert json.loads(json.dumps(comparison.to_dict()))["seed"] == 3
     assert repr(comparison) == "<Comparison of far with real by length>"
 
 
 def test_normalising_and_cutting_apply_to_both_sides() -> None:
     loud = [text.upper().replace(" .", ".") for text in GENERATED["close"]]
-    plain = compare(REAL, {"loud": loud}, metrics=["dd"], folds=2, explain=False)
-    repaired = compare(REAL, {"loud": loud}, metrics=["dd"], folds=2, explain=False, normalize=True, max_tokens=6)
+    plain = compare({"loud": loud}, REAL, metrics=["dd"], folds=2, explain=False)
+    repaired = compare({"loud": loud}, REAL, metrics=["dd"], folds=2, explain=False, normalize=True, max_tokens=6)
     worse, better = (float(c.result("loud", "dd(folds=2)").estimate or math.nan) for c in (plain, repaired))
     assert worse > 0.95
     assert better < 0.4
-    lengths = compare(REAL, {"far": GENERATED["far"]}, metrics=["length"], max_tokens=1).result("far", "length")
+    lengths = compare({"far": GENERATED["far"]}, REAL, metrics=["length"], max_tokens=1).result("far", "length")
     assert float(lengths.estimate or math.nan) == 0.0
 
 
 def test_held_out_text_without_inputs_is_a_null_even_where_the_metric_was_named() -> None:
     rng = np.random.default_rng(0)
-    beside = {"far": (rng.normal(-20, 3, len(REAL)), rng.normal(-30, 3, len(GENERATED["far"])))}
+    of_real, of_far = rng.normal(-20, 3, len(REAL)), rng.normal(-30, 3, len(GENERATED["far"]))
+    beside = {"far": (of_far, of_real)}
     comparison = compare(
-        REAL,
         {"far": GENERATED["far"]},
+        REAL,
         real_heldout=sentences(500, 5),
         metrics=["huse"],
         log_probs=beside,
@@ -276,7 +277,7 @@ def test_held_out_text_without_inputs_is_a_null_even_where_the_metric_was_named(
 
 def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     generated = {"far": GENERATED["far"]}
-    plain = compare(REAL, generated, metrics=["dd"], folds=2, explain=False)
+    plain = compare(generated, REAL, metrics=["dd"], folds=2, explain=False)
     sizes = []
     fit = DistributionalDiscrepancy.statistics
 
@@ -285,14 +286,14 @@ def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.Monkey
         return fit(metric, state, corpus, seed=seed)
 
     monkeypatch.setattr(DistributionalDiscrepancy, "statistics", counted)
-    explained = compare(REAL, generated, metrics=["dd"], folds=2)
+    explained = compare(generated, REAL, metrics=["dd"], folds=2)
     assert sizes.count((600, 600)) == 1
     assert explained.results == plain.results
     assert explained.explanations[0].value == float(explained.result("far", "dd(folds=2)").estimate or math.nan)
 
 
 def test_an_undefined_value_has_its_reason() -> None:
-    comparison = compare(["a", "b", "c"] * 20, {"one": ["a", "b"] * 30}, metrics=["distinct-n(order=2)"])
+    comparison = compare({"one": ["a", "b"] * 30}, ["a", "b", "c"] * 20, metrics=["distinct-n(order=2)"])
     document = comparison.to_dict()["results"]
     assert [result["value"] for result in document] == [None, None]
     assert all("no generated sentence has 2 tokens" in result["error"] for result in document)
@@ -308,4 +309,4 @@ def test_an_undefined_value_has_its_reason() -> None:
 )
 def test_settings_that_exclude_each_other(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        compare(["a"], {"one": ["b"]}, metrics=["length"], **settings)
+        compare({"one": ["b"]}, ["a"], metrics=["length"], **settings)

@@ -15,7 +15,7 @@ REAL, FAR, NEAR = sentences(40, 1), sentences(40, 2, shift=0.9), sentences(40, 3
 
 def run(out: Path, **settings: Any) -> None:
     arguments = {"generated": {"far": FAR}, "metrics": ["length"], "explain": False, **settings}
-    comparison = compare(arguments.pop("real", REAL), out=out, **arguments)
+    comparison = compare(real=arguments.pop("real", REAL), out=out, **arguments)
     check_same_comparison(out, comparison)
     (out / "results.json").write_text(json.dumps(comparison.to_dict()))
 

@@ -218,11 +218,11 @@ def test_copies_of_the_real_text_are_counted_against_what_is_natural() -> None:
 def test_training_text_that_comes_back_is_reported_on_both_sides() -> None:
     train = sentences(4000, 5)
     corpora = corpora_from_texts({"real": REAL, "fresh": OTHER, "copier": train[:3000], "train": train})
-    found = inspect(corpora["real"], {n: corpora[n] for n in ("fresh", "copier")}, train=corpora["train"])
+    found = inspect({n: corpora[n] for n in ("fresh", "copier")}, corpora["real"], train=corpora["train"])
     assert [(one.generator, one.kind) for one in found] == [("copier", "memorised-sentences")]
     assert (found[0].count_generated, found[0].count_real) == (3000, 0)
     corpora = corpora_from_texts({"real": REAL, "train": REAL[1000:] + train})
-    found = inspect(corpora["real"], {}, train=corpora["train"])
+    found = inspect({}, corpora["real"], train=corpora["train"])
     assert [(one.generator, one.kind, one.count_real) for one in found] == [("(real)", "memorised-sentences", 2000)]
 
 
@@ -262,13 +262,13 @@ def test_findings_stand_by_generator_with_warnings_first() -> None:
     }
     corpora = corpora_from_texts(texts)
     generated = {name: corpora[name] for name in ("good", "bad")}
-    found = inspect(corpora["real"], generated, heldout=corpora["heldout"])
+    found = inspect(generated, corpora["real"], heldout=corpora["heldout"])
     assert [(one.generator, one.kind, one.severity) for one in found] == [
         ("bad", "case", "warning"),
         ("bad", "small-sample", "note"),
     ]
     lower = corpora_from_texts(texts | {"heldout": [text.lower() for text in sentences(2000, 3)]})
-    found = inspect(lower["real"], {"bad": lower["bad"]}, heldout=lower["heldout"])
+    found = inspect({"bad": lower["bad"]}, lower["real"], heldout=lower["heldout"])
     assert [one.generator for one in found] == ["(real-heldout)", "bad", "bad"]
     assert found[0].to_dict()["kind"] == "case"
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_inspected_is_an_error() -> None:
     with pytest.raises(EmptyCorpusError, match="at least one sentence"):
         inspect_pair(real, empty, name="a")
     with pytest.raises(InputError, match="share one vocabulary"):
-        inspect(real, {"a": Corpus.from_texts(OTHER)})
+        inspect({"a": Corpus.from_texts(OTHER)}, real)
 
 
 def test_nothing_but_empty_sentences_and_single_ones_are_inspected() -> None:

@@ -16,7 +16,7 @@ def found(real: list[str], generated: list[str], tokenizer: str) -> list[Finding
     corpora: dict[str, Corpus] = corpora_from_texts(
         {"real": real, "generated": generated}, tokenizer=resolve_tokenizer(tokenizer)
     )
-    findings = inspect(corpora["real"], {"g": corpora["generated"]})
+    findings = inspect({"g": corpora["generated"]}, corpora["real"])
     return [finding for finding in findings if finding.kind in KINDS]
 
 

@@ -24,7 +24,7 @@ def comparison() -> Comparison:
         return [" ".join(rng.choice(words, 8, p=weights / weights.sum())) for _ in range(60)]
 
     return compare(
-        texts(1.0), dict(zip(NAMES, map(texts, (0.0, 1.0, 3.0)), strict=True)), metrics=METRICS, explain=False
+        dict(zip(NAMES, map(texts, (0.0, 1.0, 3.0)), strict=True)), texts(1.0), metrics=METRICS, explain=False
     )
 
 

@@ -166,12 +166,13 @@ def test_a_family_that_does_not_read_them_leaves_them_out(corpora: dict[str, Cor
 def test_a_comparison_of_white_and_black_boxes_says_so() -> None:
     real, one, other = sentences(120, 1), sentences(120, 2, shift=0.5), sentences(120, 3, shift=0.5)
     rng = np.random.default_rng(1)
-    log_probs = {"one": (np.log(rng.uniform(0.4, 0.9, 120)), np.log(rng.uniform(0.1, 0.6, 120)))}
+    of_real, of_one = np.log(rng.uniform(0.4, 0.9, 120)), np.log(rng.uniform(0.1, 0.6, 120))
+    log_probs = {"one": (of_one, of_real)}
     settings: dict[str, Any] = {"metrics": ["dd"], "effort": "max"}
-    mixed = compare(real, {"one": one, "other": other}, log_probs=log_probs, **settings)
+    mixed = compare({"one": one, "other": other}, real, log_probs=log_probs, **settings)
     (warning,) = [text for text in mixed.warnings if "log-probabilities" in text]
     assert warning.startswith("dd of one was measured with the generator's log-probabilities, that of other without")
-    alone = compare(real, {"one": one}, log_probs=log_probs, **settings)
+    alone = compare({"one": one}, real, log_probs=log_probs, **settings)
     assert not any("log-probabilities" in text for text in alone.warnings)
     estimate = alone.result("one", "dd").estimate
     assert estimate is not None

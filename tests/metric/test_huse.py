@@ -113,7 +113,7 @@ def test_what_it_needs() -> None:
         huse(attached["lstm"], attached["(real)"])
     with pytest.raises(TooFewSentencesError, match="at least 17 sentences"):
         huse(corpora["few"], corpora["(real)"])
-    both = attach_columns(corpora, ["lstm", "few"], log_probs={"lstm": zeros, "few": (zeros[0], -np.ones(16))})
+    both = attach_columns(corpora, ["lstm", "few"], log_probs={"lstm": zeros, "few": (-np.ones(16), zeros[0])})
     with pytest.raises(UnavailableError, match="have those of few, lstm"):
         huse(both["(real)"], both["(real)"])
 
@@ -125,11 +125,12 @@ def test_it_joins_a_comparison_where_both_are_given(monkeypatch: pytest.MonkeyPa
     def texts(seed: int) -> list[str]:
         return [" ".join(row) for row in np.random.default_rng(seed).choice(["a", "b", "c"], size=(120, 4))]
 
-    sides = (-rng.random(120) - 5, -rng.random(120) - 7)
-    rated = (rng.random(120), rng.random(120))
+    of_real, of_lstm = -rng.random(120) - 5, -rng.random(120) - 7
+    sides = (of_lstm, of_real)
+    rated = (rng.random(120), rng.random(120))[::-1]
     comparison = compare(
-        texts(1),
         {"lstm": texts(2), "gpt": texts(3)},
+        texts(1),
         log_probs={"lstm": sides},
         ratings={"lstm": rated},
         explain=False,

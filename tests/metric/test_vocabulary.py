@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
-from textassay.metric import Unit, UnseenVocabulary, unseen_vocabulary
+from textassay.metric import Unit, UnseenVocabulary, vocabulary
 from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
@@ -32,14 +32,14 @@ def _by_hand(generated: list[str], real: list[str], of: Unit) -> float:
 
 def test_hand_worked_case() -> None:
     generated, real = _pair(["a b x", "x y a", "a"], ["a b c"])
-    tokens = unseen_vocabulary(generated, real)
+    tokens = vocabulary(generated, real)
     assert tokens.value == 3 / 7
     assert tokens.details == {
         "n_unseen": 3,
         "n_total": 7,
         "most_frequent_unseen": [{"token": "x", "count": 2}, {"token": "y", "count": 1}],
     }
-    types = unseen_vocabulary(generated, real, of="types")
+    types = vocabulary(generated, real, of="types")
     assert types.value == 2 / 4
     assert types.details["n_unseen"] == 2
 
@@ -49,17 +49,17 @@ def test_values_are_those_by_hand_in_any_order(generated: list[str], real: list[
     rng = np.random.default_rng(seed)
     hypotheses, references = _pair(generated, real)
     for of in UNITS:
-        value = unseen_vocabulary(hypotheses, references, of=of).value
+        value = vocabulary(hypotheses, references, of=of).value
         assert value == _by_hand(generated, real, of)
         shuffled = hypotheses.take(rng.permutation(len(hypotheses))), references.take(rng.permutation(len(references)))
-        assert unseen_vocabulary(*shuffled, of=of).value == value
-        assert unseen_vocabulary(references, references, of=of).value == 0
+        assert vocabulary(*shuffled, of=of).value == value
+        assert vocabulary(references, references, of=of).value == 0
 
 
 def test_most_frequent_are_ten_and_ties_go_by_letters() -> None:
     counts = {f"w{number:02}": 1 + number % 3 for number in range(20)}
     texts = [" ".join([token] * count) for token, count in counts.items()]
-    shown = unseen_vocabulary(*_pair(texts, ["r"])).details["most_frequent_unseen"]
+    shown = vocabulary(*_pair(texts, ["r"])).details["most_frequent_unseen"]
     expected = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:10]
     assert [(entry["token"], entry["count"]) for entry in shown] == expected
 
@@ -73,7 +73,7 @@ def test_jackknife_is_the_value_without_each_group(of: Unit) -> None:
         side: [" ".join(map(str, rng.choice(120, size=4, p=weights))) for _ in range(100)]
         for side in ("generated", "real")
     }
-    estimate = unseen_vocabulary(*_pair(sides["generated"], sides["real"]), of=of)
+    estimate = vocabulary(*_pair(sides["generated"], sides["real"]), of=of)
     assert estimate.evidence is not None
     for side, terms in (("generated", estimate.evidence.generated_terms), ("real", estimate.evidence.real_terms)):
         groups = assign_groups(100, stream(0, "groups", side))
@@ -96,7 +96,7 @@ def test_intervals_cover_what_the_sample_size_expects() -> None:
     def draw() -> list[str]:
         return [" ".join(row) for row in rng.choice(words, size=(150, 6), p=weights / weights.sum())]
 
-    estimates = [unseen_vocabulary(*_pair(draw(), draw())) for _ in range(200)]
+    estimates = [vocabulary(*_pair(draw(), draw())) for _ in range(200)]
     values = np.array([estimate.value for estimate in estimates])
     intervals = [estimate.interval for estimate in estimates if estimate.interval is not None]
     assert np.mean([interval.low <= values.mean() <= interval.high for interval in intervals]) >= 0.93
@@ -106,14 +106,14 @@ def test_intervals_cover_what_the_sample_size_expects() -> None:
 
 def test_undefined_is_nan_with_a_warning() -> None:
     with pytest.warns(RuntimeWarning, match="is undefined: the generated text has no token"):
-        estimate = unseen_vocabulary(*_pair(["", ""], ["a", "b"]))
+        estimate = vocabulary(*_pair(["", ""], ["a", "b"]))
     assert math.isnan(estimate.value)
     assert estimate.interval is None
 
 
 def test_what_an_estimate_says() -> None:
     generated, real = _pair(["a b", "c"], ["a", "b", "c d"])
-    estimate = unseen_vocabulary(generated, real, of="types", seed=2)
+    estimate = vocabulary(generated, real, of="types", seed=2)
     assert estimate.metric == "vocabulary(of=types)"
     assert UnseenVocabulary().name == "vocabulary(of=tokens)"
     assert UnseenVocabulary(of="types").shares == UnseenVocabulary().shares
@@ -132,7 +132,7 @@ def test_groups_of_real_text_are_shared_between_generators() -> None:
     assert first != second
     terms = []
     for name in "ab":
-        evidence = unseen_vocabulary(corpora[name], corpora["r"], of="types").evidence
+        evidence = vocabulary(corpora[name], corpora["r"], of="types").evidence
         assert evidence is not None
         assert evidence.real_terms is not None
         terms.append(evidence.real_terms)

@@ -13,7 +13,7 @@ from lightning.pytorch.loggers import CSVLogger
 from made_up import sentences
 from textassay.errors import OptionError
 from textassay.monitoring import MissingLightningError, TextMonitor, lightning
-from textassay.monitoring.lightning import TextassayCallback
+from textassay.monitoring.lightning import LightningCallback
 
 TEXTS = sentences(64, 1)
 WORDS = sorted({word for text in TEXTS for word in text.split()})
@@ -85,7 +85,7 @@ pytestmark = [
 @pytest.mark.parametrize("every_n_steps", [None, 3])
 def test_training_is_the_same_with_it(tmp_path: Path, every_n_steps: int | None) -> None:
     monitor = TextMonitor(sentences(64, 2), metrics="length,self-bleu(order=2)", n=64)
-    callback = TextassayCallback(monitor, draw, every_n_steps=every_n_steps)
+    callback = LightningCallback(monitor, draw, every_n_steps=every_n_steps)
     assert isinstance(callback, pl.Callback)
     with_it, trainer = fit(tmp_path / "with", callback)
     without, _ = fit(tmp_path / "without")
@@ -105,13 +105,13 @@ def test_training_is_the_same_with_it(tmp_path: Path, every_n_steps: int | None)
 
 def test_steps_of_several_batches_are_read_once(tmp_path: Path) -> None:
     monitor = TextMonitor(sentences(64, 2), metrics="length", n=64)
-    fit(tmp_path, TextassayCallback(monitor, draw, every_n_steps=1), accumulate_grad_batches=2)
+    fit(tmp_path, LightningCallback(monitor, draw, every_n_steps=1), accumulate_grad_batches=2)
     assert [reading.step for reading in monitor.readings] == [1, 2, 3, 4, 5, 6]
 
 
 def test_early_stopping_follows_it(tmp_path: Path) -> None:
     monitor = TextMonitor(sentences(64, 2), metrics="length", n=64)
-    callback = TextassayCallback(monitor, lambda module, n, seed: TEXTS[:n])
+    callback = LightningCallback(monitor, lambda module, n, seed: TEXTS[:n])
     stop = EarlyStopping("textassay/length", patience=1, check_on_train_epoch_end=True)
     fit(tmp_path, callback, stop, max_epochs=9)
     assert len(monitor.readings) == 2
@@ -120,12 +120,12 @@ def test_early_stopping_follows_it(tmp_path: Path) -> None:
 def test_doors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monitor = TextMonitor(sentences(64, 2), metrics="length", n=64)
     with pytest.raises(OptionError, match="every_n_steps must be at least 1, got 0"):
-        TextassayCallback(monitor, draw, every_n_steps=0)
+        LightningCallback(monitor, draw, every_n_steps=0)
     monkeypatch.setattr(Bigrams, "on_fit_start", lambda self: setattr(self.output.weight, "ds_id", 0))
     with pytest.raises(OptionError, match="the weights are spread over processes"):
-        fit(tmp_path, TextassayCallback(monitor, draw))
+        fit(tmp_path, LightningCallback(monitor, draw))
     monkeypatch.setattr(lightning, "find_spec", lambda name: None)
     for name in ("lightning.pytorch", "pytorch_lightning"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(MissingLightningError, match="pip install lightning"):
-        TextassayCallback(monitor, draw)
+        LightningCallback(monitor, draw)

@@ -18,7 +18,7 @@ from transformers import (
 from made_up import sentences
 from textassay.errors import OptionError
 from textassay.monitoring import TextMonitor, sampler_of_tokenizer
-from textassay.monitoring.transformers import TextassayCallback
+from textassay.monitoring.transformers import TransformersCallback
 
 TEXTS = sentences(80, 1)
 
@@ -84,7 +84,7 @@ def test_training_is_the_same_with_it_and_reporters_are_told(
     monitor = TextMonitor(sentences(60, 2), metrics="length,self-bleu(order=2)", n=60)
     trainer, reporter = made(tmp_path / "with", tokenizer)
     sample = sampler_of_tokenizer(tokenizer, max_new_tokens=20, batch_size=50)
-    callback = TextassayCallback(monitor, trainer, sample, every_n_steps=4)
+    callback = TransformersCallback(monitor, trainer, sample, every_n_steps=4)
     assert isinstance(callback, TrainerCallback)
     trainer.add_callback(callback)
     trainer.train()
@@ -105,7 +105,7 @@ def test_training_is_the_same_with_it_and_reporters_are_told(
 def test_every_epoch_by_default(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
     monitor = TextMonitor(sentences(60, 2), metrics="length", n=60)
     trainer, _ = made(tmp_path, tokenizer)
-    trainer.add_callback(TextassayCallback(monitor, trainer, lambda model, n, seed: TEXTS[:n]))
+    trainer.add_callback(TransformersCallback(monitor, trainer, lambda model, n, seed: TEXTS[:n]))
     trainer.train()
     assert [reading.step for reading in monitor.readings] == [5, 10]
 
@@ -138,12 +138,12 @@ def test_doors(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
     trainer, _ = made(tmp_path, tokenizer)
     nameless = PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend_tokenizer)  # type: ignore[no-untyped-call]
     with pytest.raises(OptionError, match="every_n_steps must be at least 1, got 0"):
-        TextassayCallback(monitor, trainer, lambda model, n, seed: TEXTS, every_n_steps=0)
+        TransformersCallback(monitor, trainer, lambda model, n, seed: TEXTS, every_n_steps=0)
     with pytest.raises(OptionError, match="neither bos_token nor eos_token"):
         sampler_of_tokenizer(nameless)
     with pytest.raises(OptionError, match="batch_size must be at least 1, got 0"):
         sampler_of_tokenizer(tokenizer, batch_size=0)
     next(trainer.model.parameters()).placements = ()
-    trainer.add_callback(TextassayCallback(monitor, trainer, lambda model, n, seed: TEXTS))
+    trainer.add_callback(TransformersCallback(monitor, trainer, lambda model, n, seed: TEXTS))
     with pytest.raises(OptionError, match="the weights are spread over processes"):
         trainer.train()

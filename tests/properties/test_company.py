@@ -62,8 +62,8 @@ def beside(generated: Mapping[str, list[str]], seed: int) -> dict[str, tuple[Any
 def run(generated: Mapping[str, list[str]], **settings: Any) -> Comparison:
     metrics = [name for name in METRICS if "train" in settings or "train" not in CATALOG[name.split("(")[0]].needs]
     return compare(
-        REAL,
         generated,
+        REAL,
         **{
             "metrics": metrics,
             "log_probs": beside(generated, 1),

@@ -30,7 +30,7 @@ import typer
 
 import textassay
 from made_up import sentences, shuffled
-from textassay.cli.main import app, main
+from textassay.cli.main import main, make_app
 
 FOLDER = Path(__file__).resolve().parents[1] / "snapshots"
 COLUMNS = "100"
@@ -340,16 +340,18 @@ def write_help(target: Path) -> None:
         for name in sorted(getattr(command, "commands", {})):
             walk(command.commands[name], [*words, name])
 
-    walk(typer.main.get_command(app), [])
+    walk(typer.main.get_command(make_app()), [])
 
 
 def write_signatures(target: Path) -> None:
     """Write the signatures of all public names and of their public methods."""
     lines = []
-    for name in sorted(textassay.__all__):
-        thing = getattr(textassay, name)
+    things = {name: getattr(textassay, name) for name in textassay.__all__}
+    for face in (textassay.generators, textassay.discriminators):
+        things |= {f"{face.__name__.split('.')[1]}.{name}": getattr(face, name) for name in face.__all__}
+    for name, thing in sorted(things.items()):
         members = {f"{name}.{key}": value for key, value in vars(thing).items()} if inspect.isclass(thing) else {}
-        public = {key: value for key, value in members.items() if not key.split(".")[1].startswith("_")}
+        public = {key: value for key, value in members.items() if not key.rpartition(".")[2].startswith("_")}
         for key, value in {name: thing, **public}.items():
             if callable(value):
                 with contextlib.suppress(ValueError):

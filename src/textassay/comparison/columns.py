@@ -14,7 +14,7 @@ from textassay.errors import InputError, OptionError, unknown_name
 
 __all__ = ["LOG_PROBS", "RATINGS", "REAL_NAMES", "SideColumns", "attach_columns", "columns_of", "has_own_columns"]
 
-SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of real sentences, of its own)
+SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of its own sentences, of real ones)
 
 REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT}  # what features of real text are given under
 _TRAIN_NAME = "train"  # the same of the training text, whose features may be left out
@@ -44,7 +44,7 @@ def attach_columns(
         Vectors of sentences, shapes (N, d), under ``real``, ``real-heldout`` and the generators' names; all or none.
         Those of the training text, under ``train``, may be left out.
     log_probs
-        Generator to its log-probabilities (nats) of all real and of all its own sentences, shapes (n_real,), (N,).
+        Generator to its log-probabilities (nats) of all its own and of all real sentences, shapes (N,), (n_real,).
     ratings
         Generator to people's mean ratings of the same sentences; any scale, higher is more like real text.
 
@@ -75,7 +75,7 @@ def attach_columns(
             listed = ", ".join(f"{name} {width}" for name, width in widths.items())
             raise InputError(f"features must have one width, got {listed}")
     for kind, given in ((LOG_PROBS, log_probs or {}), (RATINGS, ratings or {})):
-        for name, (of_real, of_generated) in given.items():
+        for name, (of_generated, of_real) in given.items():
             if name not in generators:
                 raise unknown_name(f"generator in {kind}", name, generators)
             for row, values, side in ((FLOOR, of_real, "real"), (name, of_generated, "generated")):

@@ -9,6 +9,7 @@ tokens.
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +22,11 @@ from textassay.comparison.measure import Progress, cell_key
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
-from textassay.metric.base import Effort, check_level
+from textassay.metric.base import Effort, check_level, prepare_sides
 from textassay.metric.blindness import alike_share, guessing_variance
 from textassay.metric.discrepancy import DistributionalDiscrepancy
 from textassay.metric.discrepancy_interval import at_least_guessing, variance_factor
@@ -42,8 +44,8 @@ _ENOUGH = 30  # tested sentences a side for a dd of one length
 
 
 def explain(
-    real: Corpus,
-    generated: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     name: str = "generated",
     top: int = TOP,
@@ -53,13 +55,14 @@ def explain(
     seed: int = 0,
     halvings: int | None = None,
     full: Judgement | None = None,
+    **text: Unpack[TextOptions],
 ) -> Explanation:
     """Return what gives the generator of `generated` away.
 
     Parameters
     ----------
-    real, generated
-        At least 10 sentences a fold (50 for one split), sharing a vocabulary.
+    generated, real
+        At least 10 sentences a fold (50 for one split): lists of str, columns, paths or corpora, as in `compare`.
     name
         Of the generator.
     top
@@ -75,7 +78,9 @@ def explain(
     halvings
         How often the learning curve halves the sample, at least 1; by default as `HALVINGS` has it for the effort.
     full
-        What `judge` returned for the same arguments, where that is known.
+        What `textassay.comparison.learning_curve.judge` returned for the same arguments, where that is known.
+    text
+        How both sides are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Raises
     ------
@@ -88,6 +93,7 @@ def explain(
     halvings = HALVINGS[effort] if halvings is None else halvings
     check_range("halvings", halvings, 1)
     check_level(level)
+    generated, real, _ = prepare_sides(generated, real, **text)
     if full is None:
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
     found = find_giveaways(real, generated, level=level, top=top)
@@ -120,6 +126,7 @@ def explain(
         half_length=prefixes.half_length,
         half_low=prefixes.half_low,
         half_high=prefixes.half_high,
+        boilerplate=found.boilerplate,
     )
 
 
@@ -161,7 +168,8 @@ def explain_generators(
             try:
                 full = _judge(*sides, effort, folds, level, seed, store, version)
                 kept = explain(
-                    *sides,
+                    generated=sides[1],
+                    real=sides[0],
                     top=top,
                     effort=effort,
                     folds=folds,

@@ -12,19 +12,19 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
-from textassay.comparison.comparison import Comparison
+from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.comparison.explanation import CurvePoint
-from textassay.comparison.learning_curve import judge, learning_curve
 from textassay.comparison.measure import Progress
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts, prepare_corpora
+from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.metric.base import Effort, check_level
-from textassay.metric.discrepancy import SENTENCES_PER_FOLD
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
 
@@ -106,7 +106,7 @@ class Requirement:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Displayed):
     """The requirements and all that they rest on."""
 
     requirements: tuple[Requirement, ...]
@@ -127,15 +127,21 @@ class Plan:
 
 
 def plan(
+    generated: Mapping[str, Texts] | None = None,
+    real: Texts = None,
     *,
     margins: Sequence[float] = (),
     detectable: Sequence[float] = (),
     separable: Sequence[float] = (),
     dd: float | None = None,
-    pilot: Pilot | None = None,
+    pilot: Pilot | Comparison | None = None,
     level: float = 0.95,
     power: float = POWER,
     folds: int = 5,
+    effort: Effort = "default",
+    seed: int = 0,
+    progress: Progress | None = None,
+    **text: Unpack[TextOptions],
 ) -> Plan:
     """Return how many sentences each question takes; without any question, a few typical ones are answered.
 
@@ -144,6 +150,9 @@ def plan(
 
     Parameters
     ----------
+    generated, real
+        Texts of a pilot, as in `compare`, at least 10 a fold (50 for one split) of each generator and real ones; both
+        or none.
     margins
         Bound dd within plus or minus so much, each in (0, 1).
     detectable
@@ -153,18 +162,24 @@ def plan(
     dd
         What dd is assumed to be, in [0, 1); by default that of the pilot, or 0, which takes the most sentences.
     pilot
-        What `run_pilot` or `pilot_of` returned.
+        A finished comparison that has ``dd`` among its metrics, in place of texts.
     level
         Of intervals and significance, in (0, 1).
     power
         With which what is there is found, in (0, 1).
     folds
         Cross-fitting folds, at least 1.
+    effort, seed, progress
+        Of a pilot with texts, as in `compare`.
+    text
+        How those are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Raises
     ------
+    InputError
+        If the comparison has no value of ``dd``.
     OptionError
-        If a number is out of range.
+        If a number is out of range, or a pilot has one side of texts only.
     """
     check_level(level)
     check_range("folds", folds, 1)
@@ -174,6 +189,18 @@ def plan(
         raise OptionError(f"dd must be at least 0 and below 1, got {dd}")
     if not (margins or detectable or separable):
         margins, detectable, separable = MARGINS, DETECTABLE, SEPARABLE
+    if (generated is None) != (real is None) or (real is not None and pilot is not None):
+        raise OptionError("a pilot is a finished comparison, or texts of both sides: generated and real")
+    if isinstance(pilot, Comparison):
+        pilot = pilot_of(pilot)
+    if generated is not None:
+        plan(
+            margins=margins, detectable=detectable, separable=separable, dd=dd, level=level, power=power, folds=folds
+        )  # says what is out of range before measuring
+        corpora = prepare_corpora({FLOOR: real, **generated}, **text)
+        pilot = run_pilot(
+            corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, seed=seed, progress=progress
+        )
     factor = variance_factor(folds)
     closest = None if pilot is None else min(pilot.generators, key=lambda found: abs(found.value))
     shares, assumed, told = _shares(dd, closest)
@@ -190,6 +217,8 @@ def plan(
             for size in separable
         ),
     ]
+    from textassay.metric.discrepancy import SENTENCES_PER_FOLD
+
     least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     per_tested = 1 if folds > 1 else _TESTED_OF_ONE_SPLIT
     return Plan(
@@ -230,8 +259,8 @@ def sentences_to_settle(
     n_tests
         How many tests are corrected for, at least 1.
     """
-    error = half_width / float(stats.norm.ppf((1 + level) / 2))
-    z = float(stats.norm.isf((1 - level) / (2 * n_tests))) + float(stats.norm.ppf(power))
+    error = half_width / float(ndtri((1 + level) / 2))
+    z = -float(ndtri((1 - level) / (2 * n_tests))) + float(ndtri(power))
     return math.ceil(n * (z * error / difference) ** 2)
 
 
@@ -256,6 +285,8 @@ def run_pilot(
     progress
         Called with a label, the number of steps done and their total.
     """
+    from textassay.comparison.learning_curve import judge, learning_curve  # loads the classifiers
+
     found, answers = [], []
     for number, (name, corpus) in enumerate(generated.items()):
         if progress is not None:
@@ -290,10 +321,11 @@ def pilot_of(comparison: Comparison) -> Pilot:
     InputError
         If it has no value of ``dd``.
     """
+    dd = next((name for name in comparison.metrics if name.split("(")[0] == "dd"), None)
     explained = {found.generator: found for found in comparison.explanations}
     found = {}
     for name in comparison.generators:
-        estimate = comparison.result(name, "dd").estimate if "dd" in comparison.metrics else None
+        estimate = None if dd is None else comparison.result(name, dd).estimate
         if estimate is None:
             continue
         curve = None
@@ -306,20 +338,20 @@ def pilot_of(comparison: Comparison) -> Pilot:
     if not found:
         raise InputError("the comparison has no value of dd: compare again with dd among the metrics")
     correlations = [
-        _correlation(found[pair.a], found[pair.b], (pair.high - pair.low) / 2, comparison)
+        _correlation(found[pair.a], found[pair.b], (pair.high - pair.low) / 2, comparison, pair.metric)
         for pair in comparison.pairs
-        if pair.metric == "dd" and pair.high is not None and pair.low is not None
+        if pair.metric == dd and pair.high is not None and pair.low is not None
     ]
     telling = [correlation for correlation in correlations if correlation is not None]
     return Pilot(tuple(found.values()), min(telling, default=None))
 
 
-def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison: Comparison) -> float | None:
+def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison: Comparison, dd: str) -> float | None:
     """Return the correlation of real judgements that explains the width of the interval of a difference.
 
     None where real sentences have so small a part in the width that it says nothing about them.
     """
-    estimates = [comparison.result(found.generator, "dd").estimate for found in (a, b)]
+    estimates = [comparison.result(found.generator, dd).estimate for found in (a, b)]
     errors = [0.0 if estimate is None else float(estimate.details["se_sampling"]) for estimate in estimates]
     of_real = []
     for found, error in zip((a, b), errors, strict=True):
@@ -331,7 +363,7 @@ def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison
     shared = math.sqrt(of_real[0] * of_real[1])
     if shared <= _LEAST_SHARED * (errors[0] ** 2 + errors[1] ** 2):
         return None
-    variance = (margin / float(stats.norm.ppf((1 + comparison.level) / 2))) ** 2
+    variance = (margin / float(ndtri((1 + comparison.level) / 2))) ** 2
     return float(np.clip((errors[0] ** 2 + errors[1] ** 2 - variance) / (2 * shared), -1, 1))
 
 

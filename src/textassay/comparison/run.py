@@ -32,15 +32,14 @@ from textassay.comparison.caveats import (
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, RealText, Result
-from textassay.comparison.explain import explain_generators
+from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.same_settings import check_same_settings
 from textassay.comparison.store import EstimateStore
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.normalization import normalize as normalize_text
-from textassay.corpus.normalization import truncate
-from textassay.corpus.reader import TextFile, as_texts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import Texts, opened_texts, prepare_corpora
+from textassay.corpus.reader import TextFile
 from textassay.corpus.spacing import AUTO, SpacingWarning
 from textassay.corpus.split import halves
 from textassay.corpus.tokenizer import Tokenizer
@@ -55,7 +54,7 @@ from textassay.metric.base import Effort, Metric, check_effort
 from textassay.metric.catalog import default_metrics, limits_of, parse_metrics, size_sensitive_of
 from textassay.seeding import stream
 
-__all__ = ["compare", "make_corpora", "metric_settings"]
+__all__ = ["compare", "metric_settings"]
 
 FOLDS = 5
 _REMEDIES = {
@@ -65,11 +64,11 @@ _REMEDIES = {
 
 
 def compare(
-    real: Any,
-    generated: Mapping[str, Any],
+    generated: Mapping[str, Texts],
+    real: Texts,
     *,
-    real_heldout: Any = None,
-    train: Any = None,
+    real_heldout: Texts = None,
+    train: Texts = None,
     metrics: Sequence[str] | None = None,
     tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
@@ -94,10 +93,11 @@ def compare(
 
     Parameters
     ----------
-    real
-        Real sentences: strings, a pandas or polars column, or what `read_texts` returned.
     generated
-        Generator name to its sentences, in the same forms.
+        Generator name to its sentences: a list of str, a column (pandas, polars, Arrow, `datasets`), a table with one
+        column of text, the path of a file, what `read_texts` returned, or a `Corpus`.
+    real
+        Real sentences, in the same forms.
     real_heldout
         More real sentences, from another draw: a second row of what real text scores.
     train
@@ -153,10 +153,11 @@ def compare(
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
+    real = opened_texts(real)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
-        corpora = make_corpora(
+        corpora = prepare_corpora(
             {name: source for name, source in texts.items() if source is not None},
             tokenizer=tokenizer,
             lowercase=lowercase,
@@ -191,7 +192,7 @@ def compare(
     }
     if out is not None:
         check_same_settings(Path(out), real=real_text, level=level, seed=seed, settings=settings)
-    findings = inspect(real_corpus, rows, train=train_corpus, heldout=heldout)
+    findings = inspect(rows, real_corpus, train=train_corpus, heldout=heldout)
     if train_corpus is not None:
         references[TRAIN] = _part_of_train(train_corpus, len(real_corpus), seed)
     drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
@@ -204,17 +205,22 @@ def compare(
         feature_store(None if kept is None else kept / "features"),
         EstimateStore(None if kept is None else kept / "estimates") as store,
     ):
-        explanations, unexplained = explain_generators(
-            real_corpus,
-            rows if explain and any(metric.name.split("(")[0] == "dd" for metric in chosen) else {},
-            effort=effort,
-            folds=folds,
-            level=level,
-            seed=seed,
-            store=store,
-            version=version,
-            progress=progress,
-        )
+        explanations: tuple[Explanation, ...] = ()
+        unexplained: tuple[str, ...] = ()
+        if explain and any(metric.name.split("(")[0] == "dd" for metric in chosen):
+            from textassay.comparison.explain import explain_generators  # loads the classifiers
+
+            explanations, unexplained = explain_generators(
+                real_corpus,
+                rows,
+                effort=effort,
+                folds=folds,
+                level=level,
+                seed=seed,
+                store=store,
+                version=version,
+                progress=progress,
+            )
         cells = measure_cells(
             chosen,
             tasks,
@@ -254,6 +260,7 @@ def compare(
         seed=seed,
         explanations=explanations,
         settings=settings,
+        texts={name: corpus.texts for name, corpus in corpora.items()},
     )
 
 
@@ -283,26 +290,6 @@ def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
     if encoder is None:
         return "given" if has_features else "lsa"
     return str(encoder) if isinstance(encoder, str | Path) else encoder.name
-
-
-def make_corpora(
-    sources: Mapping[str, Any],
-    *,
-    tokenizer: str | Tokenizer = AUTO,
-    lowercase: bool = False,
-    normalize: bool = False,
-    max_tokens: int | None = None,
-) -> dict[str, Corpus]:
-    """Return one corpus a source, all prepared alike and sharing one vocabulary; settings as in `compare`."""
-    files = {name: as_texts(source, name) for name, source in sources.items()}
-    if normalize:
-        files = {name: replace(file, texts=tuple(map(normalize_text, file.texts))) for name, file in files.items()}
-    corpora = corpora_from_texts(files, tokenizer=tokenizer, lowercase=lowercase)
-    if normalize:  # signatures and stored estimates tell what was done
-        corpora = {name: replace(corpus, tokenizer=f"{corpus.tokenizer}+normalize") for name, corpus in corpora.items()}
-    if max_tokens is None:
-        return corpora
-    return {name: truncate(corpus, max_tokens) for name, corpus in corpora.items()}
 
 
 def _check_options(generated: Mapping[str, Any], metrics: Sequence[str] | None, *, level: float) -> None:

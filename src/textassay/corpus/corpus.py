@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -131,6 +131,9 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
 
     def __repr__(self) -> str:
         return f"Corpus({len(self)} sentences, {len(self.tokens)} tokens, tokenizer={self.tokenizer!r})"

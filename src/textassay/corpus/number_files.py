@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.limits import current_limits, long_input
-from textassay.corpus.reader import nearest_files
-from textassay.corpus.source import Source
+from textassay.corpus.source import Source, check_exists
 from textassay.errors import InputError
 
 __all__ = ["SIDES", "read_features", "read_side_columns"]
@@ -60,21 +59,21 @@ def read_features(path: Path) -> Array:
     return array
 
 
-def read_side_columns(path: Path, n_real: int, n_generated: int) -> tuple[Array, Array]:
-    """Return one number for each real and for each generated sentence.
+def read_side_columns(path: Path, *, n_generated: int, n_real: int) -> tuple[Array, Array]:
+    """Return one number for each generated and for each real sentence.
 
     Parameters
     ----------
     path
         .npz or .json with ``real`` and ``generated``; or .txt, .csv (one number a line) or .npy, the real sentences
         first, then the generated ones.
-    n_real, n_generated
+    n_generated, n_real
         How many sentences there are.
 
     Returns
     -------
     (Array, Array)
-        Shapes (n_real,) and (n_generated,); what numbers they may be is checked by `attach_columns`.
+        Shapes (n_generated,) and (n_real,); what numbers they may be is checked by `attach_columns`.
 
     Raises
     ------
@@ -99,12 +98,11 @@ def read_side_columns(path: Path, n_real: int, n_generated: int) -> tuple[Array,
         found = ", ".join(sorted(map(str, arrays))) or "nothing"
         raise InputError(f"{path} must hold 'real' and 'generated', '{missing[0]}' is missing (it holds {found})")
     real, generated = (_side(path, side, arrays[side], n) for side, n in zip(SIDES, (n_real, n_generated), strict=True))
-    return real, generated
+    return generated, real
 
 
 def _check_file(path: Path) -> None:
-    if not path.exists():
-        raise InputError(f"no file {path}{nearest_files(path)}")
+    check_exists(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; give a file")
 
@@ -151,7 +149,9 @@ def _numpy_errors(path: Path, save: str) -> Iterator[None]:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, OverflowError, SyntaxError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         reason = "objects instead of numbers" if "object" in str(error).lower() else "no such file, or cut off"
-        raise InputError(f"{path} is no {path.suffix} file of numbers ({reason}): save the array with {save}") from None
+        raise InputError(
+            f"{path} is not a {path.suffix} file of numbers ({reason}): save the array with {save}"
+        ) from None
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:
@@ -186,7 +186,7 @@ def _split(path: Path, values: Array, n_real: int, n_generated: int) -> tuple[Ar
             f"{path} must hold {n_real + n_generated} numbers, first those of the {n_real} real sentences, then those "
             f"of the {n_generated} generated ones, got {got}"
         )
-    return values[:n_real], values[n_real:]
+    return values[n_real:], values[:n_real]
 
 
 def _side(path: Path, side: str, values: Any, n: int) -> Array:

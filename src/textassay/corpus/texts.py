@@ -1,10 +1,10 @@
 """Sentences with their source, and how they come from Python: iterables, arrays, columns and tables."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,16 @@ class TextFile:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        return self.texts[place]
 
 
 def as_texts(source: Any, name: str, *, column: str | None = None, group_column: str | None = None) -> TextFile:

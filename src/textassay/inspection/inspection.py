@@ -5,11 +5,15 @@ comparison of shares leaves four standard errors to luck; `docs/inspection.md` l
 `style_checks`, `marker_checks`, `size_checks` and `copy_checks`.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts, prepare_corpora
+from textassay.corpus.spacing import SpacingWarning
 from textassay.errors import EmptyCorpusError, InputError
 from textassay.inspection import copy_checks, marker_checks, size_checks, spacing_checks, style_checks
 from textassay.inspection.finding import HELDOUT, REAL, Finding, own_finding
@@ -19,6 +23,7 @@ from textassay.inspection.token_traits import Trait
 
 __all__ = ["Finding", "inspect", "inspect_corpus", "inspect_pair"]
 
+_TRAIN = "(train)"
 _OWN_SHARE = 0.01
 _OWN_REMEDIES = {
     "empty-sentences": "Remove them if they are stray lines: every empty line counts as a sentence.",
@@ -29,24 +34,27 @@ _OWN_REMEDIES = {
 
 
 def inspect(
-    real: Corpus,
-    generated: Mapping[str, Corpus],
+    generated: Mapping[str, Texts],
+    real: Texts,
     *,
-    train: Corpus | None = None,
-    heldout: Corpus | None = None,
+    train: Texts = None,
+    heldout: Texts = None,
+    **text: Unpack[TextOptions],
 ) -> list[Finding]:
     """Return what is wrong with the real text, with the held-out real text and with each generator's text.
 
     Parameters
     ----------
-    real
-        Real text, at least one sentence; all corpora share one vocabulary.
     generated
-        Name of a generator to its text.
+        Name of a generator to its text: a list of str, a column, a path or a corpus, as in `compare`.
+    real
+        Real text, at least one sentence.
     train
         What the generators were trained on.
     heldout
         More real text, looked at as if it were a generator's, named ``(real-heldout)``.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -59,13 +67,18 @@ def inspect(
     EmptyCorpusError
         If a corpus has no sentence.
     InputError
-        If the corpora do not share one vocabulary.
+        If corpora are given that do not share one vocabulary.
     """
-    others = ({} if heldout is None else {HELDOUT: heldout}) | dict(generated)
-    trained = [] if train is None else [train]
-    _check([real, *others.values(), *trained])
-    faces = surfaces([real, *others.values()])
-    train_keys = None if train is None else sentence_keys(train)
+    sources = {REAL: real, HELDOUT: heldout, _TRAIN: train, **generated}
+    sources = {name: source for name, source in sources.items() if source is not None}
+    if text or not all(isinstance(source, Corpus) for source in sources.values()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
+            sources = prepare_corpora(sources, **text)
+    _check(list(sources.values()))
+    train_keys = sentence_keys(sources.pop(_TRAIN)) if train is not None else None
+    faces = surfaces(list(sources.values()))
+    others = [name for name in sources if name != REAL]
     found = _own(faces[0], REAL)
     if train_keys is not None:
         seen = copy_checks.real_in_train(faces[0], train_keys)

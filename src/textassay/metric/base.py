@@ -1,11 +1,13 @@
 """What a metric is, and the parts every metric file uses."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Literal, Protocol, cast, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, Unpack, cast, get_args, runtime_checkable
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts, prepare_corpora
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, unknown_name
 from textassay.estimate import Better, Estimate, Signature
 
@@ -18,6 +20,7 @@ __all__ = [
     "check_level",
     "make_signature",
     "measure",
+    "prepare_sides",
 ]
 
 Effort = Literal["quick", "default", "max"]
@@ -74,9 +77,44 @@ class ColumnMetric(Metric, Protocol):
         ...
 
 
-def measure(metric: Metric, generated: Corpus, real: Corpus, *, seed: int = 0) -> Estimate:
-    """Return the value of `metric` for `generated` against `real`."""
-    return metric.estimate(metric.statistics(metric.prepare(real), generated, seed=seed))
+def measure(
+    metric: Metric, generated: Texts, real: Texts = None, *, seed: int = 0, **text: Unpack[TextOptions]
+) -> Estimate:
+    """Return the value of `metric` for `generated` against `real`.
+
+    Parameters
+    ----------
+    metric
+        What `parse_metric` returned, or one of your own.
+    generated, real
+        Lists of str, columns, paths or corpora; two corpora must share a vocabulary. `real` may be left out where the
+        metric does not look at it.
+    seed
+        At least 0.
+    text
+        `tokenizer`, `lowercase`, `normalize` and `max_tokens`, as in `compare`.
+    """
+    generated, real, _ = prepare_sides(generated, real, **text)
+    state = metric.prepare(generated if real is None else real)
+    estimate = metric.estimate(metric.statistics(state, generated, seed=seed))
+    if real is not None:
+        return estimate
+    return replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
+
+
+def prepare_sides(
+    generated: Texts, real: Texts, others: Mapping[str, Texts] | None = None, **text: Unpack[TextOptions]
+) -> tuple[Corpus, Any, dict[str, Corpus | None]]:
+    """Return both sides, and `others`, as corpora that share a vocabulary; None for a text that is None.
+
+    Where all are corpora they stay as they are, whatever their vocabularies: metrics say what is wrong with those.
+    """
+    sides = {"generated": generated, "real": real}
+    sources = {name: source for name, source in {**sides, **(others or {})}.items() if source is not None}
+    if text or not all(isinstance(source, Corpus) for source in sources.values()):
+        sources = prepare_corpora(sources, **text)
+    corpora = {name: sources.get(name) for name in others or {}}
+    return sources["generated"], sources.get("real"), corpora
 
 
 def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int = 1) -> None:
@@ -114,7 +152,7 @@ def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, *
             "metric": metric.replace("|", "/"),
             **{key: str(value).replace("|", "/") for key, value in settings.items()},
             "tok": real.tokenizer.replace("|", "/"),
-            "n": f"{len(generated)}+{len(real)}",
+            "n": str(len(generated)) if generated is real else f"{len(generated)}+{len(real)}",
             "seed": str(seed),
             "v": _version(),
         }

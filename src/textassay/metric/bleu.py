@@ -8,11 +8,13 @@ Departs from the first: sentence scores are averaged instead of counts, and smoo
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.errors import check_range
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
@@ -27,7 +29,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-def bleu(generated: Corpus, real: Corpus, *, order: int = 5, level: float = 0.95, seed: int = 0) -> Estimate:
+def bleu(
+    generated: Texts, real: Texts, *, order: int = 5, level: float = 0.95, seed: int = 0, **text: Unpack[TextOptions]
+) -> Estimate:
     """Return the mean BLEU of generated sentences, each against all real sentences.
 
     Parameters
@@ -43,6 +47,8 @@ def bleu(generated: Corpus, real: Corpus, *, order: int = 5, level: float = 0.95
         Of the confidence interval, in (0, 1).
     seed
         Decides which references form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -66,7 +72,7 @@ def bleu(generated: Corpus, real: Corpus, *, order: int = 5, level: float = 0.95
     sentence's (of two, the shorter). The interval joins the spread of the sentences' scores and that of the references,
     the latter by leaving out each of 50 groups of them; it errs on the wide side (see `self_bleu`).
     """
-    return measure(Bleu(order=order, level=level), generated, real, seed=seed)
+    return measure(Bleu(order=order, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

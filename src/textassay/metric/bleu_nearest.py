@@ -12,17 +12,18 @@ import math
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.embedding.base import Encoder
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError, check_range
 from textassay.estimate import Better, Estimate
-from textassay.metric.base import measure
+from textassay.metric.base import measure, prepare_sides
 from textassay.metric.nearest_references import TFIDF, NearestReferences
 from textassay.metric.overlap import Overlaps, OverlapStatistics, RowsOf
 from textassay.metric.sentence_bleu import MAX_ORDER
@@ -38,14 +39,15 @@ _LENGTH, _CLOSEST = -2, -1  # columns of a row; before them matches and n-grams 
 
 
 def bleu_nearest(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     order: int = 4,
     references: int = 10,
     nearest: str | Encoder = TFIDF,
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the BLEU of all generated sentences together, each against the real texts nearest to it.
 
@@ -65,6 +67,8 @@ def bleu_nearest(
         Of the confidence interval, in (0, 1).
     seed
         Decides which references form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -89,19 +93,20 @@ def bleu_nearest(
     references, by leaving out each of 50 groups of them, where the next nearest ones take the place of those left out.
     """
     metric = BleuNearest(order=order, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed)
+    return measure(metric, generated, real, seed=seed, **text)
 
 
 def bleu_train(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts = None,
     *,
-    train: Corpus | None = None,
+    train: Texts = None,
     order: int = 4,
     references: int = 10,
     nearest: str | Encoder = TFIDF,
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return `bleu_nearest` with references from the text the generator was trained on.
 
@@ -109,7 +114,8 @@ def bleu_train(
     training text is what this value is compared to: closer to that is better, more says that text was learnt by heart.
     The interval takes the training text as given. Without it, `UnavailableError`.
     """
-    metric = BleuTrain(order=order, references=references, nearest=nearest, level=level, train=train)
+    generated, real, others = prepare_sides(generated, real, {"train": train}, **text)
+    metric = BleuTrain(order=order, references=references, nearest=nearest, level=level, train=others["train"])
     return measure(metric, generated, real, seed=seed)
 
 

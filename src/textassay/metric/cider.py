@@ -11,7 +11,7 @@ near; there is an interval.
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.embedding.base import Encoder
 from textassay.errors import OptionError
 from textassay.estimate import Estimate
@@ -39,14 +40,15 @@ _SCALE = 10.0
 
 
 def cider(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     documents: Documents = "real",
     references: int = 10,
     nearest: str | Encoder = TFIDF,
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the mean CIDEr of generated sentences: the cosine to the real texts nearest to each, averaged over them.
 
@@ -82,18 +84,19 @@ def cider(
     sentences themselves; the weights of n-grams are taken as given.
     """
     metric = Cider(documents=documents, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed)
+    return measure(metric, generated, real, seed=seed, **text)
 
 
 def cider_d(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     documents: Documents = "real",
     references: int = 10,
     nearest: str | Encoder = TFIDF,
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the mean CIDEr-D of generated sentences: `cider`, made harder to game.
 
@@ -102,7 +105,7 @@ def cider_d(
     this one CIDEr.
     """
     metric = CiderD(documents=documents, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed)
+    return measure(metric, generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

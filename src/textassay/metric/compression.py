@@ -12,11 +12,13 @@ import zlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.corpus.tokenizer import join_tokens
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import parallel_map
@@ -33,7 +35,9 @@ _LEVEL = 6  # the gzip command's own; 9 takes twice as long and makes 1 % less o
 _GZIP = 31  # window of 32 KB with gzip's header and checksum, 18 bytes
 
 
-def compression_ratio(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 0) -> Estimate:
+def compression_ratio(
+    generated: Texts, real: Texts = None, *, level: float = 0.95, seed: int = 0, **text: Unpack[TextOptions]
+) -> Estimate:
     """Return how many times smaller gzip makes generated text.
 
     Parameters
@@ -41,11 +45,13 @@ def compression_ratio(generated: Corpus, real: Corpus, *, level: float = 0.95, s
     generated
         Compressed as its tokens, with a space between, a sentence a line, sorted.
     real
-        Not looked at; real text has a compression ratio of its own, to which this value is compared.
+        Not looked at, and may be left out; real text has a ratio of its own, to which this value is compared.
     level
         Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -66,7 +72,7 @@ def compression_ratio(generated: Corpus, real: Corpus, *, level: float = 0.95, s
     -----
     The interval comes from leaving out each of 20 groups of sentences.
     """
-    return measure(CompressionRatio(level=level), generated, real, seed=seed)
+    return measure(CompressionRatio(level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ import math
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.discriminator.base import (
     Discriminator,
     SklearnDiscriminator,
@@ -40,8 +41,8 @@ SENTENCES_PER_FOLD = 10  # at least so many a side
 
 
 def dd(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     discriminator: str | Discriminator | Any = AUTO,
     effort: Effort = "default",
@@ -50,6 +51,7 @@ def dd(
     threshold: ThresholdRule = "validation",
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the Distributional Discrepancy of `generated` from `real`.
 
@@ -77,6 +79,8 @@ def dd(
         Of the interval and the certified bound, in (0, 1).
     seed
         Decides the partitions.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -114,7 +118,7 @@ def dd(
     least that of guessing on the texts that were scored alike, which matters where these are more than half.
     """
     metric = DistributionalDiscrepancy(discriminator, folds, repeats, threshold, level, effort)
-    return measure(metric, generated, real, seed=seed)
+    return measure(metric, generated, real, seed=seed, **text)
 
 
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:

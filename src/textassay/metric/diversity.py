@@ -8,11 +8,13 @@ import math
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.errors import check_range
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
@@ -27,7 +29,15 @@ IntArray = npt.NDArray[np.int64]
 _USUAL_ORDER = 3  # orders up to this one are computed together
 
 
-def distinct_n(generated: Corpus, real: Corpus, *, order: int = 2, level: float = 0.95, seed: int = 0) -> Estimate:
+def distinct_n(
+    generated: Texts,
+    real: Texts = None,
+    *,
+    order: int = 2,
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
+) -> Estimate:
     """Return the fraction of n-grams in generated text that differ from one another.
 
     Parameters
@@ -35,13 +45,15 @@ def distinct_n(generated: Corpus, real: Corpus, *, order: int = 2, level: float 
     generated
         A sentence shorter than `order` adds no n-gram.
     real
-        Not looked at; real text has a distinct-n of its own, to which this value is compared.
+        Not looked at, and may be left out; real text has a distinct-n of its own, to which this value is compared.
     order
         Tokens in an n-gram, at least 1.
     level
         Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -61,7 +73,7 @@ def distinct_n(generated: Corpus, real: Corpus, *, order: int = 2, level: float 
     The interval comes from leaving out each of 50 groups of sentences; it errs on the wide side, since the jackknife
     takes an n-gram that stands in one group only for one that a new sample would lose (see `self_bleu`).
     """
-    return measure(DistinctN(order=order, level=level), generated, real, seed=seed)
+    return measure(DistinctN(order=order, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

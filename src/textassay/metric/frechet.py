@@ -10,12 +10,13 @@ halves and the whole, instead of a line through fifteen.
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.corpus.split import halves
 from textassay.embedding.base import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder
@@ -33,7 +34,13 @@ Vectors = npt.NDArray[np.floating[Any]]
 
 
 def fed(
-    generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa", level: float = 0.95, seed: int = 0
+    generated: Texts,
+    real: Texts,
+    *,
+    encoder: str | Encoder = "lsa",
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the Fréchet distance between the sentence vectors of two corpora.
 
@@ -47,6 +54,8 @@ def fed(
         Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form the halves of the details.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -73,7 +82,7 @@ def fed(
     linearises it (see `textassay.metric.gaussian.influence`), with the encoder as it is. It is for what samples of this
     size score on average, which is above the distance of the distributions by about `bias`.
     """
-    return measure(FrechetDistance(encoder=encoder, level=level), generated, real, seed=seed)
+    return measure(FrechetDistance(encoder=encoder, level=level), generated, real, seed=seed, **text)
 
 
 def frechet_distance(generated: Vectors, real: Vectors) -> float:

@@ -6,10 +6,12 @@ Departs from it: the interval is that of the difference at the length where it i
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.resampling.jackknife import cluster_terms, terms_interval
@@ -17,7 +19,9 @@ from textassay.resampling.jackknife import cluster_terms, terms_interval
 __all__ = ["Length", "length"]
 
 
-def length(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 0) -> Estimate:
+def length(
+    generated: Texts, real: Texts, *, level: float = 0.95, seed: int = 0, **text: Unpack[TextOptions]
+) -> Estimate:
     """Return the Kolmogorov-Smirnov distance between the sentence lengths of two corpora, in tokens.
 
     Parameters
@@ -28,6 +32,8 @@ def length(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 
         Of the confidence interval, in (0, 1).
     seed
         Nothing is drawn; it stands in the signature as it does for every metric.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -49,7 +55,7 @@ def length(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 
     ``max over l of |F_generated(l) - F_real(l)|``. The interval takes the length l* where the difference is largest as
     fixed; it is then a difference of two proportions. This is too narrow where the distance is near that of chance.
     """
-    return measure(Length(level=level), generated, real, seed=seed)
+    return measure(Length(level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

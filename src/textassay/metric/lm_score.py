@@ -11,13 +11,14 @@ import math
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import ndtri
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.corpus.vocabulary import UNK
 from textassay.errors import UnavailableError, unknown_name
 from textassay.estimate import Better, Estimate
@@ -56,12 +57,13 @@ class Trained:
 
 
 def lm_score(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     model: str | LanguageModel | Trained = "ngram",
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the mean cost of a generated token under a language model of the real text, in nats.
 
@@ -77,6 +79,8 @@ def lm_score(
         Of the confidence interval, in (0, 1).
     seed
         Nothing is drawn; it stands in the signature as it does for every metric.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -107,7 +111,7 @@ def lm_score(
     model, that over models without each of 20 groups of real sentences, the order held fixed. Every other model is held
     fixed: generators are then compared for this model, not for what another training run would give.
     """
-    return measure(LmScore(model=model, level=level), generated, real, seed=seed)
+    return measure(LmScore(model=model, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ class LmScore:
             generated_scores=scored.per_sentence,
         )
         if real_terms is not None and estimate.interval is not None:
-            z = float(stats.norm.ppf((1 + self.level) / 2))
+            z = float(ndtri((1 + self.level) / 2))
             of_real = z * math.sqrt(np.var(real_terms, ddof=1) / len(real_terms))
             arm = estimate.interval.high - estimate.value  # with the model's dependence on its training text
             if real_value - value > math.hypot(arm, of_real):

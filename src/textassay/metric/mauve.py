@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import rel_entr
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.embedding.base import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
@@ -42,13 +44,14 @@ N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
 
 
 def mauve(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     encoder: str | Encoder = "lsa",
     effort: Effort = "default",
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return MAUVE, the area under the divergence frontier of two texts.
 
@@ -64,6 +67,8 @@ def mauve(
         Of the confidence interval, in (0, 1).
     seed
         Draws the clusterings and the jackknife groups.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -90,7 +95,7 @@ def mauve(
     sentences a side with the clusters as they are, and from the spread of the clusterings: it is the noise at this
     number of sentences, not the distance from what more sentences would give.
     """
-    return measure(Mauve(encoder=encoder, effort=effort, level=level), generated, real, seed=seed)
+    return measure(Mauve(encoder=encoder, effort=effort, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

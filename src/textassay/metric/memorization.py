@@ -9,15 +9,17 @@ the nearest vectors; the best of them counts; and it stands beside the share of 
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
 from textassay.estimate import Better, Estimate, Evidence, Interval
 from textassay.inspection.sentence_keys import occurs_in, sentence_keys
-from textassay.metric.base import check_corpora, check_level, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, make_signature, measure, prepare_sides
 from textassay.ngram.nearest import Nearest, SuffixArray, match_pairs
 from textassay.resampling.jackknife import cluster_terms, terms_interval
 from textassay.resampling.proportion import clopper_pearson
@@ -33,7 +35,13 @@ _N_EXAMPLES = 5
 
 
 def memorization(
-    generated: Corpus, real: Corpus, *, train: Corpus | None = None, level: float = 0.95, seed: int = 0
+    generated: Texts,
+    real: Texts = None,
+    *,
+    train: Texts = None,
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the share of generated sentences that stand, token by token, in the training text.
 
@@ -42,14 +50,16 @@ def memorization(
     generated
         At least one sentence.
     real
-        Not looked at; what real text scores against the same training text is what this value is compared to: short
-        sentences are written twice without being copied.
+        Not looked at, and may be left out; what real text scores against the same training text is what this value is
+        compared to: short sentences are written twice without being copied.
     train
         The sentences the generator was trained on, sharing the vocabulary; it cannot do without.
     level
         Of the confidence interval, in (0, 1).
     seed
         Nothing is drawn; it stands in the signature as it does for every metric.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -69,7 +79,8 @@ def memorization(
     OptionError
         If a setting is out of range or the corpora have different vocabularies.
     """
-    return measure(Memorization(train, level), generated, real, seed=seed)
+    generated, real, others = prepare_sides(generated, real, {"train": train}, **text)
+    return measure(Memorization(others["train"], level), generated, real, seed=seed)
 
 
 @dataclass(frozen=True)

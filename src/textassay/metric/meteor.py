@@ -14,13 +14,14 @@ sums counts over all sentences: its values are not comparable.
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.embedding.base import Encoder
 from textassay.errors import MissingExtraError, OptionError, UnavailableError
 from textassay.estimate import Estimate
@@ -40,14 +41,15 @@ _GAMMA = 0.5  # the largest penalty
 
 
 def meteor(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     synonyms: Literal["none", "wordnet"] = "none",
     references: int = 10,
     nearest: str | Encoder = TFIDF,
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the mean METEOR of generated sentences, each against the best of the real texts nearest to it.
 
@@ -84,7 +86,7 @@ def meteor(
     m)^3)``, of lower-cased tokens. The interval is that of `bleu_nearest`, with the scores of the sentences themselves.
     """
     metric = Meteor(synonyms=synonyms, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed)
+    return measure(metric, generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

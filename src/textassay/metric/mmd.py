@@ -14,12 +14,13 @@ import math
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.embedding.base import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
@@ -41,7 +42,13 @@ N_PERMUTATIONS = 999
 
 
 def mmd(
-    generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa", level: float = 0.95, seed: int = 0
+    generated: Texts,
+    real: Texts,
+    *,
+    encoder: str | Encoder = "lsa",
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the squared maximum mean discrepancy between the sentence vectors of two corpora, unbiased.
 
@@ -55,6 +62,8 @@ def mmd(
         Of the confidence interval, in (0, 1).
     seed
         Decides the blocks and the permutations of the test.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -79,7 +88,7 @@ def mmd(
     linearises it with bandwidth and encoder as they are: it is Student's where text differs clearly. Where there is no
     difference the linear part vanishes, and the interval is about 1.4 times too wide: trust the p-value there.
     """
-    return measure(MaximumMeanDiscrepancy(encoder=encoder, level=level), generated, real, seed=seed)
+    return measure(MaximumMeanDiscrepancy(encoder=encoder, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

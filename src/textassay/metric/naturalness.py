@@ -8,16 +8,18 @@ Departs from it: the log-probabilities are those of n-gram models; the mean is o
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.corpus.vocabulary import UNK
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.inspection.sentence_keys import n_distinct, occurs_elsewhere, occurs_in, sentence_keys
-from textassay.metric.base import check_corpora, check_level, make_signature, measure
+from textassay.metric.base import check_corpora, check_level, make_signature, measure, prepare_sides
 from textassay.metric.token_cost import AT_LEAST, jackknife_groups, share
 from textassay.metric.token_credit import Placed, TokenCredit, place
 from textassay.resampling.jackknife import cluster_terms, jackknife_terms, terms_interval
@@ -29,14 +31,15 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def naturalness(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
-    background: Corpus | None = None,
-    train: Corpus | None = None,
+    background: Texts = None,
+    train: Texts = None,
     markup: str | None = None,
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return how much likelier the words of generated sentences are where they stand than anywhere, in nats a token.
 
@@ -55,6 +58,8 @@ def naturalness(
         Of the confidence interval, in (0, 1).
     seed
         Nothing is drawn; it stands in the signature as it does for every metric.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -83,7 +88,8 @@ def naturalness(
     training sentence nothing. The interval joins the jackknife over generated sentences and that of the models over 20
     groups of real sentences, the order and the background held fixed.
     """
-    metric = Naturalness(background, train, markup, level)
+    generated, real, others = prepare_sides(generated, real, {"background": background, "train": train}, **text)
+    metric = Naturalness(others["background"], others["train"], markup, level)
     return measure(metric, generated, real, seed=seed)
 
 

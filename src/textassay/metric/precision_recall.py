@@ -8,12 +8,13 @@ Departs from them: any encoder of sentences; k = 5 for all four; intervals; noth
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.embedding.base import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder
 from textassay.errors import check_range
@@ -41,7 +42,14 @@ _K = 5  # recommended by Naeem et al., section 3.3
 
 
 def precision(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa", level: float = 0.95, seed: int = 0
+    generated: Texts,
+    real: Texts,
+    *,
+    k: int = _K,
+    encoder: str | Encoder = "lsa",
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the share of generated sentences that lie among real ones: in the ball of at least one of them.
 
@@ -59,6 +67,8 @@ def precision(
         Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -80,22 +90,36 @@ def precision(
     to what is then the k-th neighbour. The encoder is fixed. The jackknife takes a ball that holds a sentence alone for
     one that a new sample would lose: on samples of Gaussians, the standard error was 1.0 to 1.9 times the true one.
     """
-    return measure(Precision(k=k, encoder=encoder, level=level), generated, real, seed=seed)
+    return measure(Precision(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
 
 
 def recall(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa", level: float = 0.95, seed: int = 0
+    generated: Texts,
+    real: Texts,
+    *,
+    k: int = _K,
+    encoder: str | Encoder = "lsa",
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the share of real sentences that lie among generated ones: `precision` with the sides swapped.
 
     Parameters, exceptions and notes as for `precision`. Fraction in [0, 1], closer to that of real text is better:
     generated sentences that lie far from one another have wide balls, and raise it above real text's.
     """
-    return measure(Recall(k=k, encoder=encoder, level=level), generated, real, seed=seed)
+    return measure(Recall(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
 
 
 def density(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa", level: float = 0.95, seed: int = 0
+    generated: Texts,
+    real: Texts,
+    *,
+    k: int = _K,
+    encoder: str | Encoder = "lsa",
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return in how many balls of real sentences a generated sentence lies on average, divided by `k`.
 
@@ -103,11 +127,18 @@ def density(
     most usual real ones: closer to that of real text is better. Details: `expected`, the 1 that two samples of one
     distribution score on average in vectors of an encoder that learnt from neither, or is cross-fitted as ``lsa`` is.
     """
-    return measure(Density(k=k, encoder=encoder, level=level), generated, real, seed=seed)
+    return measure(Density(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
 
 
 def coverage(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa", level: float = 0.95, seed: int = 0
+    generated: Texts,
+    real: Texts,
+    *,
+    k: int = _K,
+    encoder: str | Encoder = "lsa",
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the share of real sentences whose ball holds a generated one.
 
@@ -121,7 +152,7 @@ def coverage(
     (n + m - i)`` is covered. In the interval, real sentences are independent with their balls as they are, and each of
     50 groups of generated sentences is left out, which errs on the wide side as for `precision`. The encoder is fixed.
     """
-    return measure(Coverage(k=k, encoder=encoder, level=level), generated, real, seed=seed)
+    return measure(Coverage(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

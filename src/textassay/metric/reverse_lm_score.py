@@ -9,12 +9,13 @@ a choice is not scored; the model's dependence on its training text is in the in
 import copy
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.corpus.vocabulary import UNK
 from textassay.errors import unknown_name
 from textassay.estimate import Better, Estimate
@@ -35,7 +36,13 @@ __all__ = ["ReverseLmScore", "reverse_lm_score"]
 
 
 def reverse_lm_score(
-    generated: Corpus, real: Corpus, *, model: str | LanguageModel = "ngram", level: float = 0.95, seed: int = 0
+    generated: Texts,
+    real: Texts,
+    *,
+    model: str | LanguageModel = "ngram",
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the mean cost of a real token under a language model of the generated text, in nats.
 
@@ -50,6 +57,8 @@ def reverse_lm_score(
         Of the confidence interval, in (0, 1).
     seed
         Decides which generated sentences form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -70,7 +79,7 @@ def reverse_lm_score(
     -----
     The interval is that of `lm_score` with the sides swapped; the choice of the order is held fixed.
     """
-    return measure(ReverseLmScore(model=model, level=level), generated, real, seed=seed)
+    return measure(ReverseLmScore(model=model, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

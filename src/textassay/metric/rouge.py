@@ -10,13 +10,14 @@ corpus's tokens, neither stemmed nor left out.
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.embedding.base import Encoder
 from textassay.errors import OptionError
 from textassay.estimate import Estimate
@@ -35,8 +36,8 @@ _KINDS = ("1", "2", "l")
 
 
 def rouge(
-    generated: Corpus,
-    real: Corpus,
+    generated: Texts,
+    real: Texts,
     *,
     kind: Literal["1", "2", "l"] = "l",
     beta: float = _BETA,
@@ -44,6 +45,7 @@ def rouge(
     nearest: str | Encoder = TFIDF,
     level: float = 0.95,
     seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the mean ROUGE of generated sentences, each against the real texts nearest to it.
 
@@ -80,7 +82,7 @@ def rouge(
     `bleu_nearest`, with the scores of the sentences themselves.
     """
     metric = Rouge(kind=kind, beta=beta, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed)
+    return measure(metric, generated, real, seed=seed, **text)
 
 
 def f_measure(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray:

@@ -8,11 +8,13 @@ reference of itself (by its number; an equal sentence elsewhere is one). Smoothi
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.errors import TooFewSentencesError, check_range
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
@@ -27,7 +29,15 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-def self_bleu(generated: Corpus, real: Corpus, *, order: int = 5, level: float = 0.95, seed: int = 0) -> Estimate:
+def self_bleu(
+    generated: Texts,
+    real: Texts = None,
+    *,
+    order: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
+) -> Estimate:
     """Return the mean BLEU of generated sentences, each against all other generated sentences.
 
     Parameters
@@ -35,13 +45,15 @@ def self_bleu(generated: Corpus, real: Corpus, *, order: int = 5, level: float =
     generated
         At least two sentences.
     real
-        Not looked at; real text has a self-BLEU of its own, to which this value is compared.
+        Not looked at, and may be left out; real text has a self-BLEU of its own, to which this value is compared.
     order
         Longest n-grams, in tokens, from 1 to 5.
     level
         Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -64,7 +76,7 @@ def self_bleu(generated: Corpus, real: Corpus, *, order: int = 5, level: float =
     matter to one another the jackknife errs on the wide side (Efron and Stein, "The Jackknife Estimate of Variance",
     Annals of Statistics 1981): by 10 to 30 % on 300 to 2,000 review sentences.
     """
-    return measure(SelfBleu(order=order, level=level), generated, real, seed=seed)
+    return measure(SelfBleu(order=order, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,20 @@ import math
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.errors import unknown_name
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, sole_groups, terms_interval
 from textassay.seeding import stream
 
-__all__ = ["UnseenVocabulary", "unseen_vocabulary"]
+__all__ = ["UnseenVocabulary", "vocabulary"]
 
 IntArray = npt.NDArray[np.int64]
 Unit = Literal["tokens", "types"]
@@ -28,8 +29,14 @@ Unit = Literal["tokens", "types"]
 _N_SHOWN = 10
 
 
-def unseen_vocabulary(
-    generated: Corpus, real: Corpus, *, of: Unit = "tokens", level: float = 0.95, seed: int = 0
+def vocabulary(
+    generated: Texts,
+    real: Texts,
+    *,
+    of: Unit = "tokens",
+    level: float = 0.95,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the share of generated tokens, or of their types, that do not stand in the real text.
 
@@ -43,6 +50,8 @@ def unseen_vocabulary(
         Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -64,7 +73,7 @@ def unseen_vocabulary(
     The interval comes from leaving out each of 50 groups of sentences on either side; it errs on the wide side (see
     `self_bleu`).
     """
-    return measure(UnseenVocabulary(of=of, level=level), generated, real, seed=seed)
+    return measure(UnseenVocabulary(of=of, level=level), generated, real, seed=seed, **text)
 
 
 @dataclass(frozen=True)

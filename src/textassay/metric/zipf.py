@@ -13,12 +13,14 @@ import math
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.prepare import TextOptions, Texts
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
@@ -34,7 +36,9 @@ _MIN_COUNT = 10
 _STEEPEST = 50.0  # where only the first rank is left, to machine precision
 
 
-def zipf(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 0) -> Estimate:
+def zipf(
+    generated: Texts, real: Texts = None, *, level: float = 0.95, seed: int = 0, **text: Unpack[TextOptions]
+) -> Estimate:
     """Return the exponent of the rank-frequency curve of the words of generated text.
 
     Parameters
@@ -47,6 +51,8 @@ def zipf(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 0)
         Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -70,7 +76,7 @@ def zipf(generated: Corpus, real: Corpus, *, level: float = 0.95, seed: int = 0)
     expected log rank is the observed one. The interval comes from leaving out each of 50 groups of sentences, the
     words ranked anew each time.
     """
-    return measure(Zipf(level=level), generated, real, seed=seed)
+    return measure(Zipf(level=level), generated, real, seed=seed, **text)
 
 
 def zipf_exponent(counts: IntArray, n_ranks: int) -> float:

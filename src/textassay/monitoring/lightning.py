@@ -11,7 +11,7 @@ from textassay.errors import OptionError, TextassayError
 from textassay.monitoring.modules import check_whole, drawing_from, with_base
 from textassay.monitoring.monitor import TextMonitor
 
-__all__ = ["MissingLightningError", "TextassayCallback"]
+__all__ = ["LightningCallback", "MissingLightningError"]
 
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
@@ -20,7 +20,7 @@ class MissingLightningError(TextassayError, ImportError):
     """Lightning is not installed; it belongs to no extra, since only who trains with it needs it."""
 
 
-class TextassayCallback:
+class LightningCallback:
     """Callback for ``Trainer(callbacks=[...])``; it is also an instance of Lightning's ``Callback``.
 
     Values go to all loggers of the trainer and to ``trainer.callback_metrics``, so that early stopping and checkpoints

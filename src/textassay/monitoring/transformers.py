@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 else:
     _Base = object  # importing this module does not load transformers: instances are made with its class
 
-__all__ = ["TextassayCallback", "sampler_of_tokenizer"]
+__all__ = ["TransformersCallback", "sampler_of_tokenizer"]
 
 ModelSampler = Callable[[Any, int, int], Sequence[str] | Corpus]
 
 
-class TextassayCallback(_Base):
+class TransformersCallback(_Base):
     """Callback for ``trainer.add_callback``; it is also an instance of transformers' ``TrainerCallback``.
 
     Readings go to ``trainer.state.log_history`` and to whatever the trainer reports to (TensorBoard, W&B and others).

@@ -182,7 +182,7 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
 
 
 def _answers(form: dict[str, str]) -> tuple[int, dict[int, str], str | None]:
-    """Return the sheet, the answers by place and the comment; ValueError if the sheet is no number."""
+    """Return the sheet, the answers by place and the comment; ValueError if the sheet is not a number."""
     places = {int(found[1]): label for name, label in form.items() if (found := _ANSWER.fullmatch(name))}
     sheet = form.get("sheet", "")
     if not _SHEET.fullmatch(sheet):

@@ -1,0 +1,77 @@
+"""The door for texts from Python: whatever a user has becomes corpora, prepared alike, that share a vocabulary."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias, TypedDict
+
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.download import is_url
+from textassay.corpus.normalization import normalize as normalize_text
+from textassay.corpus.normalization import truncate
+from textassay.corpus.reader import SUFFIXES, TextFile, as_texts, read_texts
+from textassay.corpus.spacing import AUTO
+from textassay.corpus.tokenizer import Tokenizer
+
+__all__ = ["TextOptions", "Texts", "opened_texts", "prepare_corpora"]
+
+Texts: TypeAlias = Any
+"""Many texts: a list of str, a column (NumPy, pandas, polars, Arrow, `datasets`), a table with one column of texts, a
+path or address (see `read_texts`), what `read_texts` returned, or a `Corpus`."""
+
+
+class TextOptions(TypedDict, total=False):
+    """What is done to all texts alike before they are measured."""
+
+    tokenizer: str | Tokenizer
+    lowercase: bool
+    normalize: bool
+    max_tokens: int | None
+
+
+def opened_texts(source: Texts) -> Any:
+    """Return `source`, or what stands in the file if it is a path."""
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
+        return read_texts(source)
+    return source
+
+
+def _is_path(text: str) -> bool:
+    """Return whether a string is meant as a path or an address, and not as a text."""
+    if "\n" in text or "\0" in text:
+        return False
+    return is_url(text) or text.lower().removesuffix(".gz").endswith(SUFFIXES) or os.path.exists(text)  # noqa: PTH110
+
+
+def prepare_corpora(
+    sources: Mapping[str, Texts],
+    *,
+    tokenizer: str | Tokenizer = AUTO,
+    lowercase: bool = False,
+    normalize: bool = False,
+    max_tokens: int | None = None,
+) -> dict[str, Corpus]:
+    """Return one corpus a source, all prepared alike and sharing one vocabulary; settings as in `compare`.
+
+    Corpora stay as they are where all sources are corpora of one vocabulary and nothing is to be done to them; else
+    their texts are tokenised anew, together with those of the other sources.
+    """
+    unchanged = isinstance(tokenizer, str) and tokenizer == AUTO and not (lowercase or normalize or max_tokens)
+    if unchanged and all(isinstance(source, Corpus) for source in sources.values()):
+        vocabularies = {id(corpus.vocabulary) for corpus in sources.values()}
+        if len(vocabularies) == 1:
+            return dict(sources)
+    files = {
+        name: TextFile(name, tuple(source), source.groups)
+        if isinstance(source, Corpus)
+        else as_texts(opened_texts(source), name)
+        for name, source in sources.items()
+    }
+    if normalize:
+        files = {name: replace(file, texts=tuple(map(normalize_text, file.texts))) for name, file in files.items()}
+    corpora = corpora_from_texts(files, tokenizer=tokenizer, lowercase=lowercase)
+    if normalize:  # signatures and stored estimates tell what was done
+        corpora = {name: replace(corpus, tokenizer=f"{corpus.tokenizer}+normalize") for name, corpus in corpora.items()}
+    if max_tokens is None:
+        return corpora
+    return {name: truncate(corpus, max_tokens) for name, corpus in corpora.items()}

@@ -1,0 +1,149 @@
+"""Fitted discriminators in folders: ``discriminator.safetensors`` with the arrays, ``discriminator.bin`` with all else.
+
+The latter is a pickle that may name only classes of textassay and the few of other libraries in `_ALLOWED`, so that a
+folder from elsewhere cannot run code.
+"""
+
+import io
+import pickle
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import InputError, OutputError
+
+__all__ = ["load_fitted", "save_fitted"]
+
+FORMAT = 1
+_OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"
+_ROOMS = ("corpus", "discriminator", "discriminators", "embedding", "generator", "ngram", "training")
+_TREES = "sklearn.ensemble._hist_gradient_boosting"
+_ALLOWED = {
+    ("builtins", "bytearray"),
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "scalar"),
+    ("numpy.random._pcg64", "PCG64"),
+    ("numpy.random._pickle", "__bit_generator_ctor"),
+    ("numpy.random._pickle", "__generator_ctor"),
+    ("numpy.random.bit_generator", "SeedSequence"),
+    ("numpy.random.bit_generator", "__pyx_unpickle_SeedSequence"),
+    ("sklearn._loss._loss", "CyHalfBinomialLoss"),
+    ("sklearn._loss.link", "Interval"),
+    ("sklearn._loss.link", "LogitLink"),
+    ("sklearn._loss.loss", "HalfBinomialLoss"),
+    ("sklearn.feature_extraction.text", "TfidfTransformer"),
+    (f"{_TREES}.binning", "_BinMapper"),
+    (f"{_TREES}.gradient_boosting", "HistGradientBoostingClassifier"),
+    (f"{_TREES}.predictor", "TreePredictor"),
+    ("sklearn.preprocessing._label", "LabelEncoder"),
+    ("sklearn.tree._classes", "DecisionTreeClassifier"),
+    ("sklearn.tree._tree", "Tree"),
+    ("xgboost.core", "Booster"),
+}
+
+
+def save_fitted(fitted: Mapping[str, Any], folder: Path) -> None:
+    """Write what was fitted into `folder`, over what is there.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    from safetensors.numpy import save
+
+    content = io.BytesIO()
+    pickler = _Pickler(content)
+    pickler.dump({"format": FORMAT, "version": version("textassay"), **fitted})
+    arrays = {str(number): np.ascontiguousarray(array) for number, array in enumerate(pickler.arrays)}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in ((_ARRAYS, save(arrays)), (_OBJECTS, content.getvalue())):
+            draft = folder / f".{name}.tmp"
+            draft.write_bytes(data)
+            draft.replace(folder / name)
+    except OSError as error:
+        raise OutputError(f"cannot write the discriminator to {folder}: {error.strerror or error}") from error
+
+
+def load_fitted(folder: Path) -> dict[str, Any]:
+    """Return what `save_fitted` wrote.
+
+    Raises
+    ------
+    InputError
+        If there is none, it is damaged, of another version's format, or names what no discriminator is made of.
+    """
+    from safetensors.numpy import load
+
+    try:
+        arrays = load((folder / _ARRAYS).read_bytes())
+        content = (folder / _OBJECTS).read_bytes()
+    except OSError:
+        raise InputError(f"{folder} is no folder of a discriminator: it has no {_ARRAYS} and {_OBJECTS}") from None
+    except Exception as error:  # safetensors has errors of its own
+        raise InputError(f"{folder / _ARRAYS} is truncated or damaged: {error}") from None
+    try:
+        fitted: dict[str, Any] = _Unpickler(io.BytesIO(content), arrays).load()
+    except InputError:
+        raise
+    except Exception as error:  # a damaged pickle raises anything
+        raise InputError(f"{folder / _OBJECTS} is truncated or damaged: {error}") from None
+    if fitted.get("format") != FORMAT:
+        raise InputError(f"{folder} has format {fitted.get('format')}, this version reads {FORMAT}: fit it again")
+    return fitted
+
+
+class _Pickler(pickle.Pickler):
+    """Puts arrays and tensors of numbers aside."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=4)
+        self.arrays: list[npt.NDArray[Any]] = []
+        self._places: dict[int, tuple[int, Any]] = {}  # the object is held, so that its id stays its own
+
+    def persistent_id(self, value: Any) -> tuple[str, int] | None:
+        """Return the kind and the number of an array."""
+        if type(value) is np.ndarray and value.dtype.kind in "fiub":
+            kind, array = "array", value
+        elif type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach"):
+            kind, array = "tensor", value.detach().cpu().numpy()
+        else:
+            return None
+        if id(value) not in self._places:
+            self._places[id(value)] = len(self.arrays), value
+            self.arrays.append(array)
+        return kind, self._places[id(value)][0]
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        super().__init__(file)
+        self._arrays = arrays
+
+    def persistent_load(self, place: tuple[str, int]) -> Any:
+        """Return the array or the tensor of that number."""
+        kind, number = place
+        if kind == "array":
+            return self._arrays[str(number)]
+        import torch
+
+        return torch.from_numpy(self._arrays[str(number)].copy())
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class that a discriminator may be made of."""
+        parts = module.split(".")
+        if parts[0] == "textassay" and len(parts) > 1 and parts[1] in _ROOMS and "." not in name:
+            found = getattr(import_module(module), name, None)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
+        if (module, name) in _ALLOWED:
+            return super().find_class(module, name)
+        raise InputError(f"a saved discriminator may not name {module}.{name}")

@@ -1,0 +1,900 @@
+"""Generators and language models over texts: fit to texts, sample texts, say how likely a text is, save, load.
+
+Each class stands for one kind of model; what may be set is that of its presets (``tiny``, ``small``, ``paper`` and
+others), and every setting of the model and of its training by name, such as ``Lstm(layers=1, max_epochs=3)``. Networks
+need the extra ``neural``.
+"""
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from inspect import signature
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.contexts import learn_attributes, read_contexts, with_contexts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.parallel import ParallelText, learn_joint_form
+from textassay.corpus.prepare import Texts, opened_texts
+from textassay.corpus.spacing import AUTO
+from textassay.corpus.split import split_last
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import TextFile, as_texts
+from textassay.corpus.tokenizer import Tokenizer
+from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
+
+__all__ = [
+    "Att2Seq",
+    "C2s",
+    "CoT",
+    "External",
+    "GatedC2s",
+    "Gpt2",
+    "LeakGan",
+    "Lstm",
+    "Ngram",
+    "PositionUnigram",
+    "Pretrained",
+    "RandomLstm",
+    "RankGan",
+    "ScheduledSampling",
+    "ScratchGan",
+    "SeqGan",
+    "TextGenerator",
+    "TransformerXl",
+    "Translation",
+    "Wgan",
+    "from_pretrained",
+]
+
+HELD_OUT = 10  # without validation text, one text in so many validates
+LONGEST = 100  # tokens at which samples are cut, where no training text is longer
+BYTE_PAIRS = 8000  # of a translation model
+_TWO = 2  # texts to train on, at least
+
+Contexts = Mapping[str, Sequence[str]] | str | os.PathLike[str]
+
+
+class TextGenerator:
+    """A generator of texts: the base of all classes here.
+
+    Parameters
+    ----------
+    preset
+        Where settings come from that are not named: ``tiny`` trains within seconds, ``small`` within minutes,
+        ``paper`` is as published.
+    seed
+        Decides everything random in training.
+    tokenizer, lowercase
+        How a text becomes tokens: ``auto``, a name such as ``words``, ``chars`` or ``bpe-8000``, or a callable.
+    vocabulary_size, min_count
+        Which tokens of the training text are known: the most frequent so many, those that stand so often.
+    like
+        A fitted generator whose tokens are used instead.
+    settings
+        Of the model and of its training.
+
+    Attributes
+    ----------
+    model
+        The fitted model, for `textassay.generator` and others that work on corpora.
+    form
+        Its tokens: ``form.corpus(texts)`` is a corpus that the model reads.
+
+    Raises
+    ------
+    OptionError
+        If a preset or a setting is unknown or out of range.
+    MissingExtraError
+        If the model needs PyTorch, which is not installed.
+    """
+
+    kind: ClassVar[str]
+    preset: str | None = None
+    seed: int = 0
+    _saved_as: ClassVar[tuple[str, ...]] = ()  # other kinds of models that a folder of this class may hold
+    _is_loaded = False
+
+    def __init__(
+        self,
+        *,
+        preset: str | None = None,
+        seed: int = 0,
+        tokenizer: str | Tokenizer = AUTO,
+        lowercase: bool = False,
+        vocabulary_size: int | None = None,
+        min_count: int = 1,
+        like: "TextGenerator | None" = None,
+        **settings: Any,
+    ) -> None:
+        self.preset = preset
+        self.seed = seed
+        self.settings = settings
+        self._form: dict[str, Any] = {"tokenizer": tokenizer, "lowercase": lowercase, "max_size": vocabulary_size}
+        self._form["min_count"] = min_count
+        self._like = like
+        self._fitted: tuple[Any, TextForm] | None = None
+        self.check()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model.name if self._fitted else 'not fitted'})"
+
+    @property
+    def model(self) -> Any:
+        """The fitted model."""
+        return self._known()[0]
+
+    @property
+    def form(self) -> TextForm:
+        """The tokens of the fitted model."""
+        return self._known()[1]
+
+    def check(self) -> None:
+        """Raise for a setting that cannot be."""
+        self._new_model({})
+
+    def fit(self, train: Texts, valid: Texts = None, **how: Any) -> Self:
+        """Learn from `train`, choose by `valid`, and return itself.
+
+        Parameters
+        ----------
+        train
+            Lists of str, a column, a path or a corpus, as in `textassay.compare`; at least 2 texts.
+        valid
+            Decides when training has been enough; without it, the last tenth of `train` does and is not learnt from.
+        how
+            Of networks: `checkpoint` (a file to go on from), `progress` and others, see `textassay.training.train`.
+
+        Raises
+        ------
+        EmptyCorpusError, TooFewSentencesError
+            If there is too little text.
+        InputError
+            If a text cannot be read, or both are the same.
+        """
+        form, train_corpus, valid_corpus = self._corpora(train, valid)
+        longest = max(1, int(max(train_corpus.lengths.max(), valid_corpus.lengths.max())))
+        self._learn(form, lambda tell: self._train(train_corpus, valid_corpus, longest, tell, **how))
+        return self
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int = 0,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: str | Sequence[str] | None = None,
+    ) -> list[str]:
+        """Return `n` texts, drawn independently.
+
+        Parameters
+        ----------
+        n
+            How many, at least 1. The first k of them do not depend on n.
+        seed
+            At least 0.
+        temperature
+            Above 0; below 1 likely tokens become likelier.
+        top_k, top_p
+            Draw each token from the k likeliest; from the fewest that have this probability together.
+        prefix
+            What all texts, or each of them, begin with.
+        """
+        return self._sample(n, seed, temperature, top_k, top_p, prefix)
+
+    def log_prob(self, texts: Texts, *, temperature: float = 1.0) -> npt.NDArray[np.float64]:
+        """Return the log-probability of each text, its end included, in nats, shape (N,).
+
+        Raises
+        ------
+        UnavailableError, InputError
+            If the model cannot say how likely a text is.
+        """
+        return self._log_prob(self.corpus(texts), temperature)
+
+    def corpus(self, texts: Texts) -> Corpus:
+        """Return texts in the tokens of the model; those it does not know are ``<unk>``."""
+        return self.form.corpus(_texts(texts, "texts"))
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Write the fitted model into a folder, which `from_pretrained` and the command line read.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        from textassay.model_store.saved import save_model
+
+        save_model(self.model, Path(folder), form=self.form)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
+        """Return the generator that `save_pretrained`, or ``textassay train``, wrote into a folder.
+
+        Raises
+        ------
+        InputError
+            If there is none, it is damaged, or it is of another kind.
+        """
+        from textassay.model_store.saved import load_generator
+
+        saved = load_generator(Path(folder))
+        kind = saved.document["kind"]
+        if kind not in (cls.kind, *cls._saved_as):
+            raise InputError(f"{folder} holds a model of the kind {kind}: use {_class_of(kind).__name__}")
+        return cls._of(saved.model, saved.form)
+
+    @classmethod
+    def _of(cls, model: Any, form: TextForm) -> Self:
+        made = cls.__new__(cls)
+        made.settings = dict(getattr(model, "settings", {}))
+        made._fitted = model, form
+        made._is_loaded = True
+        return made
+
+    def _known(self) -> tuple[Any, TextForm]:
+        if self._fitted is None:
+            raise InputError(f"{type(self).__name__} has learnt nothing yet: call fit first")
+        return self._fitted
+
+    def _check_new(self) -> None:
+        if self._is_loaded:
+            raise OptionError(f"this {type(self).__name__} was loaded: make a new one to fit it")
+
+    def _new_model(self, lengths: Mapping[str, Any]) -> Any:
+        from textassay.model_store.catalog import make_generator
+
+        return make_generator(self.kind, preset=self.preset, seed=self.seed, **{**lengths, **self.settings})
+
+    def _lengths(self, longest: int) -> dict[str, Any]:
+        """Return what the model must be told of lengths."""
+        return {"max_length": max(longest, LONGEST)}
+
+    def _learn(self, form: TextForm, train: Callable[[Callable[[Any], Any]], Any]) -> None:
+        """Call `train` with a function that makes a model known, so that monitors can sample while it learns."""
+
+        def tell(model: Any) -> Any:
+            self._fitted = model, form
+            return model
+
+        self._fitted = None
+        try:
+            train(tell)
+        except BaseException:
+            self._fitted = None
+            raise
+
+    def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
+        tell(self._new_model(self._lengths(longest))).fit(train, valid, **how)
+
+    def _corpora(self, train: Texts, valid: Texts) -> tuple[TextForm, Corpus, Corpus]:
+        """Return the form of the training text, and both texts in it."""
+        self._check_new()
+        file = _texts(train, "train")
+        if valid is not None:
+            sides = file, _texts(valid, "valid")
+            if sides[0].texts == sides[1].texts:
+                raise InputError("valid holds the same texts as train: validate with others, or leave it out")
+        else:
+            if len(file) < _TWO:
+                raise TooFewSentencesError(f"training needs at least 2 texts, got {len(file)}")
+            sides = _last_held_out(file)
+        form = self._like.form if self._like is not None else TextForm.learn(sides[0], **self._form)
+        corpora = [form.corpus(side) for side in sides]
+        if len(corpora[0]) < _TWO:
+            raise TooFewSentencesError(f"training needs at least 2 texts, got {len(corpora[0])}")
+        return form, corpora[0], corpora[1]
+
+    def _sample(
+        self,
+        n: int,
+        seed: int,
+        temperature: float,
+        top_k: int | None,
+        top_p: float | None,
+        prefix: str | Sequence[str] | None,
+        context: Corpus | None = None,
+    ) -> list[str]:
+        asked: dict[str, Any] = {"top_k": top_k, "top_p": top_p, "context": context}
+        if prefix is not None:
+            asked["prefix"] = self.form.corpus([prefix] if isinstance(prefix, str) else prefix)
+        asked = {name: value for name, value in asked.items() if value is not None}
+        return list(self.model.sample(n, seed=seed, temperature=temperature, **asked).texts)
+
+    def _log_prob(self, corpus: Corpus, temperature: float) -> npt.NDArray[np.float64]:
+        if not hasattr(self.model, "log_prob"):
+            raise InputError(f"{self.model.name} cannot say how likely a text is; `textassay.approximate` estimates it")
+        log_probs: npt.NDArray[np.float64] = self.model.log_prob(corpus, temperature=temperature)
+        return log_probs
+
+
+class Ngram(TextGenerator):
+    """An interpolated Kneser-Ney model of n-grams; settings: `order`, `max_length`."""
+
+    kind = "ngram"
+
+
+class PositionUnigram(TextGenerator):
+    """Draws each token by how often it stands at that place of a text."""
+
+    kind = "position-unigram"
+
+    def _lengths(self, longest: int) -> dict[str, Any]:
+        return {}
+
+
+class Lstm(TextGenerator):
+    """A recurrent language model; settings: `width`, `layers`, `dropout`, `batch_size`, and those of training.
+
+    Those of training: `max_epochs`, `learning_rate`, `schedule`, `max_norm`, `patience` and others of the recipe.
+    """
+
+    kind = "lstm"
+
+
+class ScheduledSampling(Lstm):
+    """An LSTM that learns from its own words, too; settings of `Lstm`, and `mixing`."""
+
+    kind = "scheduled-sampling"
+
+
+class Gpt2(TextGenerator):
+    """A transformer as GPT-2; settings: `width`, `layers`, `heads`, `dropout`, `batch_size`, and those of training."""
+
+    kind = "gpt2"
+
+    def _lengths(self, longest: int) -> dict[str, Any]:
+        return {"positions": longest + 1}
+
+
+class TransformerXl(TextGenerator):
+    """A transformer with a memory of earlier segments; settings of `Gpt2`, and `inner`, `segment`, `memory`."""
+
+    kind = "transformer-xl"
+
+
+class Conditional(TextGenerator):
+    """A generator that answers to contexts, such as a rating or a product: one category of each attribute.
+
+    Contexts are a mapping from the name of each attribute to the categories of all texts (a data frame will do), or the
+    path of a table (.tsv, .csv) whose first line names the attributes.
+    """
+
+    def __init__(self, *, context_count: int = 1, **settings: Any) -> None:
+        self.context_count = context_count
+        super().__init__(**settings)
+
+    def check(self) -> None:
+        """Raise for a setting that cannot be."""
+        self._new_model({"attributes": {"none": ["<other>"]}})
+
+    def fit(  # type: ignore[override]
+        self,
+        train: Texts,
+        valid: Texts = None,
+        *,
+        contexts: Contexts,
+        valid_contexts: Contexts | None = None,
+        **how: Any,
+    ) -> Self:
+        """Learn from `train` and the contexts of its texts; as `TextGenerator.fit`.
+
+        Categories that stand more seldom than `context_count` times are one.
+        """
+        if (valid is None) != (valid_contexts is None):
+            raise OptionError("valid and valid_contexts belong together: give both, or none for a tenth of train")
+        form, train_corpus, valid_corpus = self._corpora(train, valid)
+        rows = _contexts(contexts)
+        n = len(train_corpus)
+        of_train = {name: values[:n] for name, values in rows.items()}
+        rest = {name: values[n:] for name, values in rows.items()}
+        of_valid = rest if valid_contexts is None else _contexts(valid_contexts)
+        attributes = learn_attributes(of_train, min_count=self.context_count)
+        longest = max(1, int(max(train_corpus.lengths.max(), valid_corpus.lengths.max())))
+        sides = (with_contexts(train_corpus, of_train, attributes), with_contexts(valid_corpus, of_valid, attributes))
+        lengths = {**self._lengths(longest), "attributes": attributes}
+        self._learn(form, lambda tell: tell(self._new_model(lengths)).fit(*sides, **how))
+        return self
+
+    def sample(  # type: ignore[override]
+        self,
+        n: int,
+        *,
+        contexts: Contexts,
+        seed: int = 0,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: str | Sequence[str] | None = None,
+    ) -> list[str]:
+        """Return `n` texts that answer to `contexts`, one or `n`; as `TextGenerator.sample`."""
+        rows = _contexts(contexts)
+        empty = self.form.corpus([""] * len(next(iter(rows.values()))))
+        asked = with_contexts(empty, rows, self.model.attributes)
+        return self._sample(n, seed, temperature, top_k, top_p, prefix, asked)
+
+    def log_prob(  # type: ignore[override]
+        self, texts: Texts, *, contexts: Contexts, temperature: float = 1.0
+    ) -> npt.NDArray[np.float64]:
+        """Return the log-probability of each text in its context; as `TextGenerator.log_prob`."""
+        corpus = with_contexts(self.corpus(texts), _contexts(contexts), self.model.attributes)
+        return self._log_prob(corpus, temperature)
+
+
+class Att2Seq(Conditional):
+    """An LSTM that begins from an attended encoding of the context."""
+
+    kind = "att2seq"
+
+
+class C2s(Conditional):
+    """An LSTM that begins from an encoding of the context."""
+
+    kind = "c2s"
+
+
+class GatedC2s(Conditional):
+    """An LSTM that reads the context at every token, through a gate."""
+
+    kind = "gc2s"
+
+
+class Translation(TextGenerator):
+    """A translation model (an encoder and decoder with attention); it learns byte pairs of both sides."""
+
+    kind = "translation"
+
+    def __init__(self, *, byte_pairs: int = BYTE_PAIRS, **settings: Any) -> None:
+        self.byte_pairs = byte_pairs
+        super().__init__(**settings)
+
+    def fit(  # type: ignore[override]
+        self,
+        sources: Texts,
+        translations: Texts,
+        valid_sources: Texts = None,
+        valid_translations: Texts = None,
+        **how: Any,
+    ) -> Self:
+        """Learn to translate text k of `sources` into text k of `translations`; without validation text as `fit`."""
+        if (valid_sources is None) != (valid_translations is None):
+            raise OptionError("valid_sources and valid_translations belong together: give both, or none")
+        self._check_new()
+        train = [_texts(sources, "sources"), _texts(translations, "translations")]
+        if len(train[0]) != len(train[1]):
+            raise InputError(f"each source needs its translation, got {len(train[0])} and {len(train[1])}")
+        if valid_sources is None:
+            if len(train[0]) < _TWO:
+                raise TooFewSentencesError(f"training needs at least 2 pairs, got {len(train[0])}")
+            parts = [_last_held_out(side) for side in train]
+            train, valid = [part[0] for part in parts], [part[1] for part in parts]
+        else:
+            valid = [_texts(valid_sources, "valid_sources"), _texts(valid_translations, "valid_translations")]
+        if self._like is None:
+            form = learn_joint_form(*train, size=self.byte_pairs, lowercase=bool(self._form["lowercase"]))
+        else:
+            form = self._like.form
+        pairs = [ParallelText.from_texts(sides[0], sides[1], form) for sides in (train, valid)]
+        self._learn(form, lambda tell: tell(self._new_model({})).fit(*pairs, **how))
+        return self
+
+    def sample(  # type: ignore[override]
+        self,
+        sources: Texts,
+        *,
+        seed: int = 0,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+    ) -> list[str]:
+        """Return a drawn translation of each source; as `TextGenerator.sample`."""
+        corpus = self.corpus(sources)
+        return self._sample(len(corpus), seed, temperature, top_k, top_p, None, corpus)
+
+    def translate(self, sources: Texts, *, beam: int = 5, length_power: float = 1.0) -> list[str]:
+        """Return the best translation of each source that beam search finds."""
+        from textassay.translation.translation_decoding import translate
+
+        return list(translate(self.model, self.corpus(sources), width=beam, power=length_power).corpus.texts)
+
+    def log_prob(  # type: ignore[override]
+        self, texts: Texts, *, sources: Texts, temperature: float = 1.0
+    ) -> npt.NDArray[np.float64]:
+        """Return the log-probability of each text as the translation of its source, in nats, shape (N,)."""
+        corpora = self.corpus(texts), self.corpus(sources)
+        log_probs: npt.NDArray[np.float64] = self.model.log_prob(corpora[0], temperature=temperature, source=corpora[1])
+        return log_probs
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """A training against a discriminator that can begin, what it goes through, and what ends it."""
+
+    training: Any
+    phases: Sequence[Any]
+    collapse: Any
+    finish: Callable[[Any], None]
+    model: Any
+
+
+class Adversarial(TextGenerator):
+    """A generator that is trained against a discriminator, in rounds.
+
+    Settings are those of the network, of its training by maximum likelihood where there is one, and of the rounds:
+    `rounds`, and all others of the recipe; where two have a name, that of the rounds begins with ``rounds_``, such as
+    `rounds_learning_rate`. `length` is the number of tokens of every text, where texts do not end.
+
+    Attributes
+    ----------
+    history
+        What validation said after each round.
+    """
+
+    history: Any = None
+
+    def __init__(self, *, length: int | None = None, keep: str = "last", **settings: Any) -> None:
+        self.length = length
+        self.keep = keep
+        if keep not in ("last", "best"):
+            raise OptionError(f"keep must be last or best, got '{keep}'")
+        super().__init__(**settings)
+
+    def check(self) -> None:
+        """Raise for a setting that cannot be."""
+        self._plan()
+
+    def _presets(self) -> Mapping[str, tuple[Mapping[str, Any], Any]]:
+        raise NotImplementedError
+
+    def _network(self) -> Any:
+        """Return the class of the generator."""
+        from textassay.network.lstm import LstmModel
+
+        return LstmModel
+
+    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
+        raise NotImplementedError
+
+    def _plan(self) -> tuple[dict[str, Any], Any]:
+        """Return the settings of the generator, and the recipe of the rounds."""
+        presets = self._presets()
+        preset = self.preset or "tiny"
+        if preset not in presets:
+            raise unknown_name(f"preset of {self.kind}", preset, presets)
+        before, recipe = presets[preset]
+        network = dict(before)
+        of_rounds = {field.name for field in fields(recipe)}
+        of_network = set(signature(self._network()).parameters) - {"recipe", "seed", "length", "max_length", "ends"}
+        if "recipe" not in network:  # no maximum likelihood before
+            of_network -= of_rounds
+        of_training = (
+            {field.name for field in fields(network["recipe"])} if is_dataclass(network.get("recipe")) else set()
+        )
+        for name, value in self.settings.items():
+            of_round = name.removeprefix("rounds_")
+            if name in of_network:
+                network[name] = value
+            elif name in of_training:
+                network["recipe"] = replace(network["recipe"], **{name: value})
+            elif name in of_rounds or (name != of_round and of_round in of_rounds):
+                recipe = replace(recipe, **{name if name in of_rounds else of_round: value})
+            else:
+                raise unknown_name(f"setting of {self.kind}", name, of_network | of_training | of_rounds)
+        return network, recipe
+
+    def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
+        from textassay.adversarial.rounds import train_in_rounds
+        from textassay.adversarial.validation import VALID
+
+        network, recipe = self._plan()
+        if self.length is not None:
+            for corpus in (train, valid):
+                if (corpus.lengths != self.length).any():
+                    raise InputError(f"every text must have {self.length} tokens, as `length` says")
+        begun = self._begin({**network, "longest": self.length or longest}, recipe, train, valid)
+        tell(begun.model)
+        self.history = train_in_rounds(
+            begun.training,
+            begun.phases,
+            keep=VALID if self.keep == "best" else None,
+            collapse=begun.collapse,
+            **how,
+        )
+        begun.finish(self.history)
+
+
+def _recorded(recipe: Any) -> Any:
+    return json.loads(json.dumps(asdict(recipe)))
+
+
+class SeqGan(Adversarial):
+    """SeqGAN: an LSTM by maximum likelihood first, then by policy gradient from a discriminator's rewards."""
+
+    kind = "seqgan"
+    _saved_as = ("lstm",)
+
+    def _presets(self) -> Mapping[str, Any]:
+        from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS
+
+        return SEQGAN_PRESETS
+
+    def _two_sided(self) -> Any:
+        from textassay.adversarial.seqgan import SeqGan as TwoSided
+
+        return TwoSided
+
+    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
+        from textassay.adversarial.rounds import COLLAPSE, Phase
+
+        longest = network.pop("longest")
+        model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
+        model.fit(train, valid)
+        training = self._two_sided()(model, train, valid, recipe=recipe, oracle=None, seed=self.seed)
+        phases = (
+            Phase("discriminator", recipe.pretraining_rounds if recipe.rounds else 0, judged=False),
+            Phase("adversarial", recipe.rounds),
+        )
+
+        def finish(history: Any) -> None:
+            training.finish({"kind": self.kind, **history.ending, "recipe": _recorded(recipe), "oracle": None})
+
+        return _Rounds(training, phases, COLLAPSE, finish, model)
+
+
+class RankGan(SeqGan):
+    """RankGAN: SeqGAN whose rewards are ranks among real texts."""
+
+    kind = "rankgan"
+
+    def _presets(self) -> Mapping[str, Any]:
+        from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
+
+        return RANKGAN_PRESETS
+
+    def _two_sided(self) -> Any:
+        from textassay.adversarial.rankgan import RankGan as TwoSided
+
+        return TwoSided
+
+
+class CoT(Adversarial):
+    """Cooperative training: an LSTM and a mediator, from their first step."""
+
+    kind = "cot"
+    _saved_as = ("lstm",)
+
+    def _presets(self) -> Mapping[str, Any]:
+        from textassay.adversarial.cot import COT_PRESETS
+
+        return COT_PRESETS
+
+    def _two_sided(self) -> Any:
+        from textassay.adversarial.cot import CoT as TwoSided
+
+        return TwoSided
+
+    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
+        from textassay.adversarial.rounds import Collapse
+
+        longest = network.pop("longest")
+        model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
+        training = self._two_sided()(model, train, valid, oracle=None, recipe=recipe, seed=self.seed)
+
+        def finish(history: Any) -> None:
+            training.finish(history, {"recipe": _recorded(recipe), "oracle": None})
+
+        return _Rounds(training, training.phases, Collapse("variety", least=0.05), finish, model)
+
+
+class ScratchGan(CoT):
+    """ScratchGAN: an LSTM with tied vectors against a recurrent discriminator, without pretraining."""
+
+    kind = "scratchgan"
+    _saved_as = ("tied-lstm",)
+
+    def _presets(self) -> Mapping[str, Any]:
+        from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS
+
+        return SCRATCHGAN_PRESETS
+
+    def _network(self) -> Any:
+        from textassay.network.tied_lstm import TiedLstm
+
+        return TiedLstm
+
+    def _two_sided(self) -> Any:
+        from textassay.adversarial.scratchgan import ScratchGan as TwoSided
+
+        return TwoSided
+
+
+class LeakGan(Adversarial):
+    """LeakGAN: a manager that sees the discriminator's features sets goals for a worker."""
+
+    kind = "leakgan"
+
+    def _presets(self) -> Mapping[str, Any]:
+        from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS
+
+        return LEAKGAN_PRESETS
+
+    def _network(self) -> Any:
+        from textassay.network.leakgan import LeakGanModel
+
+        return LeakGanModel
+
+    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
+        from textassay.adversarial.leakgan import LeakGan as TwoSided
+        from textassay.adversarial.rounds import COLLAPSE, Phase
+
+        longest = network.pop("longest")
+        model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
+        training = TwoSided(model, train, valid, recipe=recipe, seed=self.seed)
+        phases = (Phase("pretraining", recipe.cycles), Phase("adversarial", recipe.rounds))
+
+        def finish(history: Any) -> None:
+            training.finish({"kind": self.kind, **history.ending, "recipe": _recorded(recipe)})
+
+        return _Rounds(training, phases, COLLAPSE, finish, model)
+
+
+class Wgan(Adversarial):
+    """A recurrent Wasserstein GAN: a noise-driven network without likelihood; `textassay.approximate` estimates it."""
+
+    kind = "wgan"
+    _saved_as = ("noise-gru",)
+
+    def _presets(self) -> Mapping[str, Any]:
+        from textassay.adversarial.wgan_recipe import WGAN_PRESETS
+
+        return WGAN_PRESETS
+
+    def _network(self) -> Any:
+        from textassay.network.noise_gru import NoiseGru
+
+        return NoiseGru
+
+    def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
+        from textassay.adversarial.rounds import train_in_rounds
+        from textassay.adversarial.wgan import COLLAPSE, VALID, WganTraining
+
+        network, recipe = self._plan()
+        recipe = recipe if self.length is None else replace(recipe, length=self.length)
+        recipe = replace(recipe, critic_width=network["width"]) if "width" in self.settings else recipe
+        model = self._network()(**network, length=recipe.length, ends=self.length is None)
+        tell(model)
+        training = WganTraining(model, train, valid, recipe, seed=self.seed)
+        keep = VALID if self.keep == "best" else None
+        self.history = train_in_rounds(training, training.phases, keep=keep, collapse=COLLAPSE, **how)
+        training.finish(self.history)
+
+
+class _Ready(TextGenerator):
+    """A generator that need not be fitted."""
+
+    def check(self) -> None:
+        """Nothing to check: what there is was made."""
+
+    def fit(self, train: Texts, valid: Texts = None, **how: Any) -> Self:
+        """Refuse: there is nothing to learn."""
+        raise OptionError(f"{self.model.name} is ready: there is nothing to fit")
+
+
+class Pretrained(_Ready):
+    """A causal language model of Hugging Face transformers, by its name or its folder."""
+
+    kind = "pretrained"
+
+    def __init__(self, name_or_path: str | os.PathLike[str], *, batch_size: int = 32, max_length: int = 200) -> None:
+        from textassay.model_store.pretrained import PretrainedModel
+
+        super().__init__()
+        model = PretrainedModel(os.fspath(name_or_path), batch_size=batch_size, max_length=max_length)
+        self._fitted = model, model.form
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
+        """Return the model of that name or in that folder."""
+        return cls(folder)
+
+
+class RandomLstm(_Ready):
+    """An LSTM with random weights that learns nothing: a language whose probabilities are known."""
+
+    kind = "random-lstm"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        from textassay.network.random_lstm import RandomLstm as Model
+
+        super().__init__(seed=seed)
+        model = Model(seed=seed)
+        self._fitted = model, model.form
+
+
+class External(_Ready):
+    """A command that prints texts, such as ``my-model --n {n} --seed {seed}``; it has no probabilities.
+
+    Parameters
+    ----------
+    command
+        For the shell. ``{n}`` and ``{seed}`` in it become the number of texts, which it must print one a line, and the
+        seed, which should decide them.
+    column
+        The key of the text in each line, where the lines are JSON.
+    timeout
+        Seconds that a call may take.
+    """
+
+    kind = "command"
+
+    def __init__(self, command: str, *, column: str | None = None, timeout: float | None = None) -> None:
+        from textassay.generator.external import ExternalCommand
+
+        super().__init__()
+        self._command = ExternalCommand(command, column=column, timeout=timeout)
+
+    @property
+    def model(self) -> Any:
+        """The command."""
+        return self._command
+
+
+def from_pretrained(folder: str | os.PathLike[str]) -> TextGenerator:
+    """Return the generator that a folder holds, of whatever kind: what `save_pretrained` or ``textassay train`` wrote.
+
+    Names such as ``pretrained:gpt2``, ``command:...`` and ``random-lstm:SEED`` are taken, too, as on the command line.
+    """
+    from textassay.model_store.saved import load_generator
+
+    before, _, after = os.fspath(folder).partition(":")
+    if before == "pretrained":
+        return Pretrained(after)
+    if before == "command":
+        return External(after)
+    if before == "random-lstm":
+        return RandomLstm(seed=int(after or 0))
+    saved = load_generator(Path(folder))
+    return _class_of(saved.document["kind"])._of(saved.model, saved.form)
+
+
+def _class_of(kind: str) -> type[TextGenerator]:
+    waiting: list[type[TextGenerator]] = [TextGenerator]
+    fallback: type[TextGenerator] | None = None
+    while waiting:
+        found = waiting.pop()
+        if getattr(found, "kind", None) == kind:
+            return found
+        if kind in found._saved_as and fallback is None:
+            fallback = found
+        waiting += found.__subclasses__()
+    return fallback or TextGenerator
+
+
+def _texts(source: Texts, name: str) -> TextFile:
+    """Return texts as they were read, from whatever the user has."""
+    file = TextFile(name, tuple(source), source.groups) if isinstance(source, Corpus) else opened_texts(source)
+    file = as_texts(file, name)
+    if not any(text and not text.isspace() for text in file):
+        raise InputError(f"{name} is empty: all of its {len(file)} texts are blank")
+    return file
+
+
+def _last_held_out(file: TextFile) -> tuple[TextFile, TextFile]:
+    """Return all but the last tenth, and that."""
+    first, last = split_last(len(file), math.ceil(len(file) / HELD_OUT))
+    sides = (tuple(file.texts[place] for place in places.tolist()) for places in (first, last))
+    return TextFile("train", next(sides)), TextFile("valid", next(sides))
+
+
+def _contexts(contexts: Contexts) -> dict[str, list[str]]:
+    if isinstance(contexts, str | os.PathLike):
+        return read_contexts(Path(contexts))
+    return {str(name): [str(value) for value in contexts[name]] for name in contexts}

@@ -1,0 +1,203 @@
+"""The names of `textassay` itself: metrics as functions, and whole tasks in one call, from whatever texts come in."""
+
+import inspect
+import math
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import textassay as ta
+from made_up import sentences
+from textassay.errors import InputError, UnavailableError
+from textassay.meta_evaluation import WORLD_NAMES
+from textassay.metric import CATALOG, parse_metric
+
+REAL = sentences(120, 1)
+GENERATED = sentences(100, 2, shift=0.3)
+TRAIN = sentences(100, 3)
+SHARED = {"seed", "text"}
+
+
+def _function(name: str) -> Any:
+    return getattr(ta, name.replace("-", "_"))
+
+
+def _asked(name: str) -> dict[str, Any]:
+    asked: dict[str, Any] = {"train": TRAIN} if "train" in CATALOG[name].needs else {}
+    return asked | ({"folds": 2, "effort": "quick"} if name == "dd" else {})
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_the_parameters_of_a_metric_are_its_settings(name: str) -> None:
+    parameters = inspect.signature(_function(name)).parameters
+    assert list(parameters)[:2] == ["generated", "real"]
+    assert (parameters["real"].default is None) == (not CATALOG[name].looks_at_real)
+    defaults = {field.name: field.default for field in fields(CATALOG[name].make)}
+    named = {key: parameter.default for key, parameter in list(parameters.items())[2:] if key not in SHARED}
+    if name == "huse":  # what comes with the sentences is columns of the corpora, not settings of the metric
+        assert (named.pop("log_probs"), named.pop("ratings")) == (None, None)
+    assert {key: defaults[key] for key in named} == named
+    assert parameters["seed"].default == 0
+    assert defaults.keys() - named.keys() <= {"equal"}
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOG if name != "huse"])
+def test_every_metric_takes_lists_by_place_or_by_name(name: str) -> None:
+    estimate = _function(name)(GENERATED, REAL, **_asked(name))
+    assert estimate == _function(name)(generated=GENERATED, real=REAL, **_asked(name))
+    settings = _asked(name)
+    corpora = ta.corpora_from_texts({"generated": GENERATED, "real": REAL, "train": TRAIN})
+    settings |= {"train": corpora["train"]} if "train" in settings else {}
+    measured = ta.measure(parse_metric(name, **settings), corpora["generated"], corpora["real"])
+    assert estimate.value == pytest.approx(measured.value)
+    assert estimate.signature == measured.signature
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CATALOG.items() if not entry.looks_at_real])
+def test_a_metric_that_does_not_look_at_real_text_does_without(name: str) -> None:
+    alone = _function(name)(GENERATED, **_asked(name))
+    assert alone.value == pytest.approx(_function(name)(GENERATED, REAL, **_asked(name)).value)
+    assert "n_real" not in alone.sizes
+    assert "|n:100|" in str(alone.signature)
+
+
+def test_huse_takes_ratings_and_log_probs() -> None:
+    rng = np.random.default_rng(0)
+    of_generated, of_real = rng.normal(-20, 3, 100), rng.normal(-30, 3, 120)
+    rated = rng.random(100), rng.random(120)
+    alone = ta.huse(GENERATED, REAL, log_probs=(of_generated, of_real), ratings=rated)
+    beside: dict[str, Any] = {"log_probs": {"g": (of_generated, of_real)}, "ratings": {"g": rated}}
+    compared = ta.compare({"g": GENERATED}, REAL, metrics=["huse"], explain=False, **beside).result("g", "huse")
+    assert compared.estimate is not None
+    assert alone.value == compared.estimate.value
+    with pytest.raises(InputError, match="log_probs must be 100 finite numbers"):
+        ta.huse(GENERATED, REAL, log_probs=(of_real, of_generated), ratings=rated)
+
+
+def test_huse_says_what_it_needs() -> None:
+    with pytest.raises(UnavailableError, match="log-prob"):
+        ta.huse(GENERATED, REAL)
+
+
+def test_texts_come_as_lists_columns_tables_paths_and_corpora(tmp_path: Path) -> None:
+    path = tmp_path / "real.txt"
+    path.write_text("".join(f"{text}\n" for text in REAL), encoding="utf-8")
+    forms = [
+        tuple(REAL),
+        pd.Series(REAL),
+        pd.DataFrame({"text": REAL}),
+        pa.array(REAL),
+        path,
+        str(path),
+        ta.read_texts(path),
+        ta.Corpus.from_texts(REAL),
+    ]
+    values = [ta.bleu(GENERATED, form, order=2) for form in forms]
+    assert all(value == values[0] for value in values)
+    compared = ta.compare({"g": GENERATED}, path, metrics=["bleu(order=2)"])
+    assert compared.real.name == "real.txt"
+    estimate = compared.result("g", "bleu(order=2)").estimate
+    assert estimate is not None
+    assert estimate.value == values[0].value
+
+
+def test_a_single_text_is_no_path() -> None:
+    with pytest.raises(InputError, match=r"^generated: expected many sentences, got one str; put it in a list$"):
+        ta.bleu("the cat sat", REAL)
+    with pytest.raises(InputError, match=r"no file missing\.txt"):
+        ta.bleu("missing.txt", REAL)
+
+
+def test_all_texts_are_prepared_alike() -> None:
+    loud = [text.upper() for text in REAL]
+    assert ta.vocabulary(loud, REAL).value > 0.8
+    assert ta.vocabulary(loud, REAL, lowercase=True).value == 0
+    assert ta.vocabulary(loud, REAL, normalize=True).value == 0
+    assert ta.length([f"{text} x" for text in REAL], REAL, max_tokens=1).value == 0
+    assert math.isfinite(ta.bleu(REAL, REAL[1:], tokenizer="chars"))
+
+
+def test_what_was_read_can_be_looped_over(tmp_path: Path) -> None:
+    path = tmp_path / "real.txt"
+    path.write_text("a b\nc\n", encoding="utf-8")
+    file = ta.read_texts(path)
+    assert list(file) == ["a b", "c"]
+    assert (file[0], file[1:]) == ("a b", ("c",))
+    assert list(ta.Corpus.from_texts(["a b", "c"])) == ["a b", "c"]
+
+
+def test_inspection_takes_texts() -> None:
+    findings = ta.inspect({"loud": [text.upper() for text in GENERATED]}, REAL, heldout=sentences(120, 5))
+    assert "loud" in {finding.generator for finding in findings}
+    assert [
+        f for f in ta.inspect({"loud": [t.upper() for t in REAL[:90]]}, REAL, lowercase=True) if "case" in f.kind
+    ] == []
+
+
+def test_an_explanation_takes_texts() -> None:
+    explanation = ta.explain(GENERATED, REAL, name="g", effort="quick", folds=2, halvings=1)
+    assert explanation.generator == "g"
+
+
+def test_a_plan_takes_texts_or_a_comparison() -> None:
+    asked: dict[str, Any] = {"margins": [0.05], "folds": 2}
+    planned = ta.plan({"g": GENERATED}, REAL, effort="quick", **asked)
+    assert planned.pilot is not None
+    compared = ta.compare({"g": GENERATED}, REAL, metrics=["dd"], effort="quick", folds=2, explain=False)
+    assert ta.plan(pilot=compared, **asked).dd == pytest.approx(planned.dd)
+    with pytest.raises(ta.TextassayError, match="both sides"):
+        ta.plan({"g": GENERATED})
+
+
+def test_models_are_asked_in_one_call() -> None:
+    ngram = ta.generators.Ngram(order=3).fit(TRAIN, sentences(40, 8))
+    other = ta.generators.Ngram(order=1, like=ngram).fit(GENERATED, sentences(40, 8))
+    apart = ta.discrepancy(ngram, other, n=200)
+    assert 0 < apart.truth.value < 1
+    assert ta.discrepancy(ngram, ngram, n=200).truth.value == pytest.approx(0, abs=1e-9)
+    text = ta.approximate(ngram, REAL, n_samples=20)
+    assert text.to_dict()["mode"] == "multinomial"
+    found = ta.exposure_bias(ngram, REAL, oracle=other, n_samples=50, bleu_runs=2, oracle_runs=1, prefixes=["model"])
+    assert list(found.bleu) == ["model"]
+
+
+def test_models_come_as_folders_too(tmp_path: Path) -> None:
+    ngram = ta.generators.Ngram(order=2).fit(TRAIN, sentences(40, 8))
+    ngram.save_pretrained(tmp_path)
+    assert ta.discrepancy(tmp_path, ngram, n=50).truth.value == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ta.TextassayError, match="knows no token of the text"):
+        ta.exposure_bias(tmp_path, ["x y z"] * 20)
+    with pytest.raises(ta.TextassayError, match="see text differently"):
+        ta.discrepancy(ngram, ta.generators.Ngram(order=2, lowercase=True).fit(TRAIN))
+
+
+def test_stress_and_bench_take_texts(tmp_path: Path) -> None:
+    real = sentences(300, 9)
+    asked: dict[str, Any] = {"metrics": ["length"], "damages": ["shuffle-words"], "strengths": [0.5], "n_draws": 2}
+    path = tmp_path / "real.txt"
+    path.write_text("".join(f"{text}\n" for text in real), encoding="utf-8")
+    found = ta.stress(real, n_sentences=50, **asked)
+    assert found.metrics == ("length",)
+    assert ta.stress(path, n_sentences=50, **asked).to_dict() == found.to_dict()
+    run = ta.bench({"made-up": real}, estimators=["length"], worlds=WORLD_NAMES[:1], n_sentences=[60], n_truth=100)
+    assert run.cells
+
+
+def test_metrics_are_judged_by_a_known_order_and_by_a_finished_comparison() -> None:
+    generated = {name: sentences(100, 11 + k, shift=0.2 * k) for k, name in enumerate("abc")}
+    gold = {"truth": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    asked: dict[str, Any] = {"metrics": ["length", "bleu(order=2)"], "seed": 1}
+    judging = ta.judge(generated, REAL, gold=gold, discriminators=["naive-bayes"], n_resamples=100, **asked)
+    assert {"length", "bleu(order=2)"} <= {row.name for row in judging.evaluations}
+    comparison = ta.compare(generated, REAL, explain=False, **asked)
+    again = ta.judge(comparison, gold=gold, n_resamples=100, seed=1)
+    assert {row.name for row in again.evaluations} <= {row.name for row in judging.evaluations}
+    with pytest.raises(ta.TextassayError, match="give ratings or gold"):
+        ta.judge(generated, REAL)
+    with pytest.raises(ta.TextassayError, match="truth says nothing of c"):
+        ta.judge(generated, REAL, gold={"truth": {"a": 1.0, "b": 2.0}}, metrics=["length"])
