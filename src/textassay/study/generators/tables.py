@@ -97,7 +97,7 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
             if verdict.may_be_best
             else "",
             f"Not by luck: {join_words(list(verdict.not_luck)) or 'none'}.",
-            f"Upside down: {join_words(list(verdict.upside_down))}." if verdict.upside_down else "",
+            f"Negatively correlated: {join_words(list(verdict.upside_down))}." if verdict.upside_down else "",
         ]
         tables.append(
             ReproducedTable(
