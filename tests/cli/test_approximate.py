@@ -141,7 +141,7 @@ def test_unknown_characters_are_counted_and_said(folder: Path, noisy: Path, run:
         (("lstm", "real.txt", "--mode", "sofd"), "unknown mode 'sofd': did you mean soft?"),
         (("lstm", "real.txt", "--mode", "soft"), "is not driven by noise"),
         (("lstm", "real.txt", "--seed", -1), "--seed must be at least 0"),
-        (("lstm", "real.txt", "--level", 1), "--level must be between 0 and 1"),
+        (("lstm", "real.txt", "--level", 1), "level must be between 0 and 1"),
         (("nothing", "real.txt"), "no folder"),
         (("gpt2", "one.txt", "--window", 90), "reads at most"),
     ],

@@ -4,7 +4,7 @@ A command for one model lists settings and help lines; what is not given on the 
 preset has it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, make_dataclass
 from types import MappingProxyType
@@ -43,6 +43,7 @@ class WithSettings:
     """What a command knows of its options that are settings."""
 
     settings = MappingProxyType[str, _Setting]({})
+    presets = MappingProxyType[str, Any]({})
 
     @staticmethod
     def leading() -> tuple[str, ...]:
@@ -81,12 +82,12 @@ def with_settings(
     summary: str,
     parts: Sequence[Settings],
     *,
-    presets: Iterable[str],
+    presets: Mapping[str, Any],
     preset: str,
 ) -> type[Any]:
     """Return a command: `base` with an option for each setting of `parts`, and `summary` as its help.
 
-    `presets` are the names that ``--preset`` knows, `preset` is the one without it.
+    `presets` are what ``--preset`` names, `preset` is the name of the one without it.
     """
     known = f"Sizes and recipe to start from: {', '.join(presets)}; {preset} by default."
     declared = get_type_hints(base, include_extras=True)
@@ -104,7 +105,7 @@ def with_settings(
             shown = Option(metavar=metavar, help=line, rich_help_panel=part.panel, show_default=False)
             options.append((option, Annotated[kind | None, shown], field(default=None)))
             settings[option] = _Setting(part.group, setting, parse)
-    namespace = {"__doc__": summary, "model": model, "settings": MappingProxyType(settings)}
+    namespace = {"__doc__": summary, "model": model, "presets": presets, "settings": MappingProxyType(settings)}
     title = "".join(word.capitalize() for word in model.split("-"))
     return make_dataclass(f"Train{title}", options, bases=(base,), namespace=namespace, frozen=True, kw_only=True)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -57,21 +57,22 @@ class TrainAdversarial(Monitors, TrainWindows):
         Between(1),
     ] = None
 
-    def presets(self) -> Mapping[str, Any]:
-        """Return the presets, each of settings of the generator and a recipe of the rounds."""
+    def untrained(self, longest: int | None = None) -> tuple[Any, Any]:
+        """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
         raise NotImplementedError
 
     def check_plan(self) -> None:
         """Raise where a setting is out of range."""
-        raise NotImplementedError
+        self.untrained()
 
     def plan(self) -> Mapping[str, Any]:
         """Return what the preset and the options come to: all that decides the training but the text."""
-        raise NotImplementedError
+        model, recipe = self.untrained()
+        return {"network": model.settings, "rounds": asdict(recipe)}
 
     def check_texts(self, texts: TrainingTexts) -> None:
-        """Raise for what is wrong with the texts, before anything is written."""
-        raise NotImplementedError
+        """Raise where a sentence has another length than all shall have, before anything is written."""
+        self.check_lengths(texts)
 
     def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Do what comes before the rounds, or take it from the folder, and return the training."""
@@ -90,9 +91,9 @@ class TrainAdversarial(Monitors, TrainWindows):
     def chosen_preset(self) -> tuple[dict[str, Any], Any]:
         """Return settings of the generator and the recipe, as the preset has them."""
         preset = self.preset or "tiny"
-        if preset not in self.presets():
-            raise unknown_name(f"preset of {self.model}", preset, self.presets())
-        network, recipe = self.presets()[preset]
+        if preset not in self.presets:
+            raise unknown_name(f"preset of {self.model}", preset, self.presets)
+        network, recipe = self.presets[preset]
         return dict(network), recipe
 
     def check(self) -> None:
@@ -251,8 +252,6 @@ class TrainWithOracle(TrainAdversarial):
 
     def run(self) -> int:
         """Train; an oracle brings tokenizer and vocabulary."""
-        from dataclasses import replace
-
         if self.oracle is not None and self.like is None:
             return replace(self, like=self.oracle).run()
         return super().run()

@@ -32,7 +32,7 @@ AnyRecipe = CotRecipe | ScratchGanRecipe
 class TrainFromScratch(TrainWithOracle):
     """One of them; a subclass has its parts."""
 
-    def parts(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
+    def sides(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
         """Return the class of the generator, and what makes the training."""
         raise NotImplementedError
 
@@ -41,14 +41,9 @@ class TrainFromScratch(TrainWithOracle):
         """File of word vectors; None without."""
         return None
 
-    def check_plan(self) -> None:
-        """Raise where a setting is out of range."""
-        self._plan(self.sentence_length, None)
-
     def plan(self) -> Mapping[str, Any]:
         """Return what the preset and the options come to."""
-        model, recipe = self._plan(self.sentence_length, None)
-        told = {"network": model.settings, "rounds": asdict(recipe)}
+        told = super().plan()
         if self.vector_file is None:
             return told
         with self.vector_file.open("rb") as file:
@@ -56,7 +51,7 @@ class TrainFromScratch(TrainWithOracle):
 
     def check_texts(self, texts: TrainingTexts) -> None:
         """Raise where a sentence has another length than all shall have, or word vectors are damaged."""
-        self.check_lengths(texts)
+        super().check_texts(texts)
         self._vectors(texts)
 
     def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
@@ -64,10 +59,10 @@ class TrainFromScratch(TrainWithOracle):
         from textassay.adversarial.rounds import Collapse
         from textassay.adversarial.validation import ORACLE, VALID
 
-        model, recipe = self._plan(self.sentence_length, texts.longest)
+        model, recipe = self.untrained(texts.longest)
         told = {"recipe": recipe, "seed": self.seed, **self._vectors(texts)}
         oracle = self.opened_oracle()
-        _, two_sided = self.parts()
+        _, two_sided = self.sides()
         training = two_sided(model, texts.train, texts.valid, oracle=oracle, **told)
 
         def finish(history: "RoundsHistory") -> LstmModel:
@@ -85,17 +80,18 @@ class TrainFromScratch(TrainWithOracle):
             finish=finish,
         )
 
-    def _plan(self, length: int | None, longest: int | None) -> tuple[LstmModel, AnyRecipe]:
+    def untrained(self, longest: int | None = None) -> tuple[LstmModel, AnyRecipe]:
         """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
         from textassay.embedding.word_vectors import word_vector_size
 
+        length = self.sentence_length
         network, recipe = self.chosen_preset()
         network |= self.given("network")
         if self.vector_file is not None:
             network["fixed"] = word_vector_size(self.vector_file)
         if length is not None or longest is not None:
             network["max_length"] = length or longest
-        generator, _ = self.parts()
+        generator, _ = self.sides()
         with self.as_options("network"):
             model = generator(**network, length=length, seed=self.seed)
         with self.as_options("rounds"):
@@ -113,11 +109,7 @@ class TrainFromScratch(TrainWithOracle):
 class TrainCot(TrainFromScratch):
     """CoT."""
 
-    def presets(self) -> Mapping[str, tuple[Mapping[str, Any], AnyRecipe]]:
-        """Return the presets."""
-        return COT_PRESETS
-
-    def parts(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
+    def sides(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
         """Return the class of the generator, and what makes the training."""
         from textassay.adversarial.cot import CoT
 
@@ -137,11 +129,7 @@ class TrainScratchGan(TrainFromScratch):
         """File of word vectors; None without."""
         return self.vectors
 
-    def presets(self) -> Mapping[str, tuple[Mapping[str, Any], AnyRecipe]]:
-        """Return the presets."""
-        return SCRATCHGAN_PRESETS
-
-    def parts(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
+    def sides(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
         """Return the class of the generator, and what makes the training."""
         from textassay.adversarial.scratchgan import ScratchGan
 

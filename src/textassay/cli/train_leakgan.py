@@ -1,9 +1,8 @@
 """``textassay train leakgan``: cycles of learning from real text and of the discriminator, then rounds."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
 from textassay.cli.adapter import Command
@@ -21,30 +20,13 @@ if TYPE_CHECKING:
 class TrainLeakGan(TrainAdversarial):
     """LeakGAN."""
 
-    def presets(self) -> Mapping[str, tuple[Mapping[str, Any], LeakGanRecipe]]:
-        """Return the presets."""
-        return LEAKGAN_PRESETS
-
-    def check_plan(self) -> None:
-        """Raise where a setting is out of range."""
-        self._plan()
-
-    def plan(self) -> Mapping[str, Any]:
-        """Return what the preset and the options come to."""
-        model, recipe = self._plan()
-        return {"network": model.settings, "rounds": asdict(recipe)}
-
-    def check_texts(self, texts: TrainingTexts) -> None:
-        """Raise where a sentence has another length than all shall have."""
-        self.check_lengths(texts)
-
     def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Return the training."""
         from textassay.adversarial.leakgan import LeakGan
         from textassay.adversarial.rounds import COLLAPSE, Phase
         from textassay.adversarial.validation import VALID
 
-        model, recipe = self._plan(texts.longest)
+        model, recipe = self.untrained(texts.longest)
         training = LeakGan(model, texts.train, texts.valid, recipe=recipe, seed=self.seed)
 
         def finish(history: "RoundsHistory") -> LeakGanModel:
@@ -63,16 +45,15 @@ class TrainLeakGan(TrainAdversarial):
             finish=finish,
         )
 
-    def _plan(self, longest: int = 1) -> tuple[LeakGanModel, LeakGanRecipe]:
-        """Return a generator that has learnt nothing and writes no more than `longest` tokens, and the recipe."""
+    def untrained(self, longest: int | None = None) -> tuple[LeakGanModel, LeakGanRecipe]:
+        """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
         network, recipe = self.chosen_preset()
         with self.as_options("rounds"):
             recipe = replace(recipe, **self.given("rounds"))
         length = self.sentence_length
-        limit = longest if length is None else length
         settings = {**network, **self.given("network")}
         with self.as_options("network"):
-            return LeakGanModel(**settings, length=length, max_length=limit, seed=self.seed), recipe
+            return LeakGanModel(**settings, length=length, max_length=length or longest or 1, seed=self.seed), recipe
 
 
 def command(name: str) -> type[Command]:

@@ -58,10 +58,6 @@ _RANKS: Help = {
 class TrainSeqGan(TrainWithOracle):
     """SeqGAN, and MLE SeqGAN with no rounds."""
 
-    def presets(self) -> Mapping[str, tuple[Mapping[str, Any], SeqGanRecipe]]:
-        """Return the presets."""
-        return SEQGAN_PRESETS
-
     def two_sided(self) -> "Callable[..., SeqGan]":
         """Return what makes the training."""
         from textassay.adversarial.seqgan import SeqGan
@@ -78,10 +74,6 @@ class TrainSeqGan(TrainWithOracle):
         """Return what the preset and the options come to."""
         network, recipe = self._plan()
         return {"network": {**network, "recipe": asdict(network["recipe"])}, "rounds": asdict(recipe)}
-
-    def check_texts(self, texts: TrainingTexts) -> None:
-        """Raise where a sentence has another length than all shall have."""
-        self.check_lengths(texts)
 
     def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Fit the generator by maximum likelihood, keep it, and return the training."""
@@ -133,10 +125,6 @@ class TrainSeqGan(TrainWithOracle):
 
 class TrainRankGan(TrainSeqGan):
     """What differs from SeqGAN in the two sides alone."""
-
-    def presets(self) -> Mapping[str, tuple[Mapping[str, Any], SeqGanRecipe]]:
-        """Return the presets."""
-        return RANKGAN_PRESETS
 
     def two_sided(self) -> "Callable[..., SeqGan]":
         """Return what makes the training."""

@@ -1,8 +1,7 @@
 """``textassay train wgan``: a noise-driven generator against a critic, with no training before."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
 from textassay.cli.adapter import Command
@@ -20,24 +19,11 @@ if TYPE_CHECKING:
 class TrainWgan(TrainAdversarial):
     """The recurrent Wasserstein GAN."""
 
-    def presets(self) -> Mapping[str, tuple[Mapping[str, Any], WganRecipe]]:
-        """Return the presets."""
-        return WGAN_PRESETS
-
-    def check_plan(self) -> None:
-        """Raise where a setting is out of range."""
-        self._plan()
-
-    def plan(self) -> Mapping[str, Any]:
-        """Return what the preset and the options come to."""
-        model, recipe = self._plan()
-        return {"network": model.settings, "rounds": asdict(recipe)}
-
     def check_texts(self, texts: TrainingTexts) -> None:
         """Raise where no sentence is as long as windows shall be."""
         from textassay.adversarial.wgan_rows import TextWindows
 
-        model, recipe = self._plan()
+        model, recipe = self.untrained()
         for corpus in (texts.train, texts.valid):
             TextWindows(corpus, recipe.length, ends=model.ends)
 
@@ -45,7 +31,7 @@ class TrainWgan(TrainAdversarial):
         """Return the training."""
         from textassay.adversarial.wgan import COLLAPSE, VALID, WganTraining
 
-        model, recipe = self._plan()
+        model, recipe = self.untrained()
         n_long = int((texts.train.lengths > model.length).sum()) if model.ends else 0
         if n_long:
             self.say(f"{n_long} sentences have more than {model.length} tokens: only what they begin with is learnt")
@@ -66,7 +52,7 @@ class TrainWgan(TrainAdversarial):
             finish=finish,
         )
 
-    def _plan(self) -> tuple[NoiseGru, WganRecipe]:
+    def untrained(self, longest: int | None = None) -> tuple[NoiseGru, WganRecipe]:
         """Return a generator that has learnt nothing, and the recipe; the critic is as wide unless it is said."""
         network, recipe = self.chosen_preset()
         network |= self.given("network")
