@@ -18,6 +18,7 @@ SOURCE = REPOSITORY / "src" / "textassay"
 ROOMS = (
     "face",
     "errors",
+    "display",
     "estimate",
     "seeding",
     "execution",

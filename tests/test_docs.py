@@ -26,7 +26,7 @@ from textassay.adversarial import (
     SEQGAN_PRESETS,
     WGAN_PRESETS,
 )
-from textassay.cli.main import app, main
+from textassay.cli.main import main, make_app
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -115,7 +115,7 @@ def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPat
 
 def test_no_page_mentions_an_unknown_option() -> None:
     known = {"--help", "--debug", "--version"}
-    waiting: list[Any] = [get_command(app)]
+    waiting: list[Any] = [get_command(make_app())]
     while waiting:
         command = waiting.pop()
         waiting += getattr(command, "commands", {}).values()
@@ -141,6 +141,8 @@ def test_pages_import_faces_only() -> None:
     rooms = {path.name for path in (REPOSITORY / "src" / "textassay").iterdir() if (path / "__init__.pyi").exists()}
     deeper = re.compile(r"\btextassay\.(\w+)\.([a-z]\w*)\.\w+|\bfrom textassay\.(\w+)\.\w+ import")
     for page in PAGES:
+        if page.name == "architecture.md":  # for those who work on the insides
+            continue
         code = "".join(code for kind, code in _blocks(page) if kind in ("python", "py"))
         assert not deeper.search(page.read_text(encoding="utf-8")), f"{_name(page)} goes deeper than a face"
         imported = set(re.findall(r"from textassay\.(\w+) import", code))

@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from textassay.display import Displayed
+
 __all__ = ["Better", "Estimate", "Evidence", "Interval", "Signature", "json_ready"]
 
 Better = Literal["lower", "higher", "closer", "neither"]
@@ -65,7 +67,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Displayed):
     """One metric's value for one generator.
 
     Attributes

@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
-
-import joblib
-import threadpoolctl
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textassay.errors import MissingExtraError, OptionError, check_range
+
+if TYPE_CHECKING:
+    import threadpoolctl
 
 __all__ = [
     "MAX_WORKERS",
@@ -64,6 +64,8 @@ def default_workers() -> int:
 @contextmanager
 def workers(n_workers: int) -> Iterator[None]:
     """Let `parallel_map` use `n_workers` threads, from 1 to `MAX_WORKERS`, inside the ``with`` block."""
+    import joblib
+
     check_range("workers", n_workers, 1, MAX_WORKERS)
     with joblib.parallel_config(backend="threading", n_jobs=n_workers):
         yield
@@ -139,6 +141,8 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
     A plain pool of threads starts within a millisecond, where joblib's own takes fifteen: as long as a whole metric.
     Inside one of its threads another call runs in that thread.
     """
+    import joblib  # takes as long to load as a whole command line to answer
+
     tasks = list(items)
     n_threads = min(len(tasks), joblib.effective_n_jobs(None))
     if n_threads <= 1:
@@ -184,27 +188,31 @@ def _take_control() -> None:
     Since version 3.8 threadpoolctl ignores, without a word, all threads but the first that ever set a limit. Blocks are
     counted under a lock here, so that no two threads set anything at the same time.
     """
+    import threadpoolctl
+
     clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
     if clear is not None:
         clear(force=True)
 
 
-def _blas() -> tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]:
+def _blas() -> "tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]":
     """Return what controls the libraries loaded by now; any module that was imported since may have brought one."""
     return _blas_among(len(sys.modules))
 
 
 @lru_cache(maxsize=1)
-def _blas_among(n_modules: int) -> tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]:
+def _blas_among(n_modules: int) -> "tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]":
     """Return what controls libraries with one setting for the process, and what those with one for each thread.
 
     Finding them takes longer than a small metric.
     """
+    import threadpoolctl
+
     blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
     of_thread = blas.select(threading_layer="openmp")
     of_process = blas.select(filepath=[path for path in _paths(blas) if path not in _paths(of_thread)])
     return of_process, of_thread
 
 
-def _paths(controller: threadpoolctl.ThreadpoolController) -> list[str]:
+def _paths(controller: "threadpoolctl.ThreadpoolController") -> list[str]:
     return [library["filepath"] for library in controller.info()]

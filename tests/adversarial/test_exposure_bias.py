@@ -64,13 +64,13 @@ def _bias(model: LanguageModel, oracle: LanguageModel, seed: int) -> float:
 @pytest.mark.slow
 @pytest.mark.feature("EB-21")
 def test_rankgan_lowers_exposure_bias_not_below_one_and_the_oracle_finds_its_draws_no_worse() -> None:
-    """RankGAN against the very model that it begins with: one-sided t tests over seeds at 5 %, each of them paired.
+    """RankGAN against the very model that it begins with: one-sided, paired signed-rank tests over seeds at 5 %.
 
     The draws may cost the oracle 0.02 nats per token more than before the rounds, of about 4 (the paper has 8.67, then
     8.55). Rounds that change nothing fail: then no difference is below 0.
     """
     found = []
-    for seed in range(20, 28):
+    for seed in range(20, 32):
         oracle = RandomLstm(WORDS, length=LENGTH, width=WIDTH, seed=seed)
         train = oracle.sample(4000, seed=seed)
         model = LstmModel(
@@ -84,9 +84,9 @@ def test_rankgan_lowers_exposure_bias_not_below_one_and_the_oracle_finds_its_dra
         row += [_bias(model, oracle, seed), -oracle.log_prob(training.sample(N_SEQUENCES, seed=seed)).mean() / LENGTH]
         found.append(row)
     mle, cost, rankgan, cost_after = np.array(found).T
-    assert stats.ttest_1samp(cost_after - cost, 0.02, alternative="less").pvalue < 0.05, found
-    assert stats.ttest_1samp(rankgan, 1, alternative="greater").pvalue < 0.05, found
-    assert stats.ttest_1samp(rankgan - mle, 0, alternative="less").pvalue < 0.05, found
+    assert stats.wilcoxon(cost_after - cost - 0.02, alternative="less").pvalue < 0.05, found
+    assert stats.wilcoxon(rankgan - 1, alternative="greater").pvalue < 0.05, found
+    assert stats.wilcoxon(rankgan - mle, alternative="less").pvalue < 0.05, found
 
 
 @pytest.mark.slow

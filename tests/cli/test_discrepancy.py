@@ -165,7 +165,7 @@ def test_pretrained_models_against_enumeration(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("-n", "1"), "-n must be at least 2, got 1"),
+        (("-n", "1"), "--sentences must be at least 2, got 1"),
         (("--level", "0"), "level must be between 0 and 1"),
         (("--seed", "-1"), "--seed must be at least 0"),
         (("--temperature-p", "0"), "--temperature-p must be above 0, got 0"),

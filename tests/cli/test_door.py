@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from textassay.cli.main import app
+from textassay.cli.main import make_app
 from textassay.cli.monitored import MONITOR
 from textassay.cli.trained_folder import CHECKPOINT, SETTINGS, begun
 from textassay.errors import InputError
@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def with_option(option: str) -> list[str]:
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands: dict[str, Any] = typer.main.get_command(make_app()).commands  # type: ignore[attr-defined]
     return sorted(
         name
         for name, command in commands.items()

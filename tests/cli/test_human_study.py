@@ -122,7 +122,7 @@ def test_judging_in_a_terminal(study: Study, folder: Path, run: Run, monkeypatch
     monkeypatch.setattr("sys.stdin", io.StringIO("r\nf\nq\n"))
     stopped = run("human", "judge", "st", "--rater", "ann", "--out", "ann.csv")
     assert stopped.status == 0
-    assert "the same command goes on" in stopped.stderr
+    assert "run the same command to continue" in stopped.stderr
     keys = ["f" if item.check or item.generator else "r" for item in study.pages[0].items]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(keys[2:]) + "\n"))
     assert "done" in run("human", "judge", "st", "--rater", "ann", "--out", "ann.csv").stderr

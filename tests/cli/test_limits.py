@@ -24,7 +24,7 @@ def test_limits_are_options_of_every_command_that_reads_texts(refused: Refused) 
 
     from textassay.cli import main as main_module
 
-    waiting: list[Any] = [typer.main.get_command(main_module.app)]
+    waiting: list[Any] = [typer.main.get_command(main_module.make_app())]
     while waiting:
         command = waiting.pop()
         waiting += getattr(command, "commands", {}).values()

@@ -1,5 +1,6 @@
 """Errors become a line and a status, in one place."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -92,7 +93,7 @@ def test_help_and_version_answer_on_standard_output(capsys: pytest.CaptureFixtur
 def test_every_option_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     import typer
 
-    group: Any = typer.main.get_command(main_module.app)
+    group: Any = typer.main.get_command(main_module.make_app())
     page = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
     for command in group.commands.values():
         assert f"`textassay {command.name}`" in page
@@ -183,3 +184,60 @@ def test_an_interruption_that_compiled_code_wrapped_is_one(capsys: pytest.Captur
         signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err.startswith("textassay: interrupted")
     assert tell(SystemError("another")) == 1
+
+
+HEAVY = {"matplotlib", "pandas", "scipy.stats", "sklearn", "statsmodels", "torch"}
+
+
+def _modules_of(*arguments: str, status: int = 0) -> set[str]:
+    """Return the modules that a command has loaded when it is done."""
+    code = (
+        "import sys; from textassay.cli.main import main\n"
+        f"status = main({list(arguments)!r})\n"
+        "print(*sys.modules, file=sys.stderr)\n"
+        "sys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done
+    return set(done.stderr.split())
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_metric_that_counts_loads_no_library_that_others_need() -> None:
+    loaded = _modules_of(
+        "compare", "--real", "real.txt", "lstm.txt", "--metrics", "self-bleu(order=5)", "--json", "--quiet"
+    )
+    assert "numba" in loaded
+    assert not loaded & HEAVY
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("status", "arguments"),
+    [
+        (0, ("--help",)),
+        (0, ("compare", "--help")),
+        (2, ("compare", "--rael", "real.txt", "lstm.txt")),
+        (2, ("compare", "--real", "gone.txt", "lstm.txt")),
+        (2, ("compare", "--real", "real.txt", "lstm.txt", "--folds", "0")),
+    ],
+)
+def test_help_and_mistakes_do_not_wait_for_libraries(status: int, arguments: tuple[str, ...]) -> None:
+    assert not _modules_of(*arguments, status=status) & {"numpy", "numba", "joblib", *HEAVY}
+
+
+@pytest.mark.parametrize(("words", "answer"), [("textassay comp", "compare"), ("textassay compare --met", "--metrics")])
+def test_the_shell_completes_commands_and_options(words: str, answer: str) -> None:
+    asked = {"_TEXTASSAY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(COMMAND, capture_output=True, text=True, check=True, env={**os.environ, **asked})
+    assert done.stdout.split() == [answer]
+
+
+def test_completion_is_installed_by_options_that_help_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main_module.main(["--help"]) == 0
+    assert "completion" not in capsys.readouterr().out
+    asked = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = subprocess.run(
+        [*COMMAND, "--show-completion", "bash"], capture_output=True, text=True, check=True, env={**os.environ, **asked}
+    )
+    assert "_TEXTASSAY_COMPLETE" in done.stdout

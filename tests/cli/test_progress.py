@@ -30,6 +30,25 @@ def test_lines_are_sparse(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     ]
 
 
+def test_a_long_run_tells_how_long_it_takes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = 100.0
+    monkeypatch.setattr("textassay.cli.progress.time.monotonic", lambda: clock)
+    with show_progress(quiet=False) as progress:
+        assert progress is not None
+        for done in range(4):
+            progress("adversarial, round 1", done, 40)
+            clock += 11
+        progress("epoch 1 of 2: loss 1.2, 3 min 0 s left at most", 4, 40)
+    assert capsys.readouterr().err.splitlines() == [
+        "textassay: 1 of 40 done, adversarial, round 1, about 7 min 9 s left",
+        "textassay: 2 of 40 done, adversarial, round 1, about 6 min 58 s left",
+        "textassay: 3 of 40 done, adversarial, round 1, about 6 min 47 s left",
+        "textassay: 4 of 40 done, epoch 1 of 2: loss 1.2, 3 min 0 s left at most",
+    ]
+
+
 def test_a_long_step_is_not_silent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress_module, "_SECONDS_OF_SILENCE", 0.2)
     monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LOOKS", 0.01)

@@ -63,8 +63,8 @@ def test_some_stages_alone_then_nothing_more(run, folder: Path) -> None:  # type
     ("arguments", "message"),
     [
         (("dd-reel",), "unknown study 'dd-reel': did you mean dd-real"),
-        (("dd-real", "--scale", "huge"), "unknown scale 'huge'"),
-        (("dd-real", "--real", "text.txt"), "--out DIR"),
+        (("dd-real", "--out", "out", "--scale", "huge"), "unknown scale 'huge'"),
+        (("dd-real", "--real", "text.txt"), "missing option '--out'"),
         (("dd-real", "--real", "real.txt", "--out", "out"), "tiny needs 11500 sentences, the real text has 300"),
         (("dd-real", "--real", "text.txt", "--out", "text.txt"), "cannot write into text.txt"),
         (("dd-real", "--real", "nowhere.txt", "--out", "out"), "no file nowhere.txt"),

@@ -15,11 +15,11 @@ NAME = ("study", "gan-as-lm")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--out", "out"), "name the text: --data DIR, which holds train.txt, valid.txt, test.txt, or --data FILE"),
+        (("--out", "out"), "missing option '--data'"),
         (("--out", "out", "--data", "nowhere"), "nowhere"),
         (("--out", "out", "--data", "."), "lacks valid.txt, test.txt"),
-        (("--out", "out", "--data", "real.txt", "--real", "real.txt"), "--real is an option of dd-real"),
-        (("--data", "real.txt"), "name a folder: --out DIR"),
+        (("--out", "out", "--data", "real.txt", "--real", "real.txt"), "unknown option '--real'"),
+        (("--data", "real.txt"), "missing option '--out'"),
         (("--out", "out", "--data", "real.txt", "--scale", "huge"), "unknown scale 'huge'"),
         (("--out", "out", "--data", "real.txt", "--seeds", "0"), "--seeds must be between 1 and 10000, got 0"),
     ],

@@ -25,13 +25,13 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "name the folder of texts: --data DIR, which holds yelp"),
+        ((), "missing option '--data'"),
         (("--data", "nowhere"), "no folder nowhere: --data names one that holds yelp"),
         (("--data", "data/yelp"), "lacks train.txt, valid.txt"),
         (("--data", "data"), "the scale tiny needs"),
-        (("--data", "data", "--real", "x.txt"), "--real is an option of dd-real and dd-synthetic"),
-        (("--data", "data", "--judgements", "x.csv"), "--judgements is an option of judges"),
-        (("--data", "data", "--seeds", "2"), "--seeds is an option of the other studies"),
+        (("--data", "data", "--real", "x.txt"), "unknown option '--real'"),
+        (("--data", "data", "--judgements", "x.csv"), "unknown option '--judgements'"),
+        (("--data", "data", "--seeds", "2"), "unknown option '--seeds'"),
         (("--data", "data", "--scale", "huge"), "unknown scale 'huge'"),
     ],
 )

@@ -62,13 +62,13 @@ def test_from_a_file_of_judgements_to_the_report(run, folder: Path) -> None:  # 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("judges", "--out", "out"), "name the file of people's judgements: --judgements FILE"),
-        (("judges", "--judgements", "judged.csv"), "--out DIR"),
+        (("judges", "--out", "out"), "missing option '--judgements'"),
+        (("judges", "--judgements", "judged.csv"), "missing option '--out'"),
         (("judges", "--judgements", "nowhere.csv", "--out", "out"), "nowhere.csv is not there"),
         (("judges", "--judgements", "real.txt", "--out", "out"), "real.txt holds no judgements"),
-        (("judges", "--judgements", "judged.csv", "--real", "real.txt", "--out", "out"), "--real is an option of dd-"),
-        (("judges", "--judgements", "judged.csv", "--lowercase", "--out", "out"), "--lowercase is an option of dd-"),
-        (("dd-real", "--judgements", "judged.csv", "--out", "out"), "--judgements is an option of judges"),
+        (("judges", "--judgements", "judged.csv", "--real", "real.txt", "--out", "out"), "unknown option '--real'"),
+        (("judges", "--judgements", "judged.csv", "--lowercase", "--out", "out"), "unknown option '--lowercase'"),
+        (("dd-real", "--judgements", "judged.csv", "--out", "out"), "unknown option '--judgements'"),
         (("judges", "--judgements", "judged.csv", "--out", "out", "--only", "train"), "unknown stage 'train'"),
         (("judges", "--judgements", "judged.csv", "--out", "out", "--scale", "huge"), "unknown scale 'huge'"),
     ],

@@ -52,7 +52,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_model(
 
 def test_the_rounds_have_a_learning_rate_of_their_own(folder: Path, run: Run) -> None:
     recipes = []
-    for name, asked in (("first", ("--learning-rate", 0.02)), ("rounds", ("--rounds-rate", 1e-5))):
+    for name, asked in (("first", ("--learning-rate", 0.02)), ("rounds", ("--adversarial-learning-rate", 1e-5))):
         assert run(*RANKGAN, *asked, "--rounds", 1, "--workers", 1, "--out", name).status == 0
         made = json.loads((folder / name / "training.json").read_text())
         recipes.append((made["network"]["recipe"]["learning_rate"], made["rounds"]["learning_rate"]))
@@ -63,9 +63,10 @@ def test_the_rounds_have_a_learning_rate_of_their_own(folder: Path, run: Run) ->
 
 
 def test_what_makes_no_sense_is_refused_in_a_line(folder: Path, run: Run, refused: Refused) -> None:
-    assert "rankgan has no --heads" in refused(*RANKGAN, "--out", "out", "--heads", 2)
+    assert "unknown option '--heads'" in refused(*RANKGAN, "--out", "out", "--heads", 2)
     assert "unknown preset of rankgan 'huge'" in refused(*RANKGAN, "--out", "out", "--preset", "huge")
     assert "--rounds must be at least 0, got -1" in refused(*RANKGAN, "--out", "out", "--rounds", -1)
-    assert "--rounds-rate must be above 0, got 0" in refused(*RANKGAN, "--out", "out", "--rounds-rate", 0)
-    assert "leakgan has no --rounds-rate" in refused("train", "leakgan", *RANKGAN[2:], "--out", "o", "--rounds-rate", 1)
+    assert "--adversarial-learning-rate must be above 0, got 0" in refused(
+        *RANKGAN, "--out", "out", "--adversarial-learning-rate", 0
+    )
     assert not (folder / "out" / "model.json").exists()

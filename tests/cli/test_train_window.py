@@ -69,6 +69,6 @@ def test_what_makes_no_sense_is_refused_in_a_line(running: Path, refused: Refuse
     assert "no window of 5000 tokens" in refused(*LSTM, "--window", 5000, "--quiet")
     assert "at least 2 windows of 1000 tokens" in refused(*LSTM, "--window", 1000, "--valid", "valid.txt", "--quiet")
     assert "running.txt has one line: to train on it as running text, add --window T" in refused(*LSTM)
-    assert "translation has no --window" in refused(
+    assert "unknown option '--window'" in refused(
         "train", "translation", "--real", "train.txt", "--source", "real.txt", "--window", 3, "--out", "out"
     )

@@ -17,7 +17,7 @@ def test_what_was_begun_with_other_settings_is_refused_and_says_which(tmp_path: 
     with pytest.raises(
         InputError, match=r"was begun with other settings \(learning-rate 0.5, now 0.1, epochs the default, now 2\): "
     ):
-        finished(tmp_path, now, str)
+        finished(tmp_path, now, str, options={("training", "max_epochs"): "epochs"})
 
 
 def test_settings_without_anything_learnt_hold_nobody_back(tmp_path: Path) -> None:

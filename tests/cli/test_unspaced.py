@@ -47,7 +47,7 @@ def test_characters_are_taken_and_said_and_no_company_changes_that(run: Run) -> 
     beside = json.loads(run(*COMPARE, "dd,bleu", "english.txt", "--json").stdout)
     assert values(beside, "a") == values(alone, "a")
     text = run(*COMPARE, "bleu")
-    assert "Tokens are characters, since words of the real text are not parted by spaces." in joined(text.stdout)
+    assert "The real text has no spaces between words, so its tokens are characters." in joined(text.stdout)
     assert text.stderr == ""
 
 
@@ -56,9 +56,9 @@ def test_white_space_that_was_named_is_obeyed_and_nothing_is_concluded_from_it(r
     outcome = run(*COMPARE, "dd", "--tokenizer", "whitespace")
     text = joined(outcome.stdout)
     assert outcome.status == 0
-    assert "warning (real): 120 of 120 sentences (100.0 %) have no spaces between words" in text
-    assert "By dd it cannot be told whether a differs from real text: 100 % of the texts of both sides share no" in text
-    assert "whitespace splits there: these numbers cannot show what differs inside a sentence or phrase" in text
+    assert "(real): 120 of 120 sentences (100.0 %) have no spaces between words" in text
+    assert "By dd it is not clear whether a differs from real text: 100 % of the texts of both sides share no" in text
+    assert "whitespace splits at spaces: these numbers cannot show differences inside a sentence or phrase" in text
     assert "Not told from real text" not in text
     document = json.loads(run(*COMPARE, "dd", "--tokenizer", "whitespace", "--json").stdout)
     dd = document["results"][1]
@@ -93,7 +93,7 @@ def test_commands_without_findings_say_it_in_a_line(run: Run) -> None:
 def test_explain_concludes_nothing_from_a_judge_that_sees_nothing(run: Run) -> None:
     outcome = run("explain", "--real", "real.txt", "a.txt", "--effort", "quick", "--tokenizer", "whitespace", "--quiet")
     text = joined(outcome.stdout)
-    assert "Cannot be said at this size." in text
+    assert "Not clear at this size." in text
     assert "Levelled off" not in text
     assert "use --tokenizer chars" in outcome.stderr
 

@@ -87,3 +87,20 @@ def test_nothing_to_test_and_nothing_to_list() -> None:
     assert found.n_tested > 100
     assert found.more_generated == found.more_real == ()
     assert len(_find(sentences(300, 1), sentences(300, 2, shift=0.9), top=3).more_real) == 3
+
+
+def test_boilerplate_is_a_whole_phrase_and_never_left_out() -> None:
+    ending = " I hope this helps ! Let me know ."
+    answers = [text + ending * (row % 5 > 0) for row, text in enumerate(sentences(600, 2))]
+    found = _find(sentences(400, 1), answers)
+    (phrase,) = found.boilerplate
+    assert phrase.ngram == "I hope this helps ! Let me know . <eos>"
+    assert (phrase.n_real, phrase.n_generated, phrase.share_generated) == (0, 480, 0.8)
+    assert phrase.order == 10
+    # Two phrases of about the same texts both stand there; one that is rare, or of real text, too, does not.
+    both = [f"As I said , {text} I hope this helps !" for text in sentences(600, 2)]
+    assert [phrase.ngram for phrase in _find(sentences(400, 1), both).boilerplate] == [
+        "<sos> As I said ,", "I hope this helps ! <eos>"
+    ]  # fmt: skip
+    assert _find(sentences(400, 1), _plant(sentences(600, 2), "so to say", 40)).boilerplate == ()
+    assert _find(_plant(sentences(400, 1), "so to say", 3), _plant(sentences(600, 2), "so to say", 1)).boilerplate == ()

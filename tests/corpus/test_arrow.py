@@ -65,13 +65,13 @@ def test_nulls_and_other_types_are_errors(tmp_path: Path) -> None:
 def test_broken_and_empty_files(tmp_path: Path) -> None:
     broken = tmp_path / "f.parquet"
     broken.write_bytes(b"PAR1 no parquet")
-    assert "is no intact Parquet file" in message_of(broken)
+    assert "is not a valid Parquet file" in message_of(broken)
     broken.write_bytes(b"")
-    assert "is no intact Parquet file" in message_of(broken)
+    assert "is not a valid Parquet file" in message_of(broken)
     with pytest.raises(EmptyCorpusError, match="has no row"):
         read_texts(write_parquet(tmp_path / "g.parquet", text=arrow.array([], arrow.string())))
     (tmp_path / "h.parquet.gz").write_bytes(b"plain")
-    assert "no intact gzip file" in message_of(tmp_path / "h.parquet.gz")
+    assert "not a valid gzip file" in message_of(tmp_path / "h.parquet.gz")
 
 
 def test_a_dataset_folder_is_read_part_by_part(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_broken_dataset_folders(tmp_path: Path) -> None:
     assert "cannot be read" in message_of(missing)
     broken = save_dataset(tmp_path / "broken", [table])
     (broken / "data-00000-of-00001.arrow").write_bytes(b"no arrow at all here")
-    assert "no intact Arrow stream" in message_of(broken)
+    assert "not a valid Arrow stream" in message_of(broken)
     state = save_dataset(tmp_path / "state", [table])
     (state / "state.json").write_text("{")
     assert "state.json is broken" in message_of(state)

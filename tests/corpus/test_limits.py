@@ -190,7 +190,7 @@ def test_arrays_that_say_they_are_larger_than_their_file(tmp_path: Path) -> None
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10)})
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.npy", header.getvalue() + b"\0" * 8)
-    with pytest.raises(InputError, match=r"is no \.npz file of numbers"):
+    with pytest.raises(InputError, match=r"is not a \.npz file of numbers"):
         read_features(path)
 
 

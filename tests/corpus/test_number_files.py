@@ -66,13 +66,13 @@ BAD_FEATURES = [
     ("gone.npy", void, "no file .*gone.npy"),
     ("a.npy", lambda path: path.mkdir(), "is a folder"),
     ("a.txt", _written("1 2\n"), r"features are a .npy file"),
-    ("a.npy", _written(b""), "is no .npy file of numbers"),
-    ("a.npy", _written(b"\x00\x01\xff garbage" * 20), "is no .npy file of numbers"),
-    ("a.npy", _written(pickle.dumps({"a": 1})), "is no .npy file of numbers"),
+    ("a.npy", _written(b""), "is not a .npy file of numbers"),
+    ("a.npy", _written(b"\x00\x01\xff garbage" * 20), "is not a .npy file of numbers"),
+    ("a.npy", _written(pickle.dumps({"a": 1})), "is not a .npy file of numbers"),
     ("a.npy", _saved(np.array([{}, None], dtype=object)), "objects instead of numbers"),
     ("a.npy", _saved(np.ones(3)), r"must have one row a sentence, shape \(N, d\), got shape \(3,\)"),
-    ("a.npz", _written(b"PK\x03\x04 cut off"), "is no .npz file of numbers"),
-    ("a.npz", _written(b"not a zip"), "is no .npz file of numbers"),
+    ("a.npz", _written(b"PK\x03\x04 cut off"), "is not a .npz file of numbers"),
+    ("a.npz", _written(b"not a zip"), "is not a .npz file of numbers"),
     ("a.npz", _saved(None, one=np.ones((2, 2)), two=np.ones((2, 2))), "must hold one array, got 2: one, two"),
 ]
 
@@ -90,7 +90,7 @@ def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
     whole = (tmp_path / "a.npy").read_bytes()
     for kept in (len(whole) - 8, 100, 20, 5):
         (tmp_path / "a.npy").write_bytes(whole[:kept])
-        with pytest.raises(InputError, match=r"is no \.npy file of numbers"):
+        with pytest.raises(InputError, match=r"is not a \.npy file of numbers"):
             read_features(tmp_path / "a.npy")
 
 

@@ -254,7 +254,7 @@ def test_broken_json_names_line_and_column(tmp_path: Path) -> None:
         ("[1]\n", "line 1: the value must be a string, got a list"),
         ("true\n", "line 1: the value must be a string, got a boolean"),
         ('{"a": "x", "b": "y"}\n', "which column holds the sentences? Say so with --column; it has: a, b"),
-        ('"\\ud83d"\n', "line 1 holds a lone surrogate (\\ud83d), which is no character"),
+        ('"\\ud83d"\n', "line 1 holds a lone surrogate (\\ud83d), which is not a character"),
         ("{}\n", "which column holds the sentences? Say so with --column; it has: none"),
     ],
 )
@@ -298,9 +298,9 @@ def test_broken_gzip_files(tmp_path: Path) -> None:
     whole = gzip.compress(("some text\n" * 1000).encode())
     cut = write(tmp_path / "cut.txt.gz", whole[: len(whole) // 2])
     assert message_of(cut) == f"{cut} ends too early: the gzip file is cut off; copy or download it again"
-    assert "no intact gzip file" in message_of(write(tmp_path / "no.txt.gz", "plain text"))
+    assert "not a valid gzip file" in message_of(write(tmp_path / "no.txt.gz", "plain text"))
     damaged = write(tmp_path / "damaged.txt.gz", whole[:20] + b"\xff\xff\xff" + whole[23:])
-    assert "no intact gzip file" in message_of(damaged)
+    assert "not a valid gzip file" in message_of(damaged)
 
 
 def test_what_the_system_complains_about_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

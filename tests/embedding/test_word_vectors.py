@@ -32,7 +32,7 @@ def test_words_get_their_vectors_and_others_get_such_as_these(tmp_path: Path) ->
         ("a 1 2\nz 1\n", "line 2: 1 numbers, but the first word has 2"),
         ("a 1 x\n", "line 1: the vector of 'a' is not all numbers"),
         ("a 1 nan\n", "line 1: the vector of 'a' is not finite"),
-        ("a 1 2\nb\n", "line 2: a word and its numbers are wanted, got 'b'"),
+        ("a 1 2\nb\n", "line 2: expected a word and its numbers, got 'b'"),
     ],
 )
 def test_a_damaged_file_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:

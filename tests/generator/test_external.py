@@ -134,10 +134,10 @@ def test_what_a_command_does_wrong_is_one_line() -> None:
     assert "printed more than the 2 sentences" in error("printf 'a\\nb\\nc'")
     assert "status 127" in error("no-such-command-anywhere")
     assert "line 2 is not UTF-8 (byte 2)" in error(r"printf 'a\nb\377\n'")
-    assert "line 2 is no JSON object with 'text'" in error(
+    assert "line 2 is not a JSON object with 'text'" in error(
         """printf '{"text": "a"}\\n{"txt": "a"}\\n'""", column="text"
     )
-    assert "line 1 is no JSON object with 'text'" in error("printf '[1]\\n{'", column="text")
+    assert "line 1 is not a JSON object with 'text'" in error("printf '[1]\\n{'", column="text")
     assert "'text' in line 1 must be a string, got 1" in error(
         """printf '{"text": 1}\\n{"text": "a"}\\n'""", column="text"
     )

@@ -35,7 +35,7 @@ def test_votes_and_sides() -> None:
     assert judgements.is_real.tolist() == [True, False, False, False]
     assert judgements.generators == ("lm", "rnn")
     assert len(judgements) == 5
-    with pytest.raises(InputError, match="ratings are no votes"):
+    with pytest.raises(InputError, match="ratings are not votes"):
         replace(judgements, scale="number").votes()
 
 

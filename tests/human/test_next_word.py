@@ -282,7 +282,7 @@ def test_other_judgements_are_refused() -> None:
     judgements = _simulated(np.random.default_rng(0), n_raters=2, per_rater=4, twice=False)
     with pytest.raises(InputError, match="of both sides"):
         score_next_word(judgements.select(~judgements.is_real))
-    with pytest.raises(InputError, match="no judgements of a next-word study"):
+    with pytest.raises(InputError, match="not judgements of a next-word study"):
         score_next_word(judgements.select(judgements.is_real))
     with pytest.raises(OptionError, match="level"):
         score_next_word(judgements, level=1)

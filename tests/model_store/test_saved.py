@@ -79,9 +79,9 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
             load_model(folder)
         assert "\n" not in str(caught.value)
 
-    with pytest.raises(InputError, match="nowhere is no folder of a model: there is no such folder"):
+    with pytest.raises(InputError, match="nowhere is not a model folder: there is no such folder"):
         load_model(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"is no folder of a model: it has no model\.json"):
+    with pytest.raises(InputError, match=r"is not a model folder: it has no model\.json"):
         load_model(tmp_path)
     numbers, document = folder / "model.safetensors", folder / "model.json"
     whole, told = numbers.read_bytes(), document.read_text("utf-8")

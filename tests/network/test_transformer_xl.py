@@ -182,6 +182,7 @@ def test_with_memory_what_is_repeated_costs_less() -> None:
     assert without > 7 / 8 * math.log(10) - 0.1, "7 of 8 tokens are one of ten letters, at random"
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-10")
 def test_emptying_the_memory_in_training_helps_at_the_beginning() -> None:
     """Sentences that go round the same letters: with memory the next is known, without only the last token tells."""

@@ -63,7 +63,7 @@ def test_one_best_is_named_with_value_interval_and_floor() -> None:
     assert text.startswith("a is closest to the real text by dd: 0.2")
     assert "rank 1 of 3; c is last at 0.6" in text
     assert "real text against real text scores 0.0" in text
-    assert "No generator is indistinguishable" in text
+    assert "The text of every generator can be told from real text" in text
 
 
 def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
@@ -71,8 +71,8 @@ def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
     shared = _with_ranks(comparison, "dd", {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)})
     text = answer(Digest(shared))[0]
     assert "a (0.1" in text
-    assert "come first by dd: which of them is closest cannot be told, they may differ by up to 0.1" in text
-    assert "last, in no order that can be told, are c and d" in text
+    assert "come first by dd: which of them is closest is not clear, they may differ by up to 0.1" in text
+    assert "last, in no clear order, are c and d" in text
     assert "is last" not in text
 
 
@@ -81,7 +81,7 @@ def test_many_in_first_place_are_counted() -> None:
     ranks = {name: (1, 11) if place < 11 else (12, 12) for place, name in enumerate(names)}
     text = answer(Digest(_with_ranks(make_comparison(names), "dd", ranks)))[0]
     assert re.match(
-        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), come first by dd: which of them is closest cannot be", text
+        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), come first by dd: which of them is closest is not", text
     )
 
 
@@ -89,14 +89,14 @@ def test_no_separation_names_no_winner_and_marks_none() -> None:
     comparison = make_comparison(("a", "b", "c"))
     tied = Digest(_with_ranks(comparison, "dd", dict.fromkeys(("a", "b", "c"), (1, 3))))
     assert answer(tied)[0].startswith("No two of the 3 generators are separated by dd")
-    assert tied.best("dd") == frozenset()
+    assert tied.marked("dd") == frozenset()
 
 
 def test_a_generator_that_passes_is_named() -> None:
     text = " ".join(answer(Digest(_with_p(make_comparison(("a", "b")), "a", 0.4))))
-    assert "By dd it cannot be told whether a differs from real text (p 0.40; it may be up to 0.3" in text
-    assert "But a is clearly told from real text by length (0.315 against 0.012)" in text
-    assert "No generator is indistinguishable" not in text
+    assert "By dd it is not clear whether a differs from real text (p 0.40; it may be up to 0.3" in text
+    assert "But a clearly differs from real text by length (0.315 against 0.012)" in text
+    assert "The text of every generator can be told from real text" not in text
 
 
 def test_without_p_values_the_interval_at_the_floors_size_decides() -> None:
@@ -113,8 +113,8 @@ def test_a_small_p_with_an_interval_that_reaches_the_floor_is_said_with_care() -
         if (result["generator"], result["metric"]) == ("a", "dd"):
             result["low"] = -0.05
     text = " ".join(answer(Digest(Comparison.from_dict(document))))
-    assert "Hardly told from real text: a (p 0.001); the interval reaches what real text itself scores." in text
-    assert "No generator is indistinguishable" not in text
+    assert "Barely told from real text: a (p 0.001); the interval reaches what real text itself scores." in text
+    assert "The text of every generator can be told from real text" not in text
 
 
 def test_warnings_that_differ_in_name_and_number_only_stand_together() -> None:
@@ -141,7 +141,7 @@ def test_sizes_of_many_generators_are_given_as_a_range() -> None:
         if result["generator"] == "c":
             result["sizes"] = {"n_generated": 7}
     shown = dict(scope(Digest(Comparison.from_dict(document))))
-    assert shown["Generators"] == "a, b, c, d and e: 7 to 10,000 sentences each"
+    assert shown["Generators"] == "a, b, c, d and e: 7 to 10,000 texts each"
 
 
 def test_metrics_that_disagree_are_named_by_family() -> None:
@@ -155,7 +155,7 @@ def test_metrics_that_disagree_are_named_by_family() -> None:
 def test_warnings_come_before_numbers() -> None:
     generators = ("a", "b")
     text = answer(Digest(make_comparison(generators, findings=make_findings(generators))))[-1]
-    assert text == "Read the warning first, it may explain the numbers: glued-punctuation."
+    assert text == "Read the warning first (glued-punctuation): it may explain the numbers."
 
 
 def test_one_generator_has_no_rank() -> None:
@@ -167,8 +167,8 @@ def test_one_generator_has_no_rank() -> None:
 def test_scope_and_command_name_sizes_settings_and_quote_names() -> None:
     digest = Digest(make_comparison(("a b", "c")))
     shown = dict(scope(digest))
-    assert shown["Real text"] == "real.txt: 10,000 sentences"
-    assert shown["Generators"] == "a b and c: 10,000 sentences each"
+    assert shown["Real text"] == "real.txt: 10,000 texts"
+    assert shown["Generators"] == "a b and c: 10,000 texts each"
     command = command_line(digest)
     assert command.startswith("textassay compare --real real.txt 'a b=FILE' c=FILE --metrics 'dd,bleu(order=2),")
     assert command.endswith("--tokenizer whitespace --level 0.95 --seed 0")
@@ -220,11 +220,11 @@ def test_the_command_asks_for_log_probabilities_that_dd_read() -> None:
 
 def test_an_order_of_unequally_judged_generators_is_taken_back() -> None:
     comparison = make_comparison(("a", "b", "c"))
-    told = "But a was judged with log-probabilities and others without: between them, this is no order."
+    told = "But a was measured with log-probabilities and others without: do not compare the two groups."
     assert answer(Digest(_white_box(comparison, "a")))[1] == told
-    assert "But 2 of them were judged with log-prob" in answer(Digest(_white_box(comparison, "a", "b")))[1]
+    assert "But 2 of them were measured with log-prob" in answer(Digest(_white_box(comparison, "a", "b")))[1]
     for same in ((), ("a", "b", "c")):
-        assert "no order" not in " ".join(answer(Digest(_white_box(comparison, *same))))
+        assert "do not compare" not in " ".join(answer(Digest(_white_box(comparison, *same))))
 
 
 def test_files_say_whose_log_probabilities_were_used() -> None:
@@ -240,7 +240,7 @@ def test_a_judge_that_is_not_installed_is_named() -> None:
         if result["metric"] == "dd":
             result["details"] = {**result["details"], "left_out": {"net": "net needs the extra"}}
     told = judge_statements(Digest(Comparison.from_dict(document)), "dd")
-    assert told == ("net was not among the judges: net needs the extra.",)
+    assert told == ("net was not among the classifiers: net needs the extra.",)
 
 
 def test_who_was_chosen_in_how_many_folds_is_told() -> None:

@@ -35,7 +35,7 @@ def test_tables_show_shares_truths_and_growth() -> None:
     assert rows["order-2-of-4"] == ["order-2-of-4", "0.800", "0.400"]
     shares = next(line.split() for line in text.splitlines() if line.split()[:1] == ["plain"])
     assert shares == ["plain", "1", "0.500", "1.00", "n/a", "n/a", "n/a", "3.0", "2.5"]
-    growth = text.split("Mean share by sentences a side")[1]
+    growth = text.split("Mean share by texts a side")[1]
     assert "0.250  0.500" in growth
     assert "1 of 1" in text
 

@@ -12,7 +12,7 @@ import pytest
 from made_up_comparisons import FEW_METRICS, make_comparison, make_texts
 from made_up_judgements import from_table
 from made_up_reproductions import make_reproduction
-from textassay.cli.human_study import run_export, run_import
+from textassay.cli.human_study import Export, Import
 from textassay.cli.main import main
 from textassay.corpus import contexts_text, read_contexts, read_texts
 from textassay.human import (
@@ -57,11 +57,11 @@ def _study_files(folder: Path) -> None:
     study = _study()
     save_study(study, folder)
     for kind in ("csv", "mechanical-turk"):
-        run_export(folder, to=kind, out=None)
+        Export(study=folder, to=kind).run()
     answers = {("=rater", item.id): "real" for item in study.items}
     (folder / "answers.csv").write_bytes(answers_csv(study, answers).encode())
     (folder / "late.csv").write_bytes(answers_csv(study, {("@late", "0/0"): "real"}).encode())
-    run_import(folder, [folder / "answers.csv", folder / "late.csv"], out=folder / "imported")
+    Import(study=folder, files=[folder / "answers.csv", folder / "late.csv"], out=folder / "imported").run()
 
 
 def _contexts(folder: Path) -> None:

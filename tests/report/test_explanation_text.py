@@ -22,7 +22,7 @@ from textassay.comparison import (
     plan,
 )
 from textassay.corpus import corpora_from_texts
-from textassay.report import curve_statement, prefix_statement, render_explanation, render_plan
+from textassay.report import curve_statement, excerpt, prefix_statement, render_explanation, render_plan, shorten
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_fits_the_width_and_shows_every_part(explanation: Explanation, width: in
             "More often in real text",
             "dd by length",
             "dd of the first tokens",
-            "Where in the sentence",
+            "Where in the text",
             "Most clearly generated",
             "Most lifelike",
             "Real, mistaken",
@@ -89,16 +89,16 @@ def test_nothing_in_a_text_steers_the_terminal(explanation: Explanation) -> None
     assert not any(sign in text for sign in ("\x1b", "\x07", "\u202e"))
     assert "[bold]x[/bold]" in text
     assert "<0.001" in text
-    assert "No real sentences." in text
+    assert "No real texts." in text
 
 
 def test_the_statement_follows_the_rule(explanation: Explanation) -> None:
     def said(rising: bool | None) -> str:
         return curve_statement(replace(explanation, rising=rising, rise=0.05, rise_low=0.01, rise_high=0.09))
 
-    assert said(True).startswith("Still rising. Going from 200 real and 200 generated sentences to 400 and 400")
+    assert said(True).startswith("Still rising. Going from 200 real and 200 generated texts to 400 and 400")
     assert said(False).startswith("Levelled off.")
-    assert said(None).startswith("Cannot be said at this size.")
+    assert said(None).startswith("Not clear at this size.")
     assert "+0.050 (95 % interval +0.010 to +0.090)" in said(True)
     assert "too little text" in curve_statement(replace(explanation, curve=explanation.curve[-1:], rise=None))
 
@@ -145,3 +145,20 @@ def test_a_plan_fits_and_shows_its_numbers(explanation: Explanation, folds: int)
     assert "correlate by 0.20" in text
     assert "yes" in text
     assert "of lstm in the pilot" in " ".join(text.split())
+
+
+def test_excerpts_are_cut_around_the_evidence() -> None:
+    text = f"{'before it ' * 40}I hope this helps !{' after it' * 40}"
+    found = [Giveaway("absent", 1, 0, 9, 0.0, 0.5, 0.01), Giveaway("hope this helps ! <eos>", 5, 0, 9, 0.0, 0.5, 0.01)]
+    for width in (30, 60, 61, 160):
+        cut = excerpt(text, width, found)
+        assert "hope this helps !" in cut
+        assert len(cut) <= width
+        assert cut.startswith("… ")
+        assert cut.endswith(" …")
+        assert set(cut.split()) <= {*text.split(), "…"}
+    begin = excerpt(f"I hope this helps !{' after it' * 40}", 60, found)
+    assert begin.startswith("I hope this helps !")
+    assert excerpt(text[: -9 * 40], 60, found).endswith("I hope this helps !")
+    assert excerpt("short", 60, found) == "short"
+    assert excerpt(text, 60, found[:1]) == shorten(text, 60)

@@ -194,7 +194,7 @@ def test_explanations_are_drawn_where_there_is_something() -> None:
     assert "0.420 of 500" in curve.description
     prefixes = draw_prefixes(found)
     assert prefixes is not None
-    assert {"first tokens of each sentence", "0.5", "10"} <= set(_texts(prefixes.svg))
+    assert {"first tokens of each text", "0.5", "10"} <= set(_texts(prefixes.svg))
     assert "0.480 of 8, 0.720 of 12. dd reaches one half after 8.3 tokens" in prefixes.description
     assert draw_prefixes(replace(found, prefixes=())) is None
     empty = replace(found, lengths=(), positions=(), curve=())

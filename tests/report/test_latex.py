@@ -74,7 +74,7 @@ def test_every_value_stands_in_a_table_with_sizes_and_settings() -> None:
     captions = re.findall(r"\\caption\{(.*)\}", source)
     assert len(captions) == len(tables) == source.count(r"\begin{table}")
     for caption in captions:
-        assert "10,000 generated sentences each, 10,000 real ones (real.txt); 95 \\% intervals, seed 0" in caption
+        assert "10,000 generated texts each, 10,000 real ones (real.txt); 95 \\% intervals, seed 0" in caption
         assert "textassay 0.1.0" in caption
     assert len(set(re.findall(r"\\label\{(.*)\}", source))) == len(tables)
 

@@ -47,7 +47,7 @@ def _terminal(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> dict[s
     tables: list[Table] = []
     for module in (text, text_tables):
         monkeypatch.setattr(module, "print_table", lambda console, table, **_: tables.append(table))
-    render(comparison, Console(file=io.StringIO(), width=100))
+    render(comparison, Console(file=io.StringIO(), width=100), whole=True)
     found: dict[str, Column] = {}
     for table in tables:
         names = [str(cell) for cell in table.columns[0].cells]

@@ -184,7 +184,7 @@ def _next_words() -> Report:
 
 
 def _compared(comparison: Comparison) -> Report:
-    return lambda console: render(comparison, console)
+    return lambda console: render(comparison, console, whole=True)
 
 
 def _tied(comparison: Comparison) -> Comparison:
@@ -194,6 +194,9 @@ def _tied(comparison: Comparison) -> Comparison:
 
 REPORTS: dict[str, Callable[[], Report]] = {
     "compare": lambda: _compared(make_comparison(heldout=True, missing=True)),
+    "compare on one screen": lambda: (
+        lambda console: render(make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True), console)
+    ),
     "compare many": lambda: _compared(make_comparison(REVIEWS[:4], metrics=MANY_METRICS)),
     "compare tied": lambda: _compared(_tied(make_comparison(("a" * 60, "b" * 60)))),
     "explain": lambda: lambda console: render_explanation(make_explanation("lstm"), console),

@@ -23,7 +23,7 @@ from textassay.report import (
     to_markdown,
 )
 
-NOTE = "the generators' training text, 60 of its 90 sentences, drawn at random, measured as if it were generated."
+NOTE = "the generators' training text, 60 of its 90 texts, drawn at random, measured as if it were generated."
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def comparison() -> Comparison:
 
 def printed(comparison: Comparison) -> str:
     console = Console(file=io.StringIO(), width=200)
-    render(comparison, console)
+    render(comparison, console, whole=True)
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue()
@@ -70,7 +70,7 @@ def test_no_rank_no_pair_and_no_star_for_the_training_text(comparison: Compariso
     digest = Digest(comparison)
     assert digest.order == ("one", "two") or digest.order == ("two", "one")
     assert digest.floors == ("(real)", TRAIN)
-    assert all(TRAIN not in digest.best(metric) for metric in comparison.metrics)
+    assert all(TRAIN not in digest.marked(metric) for metric in comparison.metrics)
     assert not any(TRAIN in (pair.a, pair.b) for pair in comparison.pairs)
 
 

@@ -101,7 +101,7 @@ def test_files_are_whole_the_same_each_time_and_come_back(tmp_path: Path) -> Non
     figures = re.findall(r"\]\((figures/[^)]*)\)", markdown)
     assert sorted(figures) == sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "figures").iterdir())
     (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match="no reproduced study"):
+    with pytest.raises(InputError, match="not a reproduced study"):
         read_reproduction(tmp_path / "bad.json")
     with pytest.raises(OutputError, match="cannot write to"):
         write_reproduction(MADE(), tmp_path / "bad.json")

@@ -46,7 +46,7 @@ def test_csv_survives_names_with_separators() -> None:
 def test_markdown_has_tables_of_equal_width_and_escapes() -> None:
     generators = ("a|b", "<b>c</b>", "d_e*f*")
     text = to_markdown(make_comparison(generators, missing=True, findings=make_findings(generators)))
-    text = text.split("## To repeat it")[0]  # what follows is code, which nothing interprets
+    text = text.split("## To repeat the comparison")[0]  # what follows is code, which nothing interprets
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert tables
     assert "<b>" not in text
@@ -63,7 +63,7 @@ def test_markdown_has_tables_of_equal_width_and_escapes() -> None:
 
 def test_markdown_tells_what_gives_them_away() -> None:
     text = to_markdown(make_comparison(("a", "b_b", "c"), explained=True))
-    told = text.split("## What gives them away")[1].split("## To repeat it")[0]
+    told = text.split("## What gives them away")[1].split("## To repeat the comparison")[0]
     parts = told.split("### ")[1:]
     assert [part.split("\n")[0] for part in parts] == ["a", "b\\_b", "c"]
     assert "&lt;eos&gt; (2.4 %, real 0.1 %)" in parts[0]

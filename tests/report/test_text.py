@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -10,13 +11,15 @@ from rich.console import Console
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison, make_findings
 from textassay.comparison import Comparison
 from textassay.estimate import Estimate
-from textassay.report import Digest, number, render, render_brief, render_findings
+from textassay.report import Digest, main_metrics, number, render, render_findings
 
 
-def _render(comparison: Comparison, width: int = 80, *, encoding: str = "utf-8", terminal: bool = False) -> str:
+def _render(
+    comparison: Comparison, width: int = 80, *, encoding: str = "utf-8", terminal: bool = False, whole: bool = True
+) -> str:
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
-    render(comparison, Console(file=file, width=width, force_terminal=terminal))
+    render(comparison, Console(file=file, width=width, force_terminal=terminal), whole=whole)
     file.flush()
     return raw.getvalue().decode(encoding)
 
@@ -46,28 +49,61 @@ def test_many_metrics_fit_the_width_and_are_all_there(width: int) -> None:
     assert "lm-score and reverse-lm-score in nats per token" in " ".join(text.split())
 
 
-def test_what_comes_first_and_last() -> None:
+def test_the_answer_comes_first() -> None:
     generators = ("trigram", "5-gram")
     text = _render(make_comparison(generators, findings=make_findings(generators)))
-    parts = ["real.txt: 10,000 sentences", "warning", "note", "dd, lower is better", "order=4", "pairs", "Answer"]
+    parts = [
+        "trigram is closest",
+        "real.txt: 10,000 texts",
+        "\n  warning",
+        "\n  note",
+        "dd, lower",
+        "order=4",
+        "pairs",
+    ]
     places = [text.lower().index(part.lower()) for part in parts]
     assert places == sorted(places)
-    assert "trigram is closest to the real text" in " ".join(text[places[-1] :].split())
 
 
-def test_the_brief_form_fits_a_screen_and_ends_with_the_same_answer() -> None:
-    comparison = make_comparison(REVIEWS, metrics=MANY_METRICS, findings=make_findings(REVIEWS[:2]), explained=True)
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize(
+    ("generators", "lines"), [(("only",), 30), (("trigram", "5-gram", "shuffler"), 40), (REVIEWS, 60)]
+)
+def test_a_comparison_fits_one_screen(generators: tuple[str, ...], lines: int, width: int) -> None:
+    findings = make_findings((*generators, *generators)) * 3
+    comparison = make_comparison(generators, metrics=MANY_METRICS, findings=findings, explained=True)
+    text = _render(comparison, width, whole=False)
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    assert len(text.splitlines()) <= lines * (1 if width >= 80 else 1.5)
+    whole = _render(comparison, width)
+    for metric in ("dd", "bleu(order=5)"):
+        for generator in generators:
+            estimate = comparison.result(generator, metric).estimate
+            assert estimate is not None
+            assert f"{estimate.value:.3f}" in text
+    assert " ".join(text.split())[:60] == " ".join(whole.split())[:60]  # the same answer, first
+    assert "All 27 metrics" in " ".join(text.split())
+    assert "  note " not in text
+
+
+def test_the_main_table_takes_one_metric_of_each_kind() -> None:
+    assert main_metrics(list(MANY_METRICS), "dd") == (
+        "dd", "bleu(order=5)", "self-bleu(order=5)", "fed", "lm-score"
+    )  # fmt: skip
+    assert main_metrics(["length", "bleu(order=2)", "bleu(order=4)", "rouge", "huse"], "length") == (
+        "length", "huse", "bleu(order=4)", "rouge"
+    )  # fmt: skip
+    wide = _render(make_comparison(metrics=MANY_METRICS), 120, whole=False)
+    assert [name for name in ("dd", "bleu", "self-bleu", "fed", "lm-score") if f"{name} " not in wide] == []
+    assert "mauve" not in wide
+
+
+def test_the_screen_says_where_everything_is() -> None:
+    comparison = make_comparison(explained=True)
     file = io.StringIO()
-    render_brief(comparison, Console(file=file, width=80))
-    brief, whole = file.getvalue(), _render(comparison)
-    assert len(brief.splitlines()) < 60 < len(whole.splitlines())
-    assert brief.splitlines()[:3] == whole.splitlines()[:3]
-    assert brief[brief.index("\nAnswer") :] == whole[whole.index("\nAnswer") :]
-    table = whole[whole.index("dd, lower is better") :].split("\n\n")[0]
-    assert table in brief
-    assert "  warning " in brief
-    assert "  note " not in brief
-    assert "order=4" not in brief
+    render(comparison, Console(file=file, width=80), folder=Path("here"))
+    assert "here/report.html" in file.getvalue()
+    assert "--all" in _render(comparison, whole=False)
 
 
 def test_best_is_marked_without_colours_and_not_for_neither() -> None:
@@ -150,4 +186,4 @@ def test_findings_alone_can_be_printed() -> None:
     shown = file.getvalue()
     assert "9,120 of 10,000" in shown
     assert "also       b (9,110 of 10,000)" in shown
-    assert shown.index("warning") < shown.index("note")
+    assert shown.index("  warning ") < shown.index("  note ")

@@ -105,7 +105,7 @@ class Site:
         self.client.cookies.clear()
         form = self.client.get("/owner").text
         answer = self.client.post("/owner/enter", data={"proof": hidden(form, "proof"), "token": OWNER})
-        assert "Take away" in answer.text
+        assert "Download" in answer.text
 
 
 @dataclass

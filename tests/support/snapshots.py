@@ -30,7 +30,7 @@ import typer
 
 import textassay
 from made_up import sentences, shuffled
-from textassay.cli.main import app, main
+from textassay.cli.main import main, make_app
 
 FOLDER = Path(__file__).resolve().parents[1] / "snapshots"
 COLUMNS = "100"
@@ -340,7 +340,7 @@ def write_help(target: Path) -> None:
         for name in sorted(getattr(command, "commands", {})):
             walk(command.commands[name], [*words, name])
 
-    walk(typer.main.get_command(app), [])
+    walk(typer.main.get_command(make_app()), [])
 
 
 def write_signatures(target: Path) -> None:

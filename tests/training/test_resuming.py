@@ -206,7 +206,7 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(2)}, path)
-    refused(path.read_bytes(), "is no checkpoint of textassay: move it away, or use another folder")
+    refused(path.read_bytes(), "is not a textassay checkpoint: move it away, or use another folder")
     path.unlink()
     path.mkdir()
     with pytest.raises(InputError, match="cannot read the checkpoint"):

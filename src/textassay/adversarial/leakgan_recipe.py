@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from textassay.adversarial.sequence_cnn import FILTERS
+from textassay.adversarial.seqgan_recipe import FILTERS
 from textassay.errors import check_least, check_positive
 
 __all__ = ["LEAKGAN_PRESETS", "LeakGanRecipe"]

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from textassay.adversarial.sequence_cnn import FILTERS
 from textassay.errors import OptionError, check_least, check_positive, check_share
 from textassay.training.recipe import Recipe
 
-__all__ = ["SEQGAN_PRESETS", "Baseline", "SeqGanRecipe"]
+__all__ = ["FILTERS", "SEQGAN_PRESETS", "Baseline", "SeqGanRecipe"]
+
+# Of the discriminator: window in words to number of filters.
+FILTERS: Mapping[int, int] = MappingProxyType(
+    {1: 100, 2: 200, 3: 200, 4: 200, 5: 200, 6: 100, 7: 100, 8: 100, 9: 100, 10: 100, 15: 160, 20: 160}
+)
 
 Baseline = Literal["none", "leave-one-out"]
 

@@ -7,7 +7,6 @@ Departs from it: windows wider than the longest sentence are left out, since the
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,15 +22,12 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["FILTERS", "fitting_filters", "judge_loss", "new_judge", "prob_real", "sentences_of"]
+__all__ = ["fitting_filters", "judge_loss", "new_judge", "prob_real", "sentences_of"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Weights = Mapping[str, "Tensor"]
 
-FILTERS: Mapping[int, int] = MappingProxyType(
-    {1: 100, 2: 200, 3: 200, 4: 200, 5: 200, 6: 100, 7: 100, 8: 100, 9: 100, 10: 100, 15: 160, 20: 160}
-)
 _TOGETHER = 2048  # sentences judged in one block
 
 

@@ -40,6 +40,7 @@ from textassay.approximation.tallies import (
 )
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import SPECIAL_TOKENS
+from textassay.display import Displayed
 from textassay.errors import OptionError, UnavailableError, unknown_name
 from textassay.generator.base import LanguageModel
 from textassay.generator.text_likelihood import Quantity
@@ -81,7 +82,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
-class Approximation:
+class Approximation(Displayed):
     """What a text costs under a generator, by its average output.
 
     Attributes

@@ -1,15 +1,17 @@
 """A command is a frozen dataclass whose fields are its options and whose `run` returns the exit status.
 
 `add_command` turns it into a Typer command. A field is annotated as Typer reads it, with a `Between` where its number
-has a range: ``Annotated[int, Option(metavar="N", help="..."), Between(1)]``.
+has a range, and a `Check` where the library has a function that raises for a wrong value:
+``Annotated[int, Option(metavar="N", help="..."), Between(1)]``.
 """
 
 import inspect
-from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pkgutil import resolve_name
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from textassay.errors import check_range
 
@@ -27,6 +29,20 @@ class Between:
             check_range(name, number, self.low, self.high)
 
 
+@dataclass(frozen=True)
+class Check:
+    """A function that raises unless it may be called with the option's value, as ``package.module:function``.
+
+    It is imported only where the option is not at its default.
+    """
+
+    function: str
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise what the function raises."""
+        resolve_name(self.function)(value)
+
+
 class Command(Protocol):
     """Options of a command, and what it does with them."""
 
@@ -35,15 +51,38 @@ class Command(Protocol):
         ...
 
 
+class _Command(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Answer --help at once: what converts values takes longer to load than help takes to print."""
+        if "--help" in args and not ctx.resilient_parsing:
+            print(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+def add_sub_commands(app: typer.Typer, name: str, help: str, *, panel: str | None = None) -> typer.Typer:
+    """Add a command `name` that has sub-commands to `app`, and return it; alone it prints its help."""
+    group = typer.Typer(name=name, help=help, add_completion=False)
+
+    @group.callback(invoke_without_command=True)
+    def print_help(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            print(context.get_help())
+
+    app.add_typer(group, rich_help_panel=panel)
+    return group
+
+
 def add_command(app: typer.Typer, command: type[Command], name: str, **settings: Any) -> None:
     """Add `command` to `app` under `name`; its docstring is the help. `settings` go to Typer's own decorator."""
     hints = get_type_hints(command, include_extras=True)
     declared = {one.name: one for one in fields(command)}  # type: ignore[arg-type]
-    ranges = {key: part for key in declared for part in _metadata(hints[key]) if isinstance(part, Between)}
+    checks = [(key, part) for key in declared for part in _metadata(hints[key]) if isinstance(part, Between | Check)]
 
     def run(**values: Any) -> None:
-        for key, limits in ranges.items():
-            limits.check(_spelling(key, hints[key]), values[key])
+        for key, part in checks:
+            if values[key] not in (None, declared[key].default):
+                part.check(_spelling(key, hints[key]), values[key])
         raise typer.Exit(command(**values).run())
 
     def parameter(key: str) -> inspect.Parameter:
@@ -52,17 +91,14 @@ def add_command(app: typer.Typer, command: type[Command], name: str, **settings:
 
     run.__signature__ = inspect.Signature([parameter(key) for key in _in_order(command)])  # type: ignore[attr-defined]
     run.__doc__ = command.__doc__
-    app.command(name=name, **settings)(run)
+    app.command(name=name, cls=_Command, **settings)(run)
 
 
-def _in_order(command: type) -> Iterator[str]:
-    """Yield the fields as help lists them: a command's own first, then those of its mixins as they are listed."""
-    seen = set()
-    for part in command.__mro__:
-        for key in vars(part).get("__annotations__", {}):
-            if key not in seen:
-                seen.add(key)
-                yield key
+def _in_order(command: type) -> list[str]:
+    """Return the fields as help lists them: a command's own first, then those of its mixins as they are listed."""
+    own = list(vars(command).get("__annotations__", {}))
+    inherited = [one.name for base in command.__bases__ if is_dataclass(base) for one in fields(base)]
+    return list(dict.fromkeys(own + inherited))
 
 
 def _metadata(hint: Any) -> tuple[Any, ...]:

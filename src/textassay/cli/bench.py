@@ -1,33 +1,22 @@
-"""``textassay bench``: say how much of a known discrepancy dd and other metrics find, and whether they are honest."""
+"""``textassay bench``: how much of a known discrepancy dd and other metrics find, and whether they are honest."""
 
-import json
 import re
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+from typer import Argument, Option
 
-from textassay.cli.messages import not_saved, print_line
-from textassay.cli.options import check_writable
-from textassay.cli.progress import show_progress
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.docstrings import docstring_sentences
-from textassay.corpus.reader import read_texts
-from textassay.corpus.tokenizer import check_tokenizer
-from textassay.errors import EmptyCorpusError, OptionError, check_range, unknown_name
-from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
-from textassay.meta_evaluation.bench import parse_estimator, run_bench
-from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD_NAMES, World
-from textassay.metric.base import check_level
-from textassay.metric.catalog import split_names
-from textassay.report.bench_files import bench_document, write_bench
-from textassay.report.bench_text import render_bench, seeds_told
+from textassay.cli.adapter import Between
+from textassay.cli.declarations import Device, Level, Output, Tokens, Unseeded
+from textassay.cli.options import parse_generators
+from textassay.errors import EmptyCorpusError, OptionError, unknown_name
 
-__all__ = ["BenchOptions", "parse_seeds", "run_bench_command"]
+if TYPE_CHECKING:
+    from textassay.corpus.corpus import Corpus
+    from textassay.meta_evaluation.worlds import World
 
 DOCSTRINGS = "docstrings"
 NETWORKS = "lstm"  # what the names of their worlds begin with
@@ -35,68 +24,86 @@ MAX_SEEDS = 10_000
 _SEEDS = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 CELLS = "cells"  # the folder under --out
 
-
-@dataclass(frozen=True)
-class BenchOptions:
-    """What the command line asked for; the fields are the options of ``textassay bench``."""
-
-    files: Mapping[str, str] = field(default_factory=dict)
-    sentences: Sequence[int] = (20_000,)
-    truth: int = N_FOR_TRUTH
-    seeds: str = str(FIRST_TEST_SEED)
-    estimators: str = "plain,quick,default"
-    worlds: str | None = None
-    tokenizer: str = "auto"
-    lowercase: bool = False
-    column: str | None = None
-    level: float = 0.95
-    workers: int | None = None
-    device: str = "auto"
-    out: Path | None = None
-    json: bool = False
-    quiet: bool = False
+Files = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[NAME=]FILE...",
+        help="Text that generators are fitted to; Python's docstrings by default.",
+        show_default=False,
+    ),
+]
+Estimators = Annotated[
+    str,
+    Option(metavar="LIST", help="plain, quick, default, max, logistic, cnn, any metric; each may end in +log-probs."),
+]
 
 
-def run_bench_command(options: BenchOptions) -> int:
-    """Run the bench, print what it found, write it where asked, and return 0."""
-    for name, number, least in (("--truth", options.truth, 2), *(("--sentences", n, 50) for n in options.sentences)):
-        check_range(name, number, least)
-    n_workers = default_workers() if options.workers is None else options.workers
-    check_range("--workers", n_workers, 1, MAX_WORKERS)
-    check_device(options.device)
-    check_level(options.level)
-    check_tokenizer(options.tokenizer)
-    seeds = parse_seeds(options.seeds)
-    estimators = [parse_estimator(name, level=options.level) for name in split_names(options.estimators)]
-    names, networks = _world_names(options.worlds)
-    if options.out is not None:
-        check_writable(options.out)
-    corpora = _read(options)
-    if not options.quiet:
-        print_line(seeds_told(seeds))
-    with show_progress(quiet=options.quiet) as progress, workers(n_workers), device(options.device):
-        bench = run_bench(
-            corpora,
-            estimators,
-            world_names=names,
-            extra=partial(_networks, names=networks) if networks else None,
-            sizes=sorted(set(options.sentences)),
-            n_truth=options.truth,
-            seeds=seeds,
-            folder=None if options.out is None else options.out / CELLS,
-            progress=progress,
-        )
-    if options.json:
-        json.dump(bench_document(bench), sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        render_bench(bench, Console())
-    if options.out is not None:
-        with not_saved():
-            written = write_bench(bench, options.out)
-        if not options.quiet:
-            print_line(f"wrote {', '.join(map(str, written))}")
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class Bench(Tokens, Unseeded, Output):
+    """Measure how much of a known discrepancy dd and other metrics find, and whether they are honest."""
+
+    files: Files = None
+    sentences: Annotated[
+        list[int] | None,
+        Option(metavar="N", help="Sentences a side, 20000 by default; may be repeated."),
+        Between(50),
+    ] = None
+    truth: Annotated[int, Option(metavar="N", help="Sentences a side to compute the truth from."), Between(2)] = 50_000
+    seeds: Annotated[str, Option(metavar="LIST", help="Such as 100-104; below 100 for development.")] = "100"
+    estimators: Estimators = "plain,quick,default"
+    worlds: Annotated[str | None, Option(metavar="LIST", help="Such as growth-4,identical; all by default.")] = None
+    level: Level = 0.95
+    device: Device = "auto"
+
+    def run(self) -> int:
+        """Run the bench, print what it found, write it where asked, and return 0."""
+        seeds = parse_seeds(self.seeds)
+        files = parse_generators(self.files) if self.files else {}
+
+        from textassay.cli.messages import print_line
+        from textassay.execution import device
+        from textassay.meta_evaluation.bench import parse_estimator, run_bench
+        from textassay.metric.catalog import split_names
+        from textassay.report.bench_files import bench_document, write_bench
+        from textassay.report.bench_text import render_bench, seeds_told
+
+        estimators = [parse_estimator(name, level=self.level) for name in split_names(self.estimators)]
+        names, networks = _world_names(self.worlds)
+        corpora = self._read(files)
+        if not self.quiet:
+            print_line(seeds_told(seeds))
+        with self.work() as progress, device(self.device):
+            bench = run_bench(
+                corpora,
+                estimators,
+                world_names=names,
+                extra=partial(_networks, names=networks) if networks else None,
+                sizes=sorted(set(self.sentences or (20_000,))),
+                n_truth=self.truth,
+                seeds=seeds,
+                folder=None if self.out is None else self.out / CELLS,
+                progress=progress,
+            )
+        self.show(bench, render_bench, bench_document)
+        self.save(bench, write_bench, quiet=self.quiet)
+        return 0
+
+    def _read(self, files: dict[str, str]) -> "dict[str, Corpus]":
+        from textassay.corpus.corpus import Corpus
+        from textassay.corpus.docstrings import docstring_sentences
+        from textassay.corpus.reader import read_texts
+
+        if not files:
+            texts = {DOCSTRINGS: docstring_sentences()}
+        else:
+            texts = {name: list(read_texts(source, column=self.column).texts) for name, source in files.items()}
+            for name, sentences in texts.items():
+                if not any(text and not text.isspace() for text in sentences):
+                    raise EmptyCorpusError(f"{files[name]} is empty: all of its {len(sentences)} lines are blank")
+        return {
+            name: Corpus.from_texts(sentences, tokenizer=self.tokenizer, lowercase=self.lowercase)
+            for name, sentences in texts.items()
+        }
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -128,6 +135,9 @@ def _world_names(text: str | None) -> tuple[list[str], list[str]]:
 
     A name stands for all worlds that begin with it.
     """
+    from textassay.meta_evaluation.worlds import WORLD_NAMES
+    from textassay.metric.catalog import split_names
+
     if text is None:
         return list(WORLD_NAMES), []
     found: list[str] = []
@@ -149,7 +159,7 @@ def _is_part(beginning: str, name: str) -> bool:
     return name == beginning or name.startswith(f"{beginning}-")
 
 
-def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[World]:
+def _networks(corpus: "Corpus", seed: int, *, names: Sequence[str]) -> "list[World]":
     """Return the worlds of networks that are called for; they are trained anew each time."""
     from textassay.meta_evaluation.neural_worlds import neural_worlds
 
@@ -158,17 +168,3 @@ def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[World]
         if not any(_is_part(name, world.name) for world in made):
             raise unknown_name("world", name, [world.name for world in made])
     return [world for world in made if any(_is_part(name, world.name) for name in names)]
-
-
-def _read(options: BenchOptions) -> dict[str, Corpus]:
-    if not options.files:
-        texts = {DOCSTRINGS: docstring_sentences()}
-    else:
-        texts = {name: list(read_texts(source, column=options.column).texts) for name, source in options.files.items()}
-        for name, sentences in texts.items():
-            if not any(text and not text.isspace() for text in sentences):
-                raise EmptyCorpusError(f"{options.files[name]} is empty: all of its {len(sentences)} lines are blank")
-    return {
-        name: Corpus.from_texts(sentences, tokenizer=options.tokenizer, lowercase=options.lowercase)
-        for name, sentences in texts.items()
-    }

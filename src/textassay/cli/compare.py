@@ -1,34 +1,46 @@
 """``textassay compare``: read the texts, measure, print, write."""
 
-import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-from rich.console import Console
+from textassay.cli.declarations import (
+    All,
+    Device,
+    Effort,
+    Encoder,
+    Explain,
+    FailIf,
+    Features,
+    Folds,
+    Generators,
+    Heldout,
+    Level,
+    LogProbs,
+    Metrics,
+    Output,
+    Paper,
+    Ratings,
+    Reading,
+    Real,
+    Running,
+    Train,
+)
+from textassay.cli.options import Condition, check_sources, parse_condition, parse_files, parse_generators
+from textassay.errors import OptionError, unknown_name
+from textassay.inspection.finding import HELDOUT
+from textassay.inspection.finding import REAL as FLOOR
 
-from textassay.cli.options import Condition, check_sources, check_writable, parse_condition
-from textassay.cli.progress import show_progress
-from textassay.cli.texts import read_sources
-from textassay.comparison.columns import SideColumns
-from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
-from textassay.comparison.run import compare, metric_settings
-from textassay.corpus.number_files import read_features, read_side_columns
-from textassay.corpus.reader import TextFile
-from textassay.corpus.tokenizer import check_tokenizer
-from textassay.errors import OptionError, check_range, unknown_name
-from textassay.execution import MAX_WORKERS, check_device
-from textassay.metric.base import Effort
-from textassay.metric.catalog import default_metrics, parse_metric, parse_metrics, split_names
-from textassay.report.document import write_report
-from textassay.report.text import render
+if TYPE_CHECKING:
+    from rich.console import Console
 
-__all__ = ["CompareOptions", "run_compare"]
+    from textassay.comparison.columns import SideColumns
+    from textassay.comparison.comparison import Comparison
+    from textassay.corpus.reader import TextFile
 
-_FOLDS = 5
 _OTHER_REAL = "give real text of another draw, or leave it out"
 _REMEDIES = {
     "--real-heldout": _OTHER_REAL,
@@ -37,174 +49,155 @@ _REMEDIES = {
 }
 
 
-@dataclass(frozen=True)
-class CompareOptions:
-    """What the command line asked for; the fields are the options of ``textassay compare``."""
+@dataclass(frozen=True, kw_only=True)
+class Compare(Reading, Running, Output):
+    """Compare generated text with real text: how far it is, which generator is closer, and how sure that is."""
 
-    real: str
-    generators: Mapping[str, str]
-    real_heldout: str | None = None
-    train: str | None = None
-    features: Mapping[str, Path] = field(default_factory=dict)
-    log_probs: Mapping[str, Path] = field(default_factory=dict)
-    ratings: Mapping[str, Path] = field(default_factory=dict)
-    metrics: str | None = None
-    effort: str = "default"
-    encoder: str | None = None
-    paper: bool = False
-    explain: bool = True
-    tokenizer: str = "auto"
-    lowercase: bool = False
-    normalize: bool = False
-    max_tokens: int | None = None
-    column: str | None = None
-    group_column: str | None = None
-    folds: int | None = None
-    level: float = 0.95
-    seed: int = 0
-    workers: int | None = None
-    device: str = "auto"
-    out: Path | None = None
-    json: bool = False
-    fail_if: Sequence[str] = field(default_factory=tuple)
-    quiet: bool = False
+    generators: Generators = None
+    real: Real
+    real_heldout: Heldout = None
+    train: Train = None
+    features: Features = None
+    log_probs: LogProbs = None
+    ratings: Ratings = None
+    metrics: Metrics = None
+    effort: Effort = "default"
+    encoder: Encoder = None
+    paper: Paper = False
+    explain: Explain = True
+    folds: Folds = None
+    level: Level = 0.95
+    device: Device = "auto"
+    fail_if: FailIf = None
+    all: All = False
 
+    def run(self) -> int:
+        """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
+        generators = parse_generators(self.generators or [])
+        given = {"--features": self.features, "--log-probs": self.log_probs, "--ratings": self.ratings}
+        beside = {option: parse_files(option, files or []) for option, files in given.items()}
+        if self.paper and self.folds is not None:
+            raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
+        conditions = [parse_condition(text) for text in self.fail_if or ()]
+        self._check_names(generators, beside)
+        optional = {"--real-heldout": self.real_heldout, "--train": self.train}
+        named = {name: source for name, source in optional.items() if source is not None}
+        check_sources(self.real, {**named, **generators}, _REMEDIES)
 
-def run_compare(options: CompareOptions, *, show: Callable[[Comparison, Console], None] = render) -> int:
-    """Run one comparison and return the exit status: 0, or 1 where a ``--fail-if`` condition holds.
+        from textassay.cli.messages import print_line
+        from textassay.cli.progress import show_progress
+        from textassay.comparison.run import FOLDS, compare
+        from textassay.corpus.number_files import read_features
+        from textassay.metric.base import check_effort
+        from textassay.metric.catalog import split_names
 
-    `show` prints it on a terminal, where no JSON is asked for.
-    """
-    metrics = None if options.metrics is None else split_names(options.metrics)
-    conditions = _check(options, metrics)
-    with show_progress(quiet=options.quiet) as progress:
-        files = _read(options)
-        columns = _read_columns(options, files)
-        comparison = compare(
-            {name: files[name] for name in options.generators},
-            files[FLOOR],
-            real_heldout=files.get(HELDOUT),
-            train=files.get("--train"),
-            features=columns.features,
-            log_probs=columns.log_probs,
-            ratings=columns.ratings,
-            metrics=metrics,
-            effort=cast(Effort, options.effort),
-            encoder=options.encoder,
-            paper=options.paper,
-            explain=options.explain,
-            tokenizer=options.tokenizer,
-            lowercase=options.lowercase,
-            normalize=options.normalize,
-            max_tokens=options.max_tokens,
-            folds=_FOLDS if options.folds is None else options.folds,
-            level=options.level,
-            seed=options.seed,
-            workers=options.workers,
-            device=options.device,
-            out=options.out,
-            progress=progress,
+        metrics = None if self.metrics is None else split_names(self.metrics)
+        measured = self._metrics_of(conditions, metrics, beside)
+        with show_progress(quiet=self.quiet) as progress:
+            files = self._read(generators)
+            comparison = compare(
+                {name: files[name] for name in generators},
+                files[FLOOR],
+                real_heldout=files.get(HELDOUT),
+                train=files.get("--train"),
+                features={name: read_features(path) for name, path in beside["--features"].items()} or None,
+                log_probs=_side_columns(beside["--log-probs"], files),
+                ratings=_side_columns(beside["--ratings"], files),
+                metrics=metrics,
+                effort=check_effort(self.effort),
+                encoder=self.encoder,
+                paper=self.paper,
+                explain=self.explain,
+                tokenizer=self.tokenizer,
+                lowercase=self.lowercase,
+                normalize=self.normalize,
+                max_tokens=self.max_tokens,
+                folds=FOLDS if self.folds is None else self.folds,
+                level=self.level,
+                seed=self.seed,
+                workers=self.workers,
+                device=self.device,
+                out=self.out,
+                progress=progress,
+            )
+            if self.out is not None:
+                from textassay.report.document import write_report
+
+                write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
+        self.show(comparison, partial(_render, whole=self.all, folder=self.out))
+        if self.out is not None and not self.quiet:
+            print_line(f"the report is {self.out / 'report.html'}")
+        return _check_conditions(comparison, zip(conditions, measured, strict=True))
+
+    def _check_names(self, generators: Mapping[str, str], beside: Mapping[str, Mapping[str, Path]]) -> None:
+        """Raise where what stands beside the texts belongs to none, or is missing for some."""
+        sides = {"real": self.real, "real-heldout": self.real_heldout}
+        rows = [name for name, source in sides.items() if source is not None] + list(generators)
+        features = beside["--features"]
+        for name in features:
+            if name not in (*rows, *(() if self.train is None else ("train",))):
+                raise unknown_name("name in --features", name, rows)
+        for name in rows if features else ():
+            if name not in features:
+                raise OptionError(f"--features of {name} are missing: give --features {name}=FILE.npy too")
+        for option in ("--log-probs", "--ratings"):
+            for name in beside[option]:
+                if name not in generators:
+                    raise unknown_name(f"generator in {option}", name, generators)
+
+    def _metrics_of(
+        self, conditions: Sequence[Condition], metrics: Sequence[str] | None, beside: Mapping[str, Any]
+    ) -> list[str]:
+        """Return the full name of each condition's metric; raise where it, or a metric asked for, cannot be."""
+        from textassay.comparison.run import FOLDS, metric_settings
+        from textassay.metric.catalog import default_metrics, parse_metric, parse_metrics
+
+        settings = metric_settings(
+            effort=self.effort,
+            encoder=self.encoder,
+            has_features=bool(beside["--features"]),
+            folds=FOLDS if self.folds is None else self.folds,
+            level=self.level,
+            paper=self.paper,
         )
-        if options.out is not None:
-            write_report(comparison, options.out, texts={name: file.texts for name, file in files.items()})
-    if options.json:
-        json.dump(comparison.to_dict(), sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        show(comparison, Console())
-    if options.out is not None and not options.quiet:
-        print(f"textassay: the report is {options.out / 'report.html'}", file=sys.stderr)
-    return _judge(comparison, conditions)
+        given = {"train": self.train, "log-probs": self.log_probs, "ratings": self.ratings}
+        names = default_metrics(name for name, value in given.items() if value) if metrics is None else metrics
+        chosen = [metric.name for metric in parse_metrics(names, **settings)]
+        found = [parse_metric(condition.metric, **settings).name for condition in conditions]
+        for condition, name in zip(conditions, found, strict=True):
+            if name not in chosen:
+                raise OptionError(f"--fail-if '{condition}': {name} is not among the metrics, {', '.join(chosen)}")
+        return found
+
+    def _read(self, generators: Mapping[str, str]) -> "dict[str, TextFile]":
+        """Return what was read, the real text under the names that results give it."""
+        from textassay.cli.texts import read_sources
+
+        sources = {FLOOR: self.real, HELDOUT: self.real_heldout, "--train": self.train, **generators}
+        return read_sources(
+            {name: source for name, source in sources.items() if source is not None},
+            column=self.column,
+            group_column=self.group_column,
+            remedies=_REMEDIES,
+        )
 
 
-def _check(options: CompareOptions, metrics: Sequence[str] | None) -> list[tuple[Condition, str]]:
-    """Raise for whatever can be seen to be wrong before reading; return each condition with its canonical metric."""
-    if options.paper and options.folds is not None:
-        raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
-    check_range("--folds", options.folds, 1)
-    check_range("--seed", options.seed, 0)
-    check_range("--max-tokens", options.max_tokens, 1)
-    check_tokenizer(options.tokenizer)
-    check_range("--workers", options.workers, 1, MAX_WORKERS)
-    check_device(options.device)
-    _check_columns(options)
-    settings = metric_settings(
-        effort=options.effort,
-        encoder=options.encoder,
-        has_features=bool(options.features),
-        folds=_FOLDS if options.folds is None else options.folds,
-        level=options.level,
-        paper=options.paper,
-    )
-    given = {"train": options.train, "log-probs": options.log_probs, "ratings": options.ratings}
-    named_metrics = default_metrics(name for name, value in given.items() if value) if metrics is None else metrics
-    chosen = [metric.name for metric in parse_metrics(named_metrics, **settings)]
-    conditions = []
-    for condition in map(parse_condition, options.fail_if):
-        name = parse_metric(condition.metric, **settings).name
-        if name not in chosen:
-            raise OptionError(f"--fail-if '{condition}': {name} is not among the metrics, {', '.join(chosen)}")
-        conditions.append((condition, name))
-    optional = {"--real-heldout": options.real_heldout, "--train": options.train}
-    named = {name: source for name, source in optional.items() if source is not None}
-    check_sources(options.real, {**named, **options.generators}, _REMEDIES)
-    if options.out is not None:
-        check_writable(options.out)
-    return conditions
+def _render(comparison: "Comparison", console: "Console", *, whole: bool, folder: Path | None) -> None:
+    from textassay.report.text import render
+
+    render(comparison, console, whole=whole, folder=folder)
 
 
-def _check_columns(options: CompareOptions) -> None:
-    """Raise where what ``--features``, ``--log-probs`` or ``--ratings`` name is not there, or not everything is."""
-    sides = {"real": options.real, "real-heldout": options.real_heldout}
-    rows = [name for name, source in sides.items() if source is not None] + list(options.generators)
-    optional = () if options.train is None else ("train",)
-    for name in options.features:
-        if name not in (*rows, *optional):
-            raise unknown_name("name in --features", name, rows)
-    for name in rows if options.features else ():
-        if name not in options.features:
-            raise OptionError(f"--features of {name} are missing: give --features {name}=FILE.npy too")
-    for option, files in (("--log-probs", options.log_probs), ("--ratings", options.ratings)):
-        for name in files:
-            if name not in options.generators:
-                raise unknown_name(f"generator in {option}", name, options.generators)
+def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":
+    from textassay.corpus.number_files import read_side_columns
+
+    n_real = len(texts[FLOOR].texts)
+    return {
+        name: read_side_columns(path, n_generated=len(texts[name].texts), n_real=n_real) for name, path in files.items()
+    } or None
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """What was read beside the texts; none where nothing was given."""
-
-    features: dict[str, npt.NDArray[Any]] | None
-    log_probs: SideColumns | None
-    ratings: SideColumns | None
-
-
-def _read_columns(options: CompareOptions, texts: Mapping[str, TextFile]) -> _Columns:
-    def sides(files: Mapping[str, Path]) -> SideColumns | None:
-        n_real = len(texts[FLOOR].texts)
-        read = {
-            name: read_side_columns(path, n_generated=len(texts[name].texts), n_real=n_real)
-            for name, path in files.items()
-        }
-        return read or None
-
-    features = {name: read_features(path) for name, path in options.features.items()}
-    return _Columns(features or None, sides(options.log_probs), sides(options.ratings))
-
-
-def _read(options: CompareOptions) -> dict[str, TextFile]:
-    """Return what was read, the real text under the names that results give it."""
-    optional = {HELDOUT: options.real_heldout, "--train": options.train}
-    sources = {FLOOR: options.real, **optional, **options.generators}
-    return read_sources(
-        {name: source for name, source in sources.items() if source is not None},
-        column=options.column,
-        group_column=options.group_column,
-        remedies=_REMEDIES,
-    )
-
-
-def _judge(comparison: Comparison, conditions: Sequence[tuple[Condition, str]]) -> int:
+def _check_conditions(comparison: "Comparison", conditions: Iterable[tuple[Condition, str]]) -> int:
     """Say which generators meet a ``--fail-if`` condition; one that has no value meets it too."""
     status = 0
     for condition, metric in conditions:

@@ -1,14 +1,27 @@
 """Arguments and options that commands share: how each is spelt on the command line, and its line of help."""
 
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, Check
 from textassay.corpus.limits import set_limits
+from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import MAX_WORKERS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from textassay.corpus.reader import TextFile
+
+Progress = Callable[[str, int, int], None]
+
+TEXTS, MEASURING, RUNNING, OUTPUT = "Texts", "Measuring", "Running", "Output"  # the panels of help
 
 
 def _load_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -42,10 +55,10 @@ Generators = Annotated[
 ]
 Real = Annotated[str, typer.Option(metavar="FILE", help="Real text to compare with; '-' is standard input.")]
 Heldout = Annotated[
-    str | None, typer.Option(metavar="FILE", help="More real text: a second row of what real text scores.")
+    str | None, typer.Option(metavar="FILE", help="More real text: a second row that shows how real text scores.")
 ]
 Train = Annotated[
-    str | None, typer.Option(metavar="FILE", help="What the generators were trained on, to find memorised sentences.")
+    str | None, typer.Option(metavar="FILE", help="The generators' training text, to find copied sentences.")
 ]
 Features = Annotated[
     list[str] | None,
@@ -57,89 +70,277 @@ LogProbs = Annotated[
 ]
 Ratings = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=FILE", help="People's ratings, beside generator NAME's; may be repeated."),
+    typer.Option(metavar="NAME=FILE", help="People's ratings of generator NAME's texts; may be repeated."),
 ]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder that 'train' wrote, or pretrained:NAME_OR_PATH.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by 'train', or pretrained:NAME_OR_PATH.")]
 
-# How it is read
+# How texts are read
 Tokenizer = Annotated[
     str,
-    typer.Option(metavar="NAME", help="auto (whitespace; chars for unspaced text), whitespace, words, chars or 13a."),
+    typer.Option(
+        metavar="NAME",
+        help="auto (whitespace; chars for unspaced text), whitespace, words, chars or 13a.",
+        rich_help_panel=TEXTS,
+    ),
+    Check("textassay.corpus.tokenizer:check_tokenizer"),
 ]
-Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.")]
-Normalize = Annotated[bool, typer.Option(help="Repair case, quotes and glued punctuation in all texts alike.")]
-MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Cut all sentences after N tokens.")]
+Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.", show_default=False, rich_help_panel=TEXTS)]
+Normalize = Annotated[
+    bool,
+    typer.Option(
+        help="Undo differences of case, quotes and spacing in all texts.", show_default=False, rich_help_panel=TEXTS
+    ),
+]
+MaxTokens = Annotated[
+    int | None, typer.Option(metavar="N", help="Cut all texts after N tokens.", rich_help_panel=TEXTS), Between(1)
+]
 MaxInput = Annotated[
-    str, typer.Option(metavar="SIZE", help="Most of one file that is read, decompressed.", callback=_set_max_input)
+    str,
+    typer.Option(
+        metavar="SIZE",
+        help="Largest file that is read, decompressed.",
+        callback=_set_max_input,
+        rich_help_panel=TEXTS,
+    ),
 ]
 MaxText = Annotated[
-    int, typer.Option(metavar="N", help="Most characters that one text may have.", callback=_set_max_text)
+    int,
+    typer.Option(
+        metavar="N",
+        help="Most characters that one text may have.",
+        callback=_set_max_text,
+        rich_help_panel=TEXTS,
+    ),
 ]
-Column = Annotated[str | None, typer.Option(metavar="NAME", help="Column of csv, tsv, json and parquet files.")]
+Column = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Text column of csv, tsv, json and parquet files.", rich_help_panel=TEXTS),
+]
 GroupColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column whose equal values are never split: a document, say.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column of groups, such as documents, that cross-fitting does not split.",
+        rich_help_panel=TEXTS,
+    ),
 ]
 
 # How it is measured
 Metrics = Annotated[
-    str | None, typer.Option(metavar="LIST", help="Such as 'dd,bleu(order=4)'; all of them by default.")
+    str | None,
+    typer.Option(metavar="LIST", help="Such as 'dd,bleu(order=4)'; all of them by default.", rich_help_panel=MEASURING),
 ]
 Effort = Annotated[
     str,
     typer.Option(
         metavar="HOW",
-        help="quick, default or max: dd's classifiers find more, in about 3 s, 20 s, 5 min for 20,000 sentences.",
+        help="Of dd's classifiers: quick, default or max; 3 s, 20 s or 5 min for 20,000 sentences.",
+        rich_help_panel=MEASURING,
     ),
+    Check("textassay.metric.base:check_effort"),
 ]
 Encoder = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Sentences to vectors: lsa (the default), or a sentence-transformers model."),
+    typer.Option(
+        metavar="NAME",
+        help="Sentence embedding: lsa (the default) or a sentence-transformers model.",
+        rich_help_panel=MEASURING,
+    ),
 ]
-Paper = Annotated[bool, typer.Option(help="dd to the letter of its paper: its network, one split.")]
-Explain = Annotated[bool, typer.Option(help="Say what gives each generator away; takes a while.")]
-Folds = Annotated[int | None, typer.Option(metavar="K", help="Folds of cross-fitting; 5 by default.")]
-Level = Annotated[float, typer.Option(metavar="L", help="Level of intervals and of significance.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same numbers.")]
-Workers = Annotated[int | None, typer.Option(metavar="N", help="Threads; all processors by default.")]
-Precision = Annotated[str, typer.Option(metavar="P", help="Of networks: float32 or bfloat16.")]
-Device = Annotated[str, typer.Option(metavar="D", help="Of networks: auto, cpu, cuda, cuda:N or mps.")]
+Paper = Annotated[
+    bool,
+    typer.Option(
+        help="dd exactly as in its paper: one network, one split.", show_default=False, rich_help_panel=MEASURING
+    ),
+]
+Explain = Annotated[
+    bool, typer.Option(help="Show what gives each generator away; takes a while.", rich_help_panel=MEASURING)
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(metavar="K", help="Folds of cross-fitting; 5 by default.", rich_help_panel=MEASURING),
+    Between(1),
+]
+Level = Annotated[
+    float,
+    typer.Option(metavar="L", help="Level of confidence intervals and tests.", rich_help_panel=MEASURING),
+    Check("textassay.metric.base:check_level"),
+]
 
-# What comes out
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Write the report here; again, it resumes and adds.")]
-Json = Annotated[bool, typer.Option(help="Print one JSON document instead of tables.")]
-FailIf = Annotated[
-    list[str] | None,
-    typer.Option(metavar="'dd>0.3'", help="Exit with 1 where it holds for a generator; may be repeated."),
+# How the work is done
+Seed = Annotated[
+    int,
+    typer.Option(metavar="N", help="Random seed: the same seed gives the same numbers.", rich_help_panel=RUNNING),
+    Between(0),
 ]
-Quiet = Annotated[bool, typer.Option(help="No progress and no notes.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Threads; all processors by default.", rich_help_panel=RUNNING),
+    Between(1, MAX_WORKERS),
+]
+Precision = Annotated[str, typer.Option(metavar="P", help="Of networks: float32 or bfloat16.", rich_help_panel=RUNNING)]
+Device = Annotated[
+    str,
+    typer.Option(metavar="D", help="Of networks: auto, cpu, cuda, cuda:N or mps.", rich_help_panel=RUNNING),
+    Check("textassay.execution:check_device"),
+]
 Config = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE.yaml", help="Options from a file; the command line wins.", is_eager=True, callback=_load_config
+        metavar="FILE.yaml",
+        help="Read options from a file; the command line wins.",
+        is_eager=True,
+        callback=_load_config,
+        rich_help_panel=RUNNING,
     ),
 ]
+
+# What comes out
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Write the report here; run again, it resumes.", rich_help_panel=OUTPUT),
+    Check("textassay.cli.options:check_writable"),
+]
+Json = Annotated[
+    bool, typer.Option(help="Print one JSON document instead of tables.", show_default=False, rich_help_panel=OUTPUT)
+]
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="'dd>0.3'",
+        help="Exit with status 1 if a generator meets this; may be repeated.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+All = Annotated[
+    bool, typer.Option("--all", help="Print every metric, pair and note, not one screen.", rich_help_panel=OUTPUT)
+]
+Quiet = Annotated[bool, typer.Option(help="No progress and no notes.", show_default=False, rich_help_panel=OUTPUT)]
 
 
 # Mixins: what several commands take. Each field is one option; `cli/adapter.py` turns them into the command line.
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How texts are read."""
+class Files:
+    """How files are read."""
 
-    tokenizer: Tokenizer = "auto"
-    lowercase: Lowercase = False
-    normalize: Normalize = False
-    max_tokens: Annotated[MaxTokens, Between(1)] = None
     column: Column = None
-    group_column: GroupColumn = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
 
+    def read_file(self, source: str) -> "TextFile":
+        """Return the texts of a file; raise an EmptyCorpusError where all of its lines are blank."""
+        from textassay.corpus.reader import read_texts
+
+        file = read_texts(source, column=self.column)
+        if not any(text and not text.isspace() for text in file.texts):
+            raise EmptyCorpusError(f"{source} is empty: all of its {len(file.texts)} lines are blank")
+        return file
+
 
 @dataclass(frozen=True, kw_only=True)
-class Running:
-    """How the work is done."""
+class Tokens(Files):
+    """How files are read and split into tokens."""
 
-    seed: Annotated[Seed, Between(0)] = 0
-    workers: Annotated[Workers, Between(1, MAX_WORKERS)] = None
+    tokenizer: Tokenizer = "auto"
+    lowercase: Lowercase = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Tokens):
+    """How texts are read."""
+
+    normalize: Normalize = False
+    max_tokens: MaxTokens = None
+    group_column: GroupColumn = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unseeded:
+    """How work is done that has no seed of its own."""
+
+    workers: Workers = None
     quiet: Quiet = False
     config: Config = None
+
+    @contextmanager
+    def work(self) -> Iterator[Progress | None]:
+        """Use as many threads as asked for and show progress, inside the ``with`` block."""
+        from textassay.cli.progress import show_progress
+        from textassay.execution import default_workers, workers
+
+        n_workers = default_workers() if self.workers is None else self.workers
+        with show_progress(quiet=self.quiet) as progress, workers(n_workers):
+            yield progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running(Unseeded):
+    """How the work is done."""
+
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printing:
+    """How the result is printed."""
+
+    json: Json = False
+
+    def show(
+        self,
+        result: Any,
+        render: "Callable[[Any, Console], None]",
+        document: "Callable[[Any], Mapping[str, Any]] | None" = None,
+    ) -> None:
+        """Print `result`: as `document` (its ``to_dict`` by default) with --json, otherwise as `render` does."""
+        if self.json:
+            from textassay.cli.messages import print_json
+
+            print_json(result.to_dict() if document is None else document(result))
+        else:
+            from rich.console import Console
+
+            render(result, Console())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output(Printing):
+    """How the result is printed, and where it is written."""
+
+    out: Out = None
+
+    def save(self, result: Any, write: Callable[[Any, Path], Sequence[Path]], *, quiet: bool = False) -> None:
+        """Write `result` into --out, if given, and name the files."""
+        from textassay.cli.messages import not_saved, print_line
+
+        if self.out is not None:
+            with not_saved():
+                written = write(result, self.out)
+            if not quiet:
+                print_line(f"wrote {', '.join(map(str, written))}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computing(Unseeded):
+    """How networks compute, on how many threads and where."""
+
+    device: Device = "auto"
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Compute with these threads and on this device inside the ``with`` block."""
+        from textassay.execution import default_workers, device, workers
+
+        with workers(default_workers() if self.workers is None else self.workers), device(self.device):
+            yield
+
+
+@dataclass(frozen=True)
+class Above(Between):
+    """The range of an option's number, `low` excluded, `high` included."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise an OptionError that names the option unless `value` is absent or in range."""
+        if value is not None and not (self.low < value < math.inf and (self.high is None or value <= self.high)):
+            most = "" if self.high is None else f" and at most {self.high:g}"
+            raise OptionError(f"{name} must be above {self.low:g}{most}, got {value:g}")

@@ -1,86 +1,82 @@
-"""``textassay discrepancy``: how far apart two models are, by their own probabilities."""
+"""``textassay discrepancy``."""
 
 import json
 import sys
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import Annotated
 
-import numpy as np
-from rich.console import Console
+from typer import Argument, Option
 
+from textassay.cli.adapter import Between
+from textassay.cli.declarations import Above, Computing, Json, Level, MaxInput, MaxText, Seed
 from textassay.cli.messages import not_saved, print_line
-from textassay.cli.models import open_model
 from textassay.cli.options import check_writable
-from textassay.errors import OptionError, check_range
-from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
-from textassay.meta_evaluation.model_discrepancy import model_discrepancy
-from textassay.metric.base import check_level
-from textassay.report.discrepancy_text import render_discrepancy
-from textassay.report.whole_files import write_whole
+from textassay.errors import OptionError
 
-__all__ = ["DiscrepancyOptions", "run_discrepancy"]
+_MODEL = "A folder written by 'train', or pretrained:NAME_OR_PATH."
 
 
-@dataclass(frozen=True)
-class DiscrepancyOptions:
-    """What the command line asked for; the fields are the options of ``textassay discrepancy``."""
+@dataclass(frozen=True, kw_only=True)
+class Discrepancy(Computing):
+    """Measure how far apart two models are by their own probabilities, without classifier or real text."""
 
-    model_p: str
-    model_q: str
-    sentences: int = 10_000
-    temperature_p: float = 1.0
-    temperature_q: float = 1.0
-    level: float = 0.95
-    seed: int = 0
-    out: Path | None = None
-    workers: int | None = None
-    device: str = "auto"
-    json: bool = False
-    quiet: bool = False
+    model_p: Annotated[str, Argument(metavar="MODEL_P", help=_MODEL)]
+    model_q: Annotated[str, Argument(metavar="MODEL_Q", help="The other one.")]
+    sentences: Annotated[
+        int, Option("-n", "--sentences", metavar="N", help="Sentences drawn from each model."), Between(2)
+    ] = 10_000
+    temperature_p: Annotated[float, Option(metavar="T", help="Temperature of MODEL_P, above 0."), Above(0)] = 1.0
+    temperature_q: Annotated[float, Option(metavar="T", help="Temperature of MODEL_Q, above 0."), Above(0)] = 1.0
+    level: Level = 0.95
+    seed: Seed = 0
+    out: Annotated[Path | None, Option(metavar="DIR", help="Write discrepancy.json and log-ratios.npz here.")] = None
+    json: Json = False
+    max_input: MaxInput = "4GB"
+    max_text: MaxText = 1_000_000
 
+    def run(self) -> int:
+        """Draw from both models, score both draws with both, print the estimates, and return 0."""
+        import numpy as np
+        from rich.console import Console
 
-def run_discrepancy(options: DiscrepancyOptions) -> int:
-    """Draw from both models, score both draws with both, print the estimates, and return 0."""
-    check_range("-n", options.sentences, 2)
-    check_range("--seed", options.seed, 0)
-    check_level(options.level)
-    check_range("--workers", options.workers, 1, MAX_WORKERS)
-    check_device(options.device)
-    for option, temperature in (("p", options.temperature_p), ("q", options.temperature_q)):
-        if not 0 < temperature < float("inf"):
-            raise OptionError(f"--temperature-{option} must be above 0, got {temperature:g}")
-    if options.out is not None:
-        check_writable(options.out)
-    with workers(default_workers() if options.workers is None else options.workers), device(options.device):
-        p, q = open_model(options.model_p), open_model(options.model_q)
-        names = (p.form.tokenizer.name, q.form.tokenizer.name)
-        if names[0] != names[1]:
-            raise OptionError(
-                f"the two models see text differently: {options.model_p} in tokens of '{names[0]}', {options.model_q} "
-                f"of '{names[1]}'; train both with one --tokenizer (and --lowercase)"
+        from textassay.cli.models import open_model
+        from textassay.meta_evaluation.model_discrepancy import model_discrepancy
+        from textassay.report.discrepancy_text import render_discrepancy
+        from textassay.report.whole_files import write_whole
+
+        if self.out is not None:
+            check_writable(self.out)
+        with self.computing():
+            p, q = open_model(self.model_p), open_model(self.model_q)
+            names = (p.form.tokenizer.name, q.form.tokenizer.name)
+            if names[0] != names[1]:
+                raise OptionError(
+                    f"the two models see text differently: {self.model_p} in tokens of '{names[0]}', {self.model_q} "
+                    f"of '{names[1]}'; train both with one --tokenizer (and --lowercase)"
+                )
+            found = model_discrepancy(
+                p.model,
+                q.model,
+                (p.form.vocabulary, q.form.vocabulary),
+                n=self.sentences,
+                temperatures=(self.temperature_p, self.temperature_q),
+                level=self.level,
+                seed=self.seed,
             )
-        found = model_discrepancy(
-            p.model,
-            q.model,
-            (p.form.vocabulary, q.form.vocabulary),
-            n=options.sentences,
-            temperatures=(options.temperature_p, options.temperature_q),
-            level=options.level,
-            seed=options.seed,
-        )
-    document = {"model_p": options.model_p, "model_q": options.model_q, "tokenizer": names[0], **found.to_dict()}
-    if options.json:
-        json.dump(document, sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        render_discrepancy(found, Console())
-    if options.out is not None:
-        buffer = BytesIO()
-        np.savez(buffer, p=found.log_ratios[0], q=found.log_ratios[1])
-        told = json.dumps(document, indent=1, allow_nan=False)
-        with not_saved():
-            written = write_whole(options.out, {"discrepancy.json": told, "log-ratios.npz": buffer.getvalue()})
-        if not options.quiet:
-            print_line(f"wrote {', '.join(map(str, written))}")
-    return 0
+        document = {"model_p": self.model_p, "model_q": self.model_q, "tokenizer": names[0], **found.to_dict()}
+        if self.json:
+            json.dump(document, sys.stdout, indent=1, allow_nan=False)
+            print()
+        else:
+            render_discrepancy(found, Console())
+        if self.out is not None:
+            buffer = BytesIO()
+            np.savez(buffer, p=found.log_ratios[0], q=found.log_ratios[1])
+            told = json.dumps(document, indent=1, allow_nan=False)
+            with not_saved():
+                written = write_whole(self.out, {"discrepancy.json": told, "log-ratios.npz": buffer.getvalue()})
+            if not self.quiet:
+                print_line(f"wrote {', '.join(map(str, written))}")
+        return 0

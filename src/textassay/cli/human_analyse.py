@@ -1,96 +1,104 @@
 """``textassay human analyse``: how well people told real from generated text, and how far they agreed."""
 
-import json
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rich.console import Console
+from typer import Argument, Option
 
+from textassay.cli.declarations import Level, MaxInput, MaxText, Printing, Seed
+from textassay.cli.human_next_word import Database
 from textassay.cli.messages import print_line
 from textassay.errors import OptionError
-from textassay.human.analysis import analyse
-from textassay.human.judgements import Judgements
-from textassay.human.raters import MIN_SECONDS
-from textassay.human.reasons import read_reasons
-from textassay.human.results import read_results
-from textassay.human.verdicts import Ties, check_ties
-from textassay.report.human_files import write_analysis
-from textassay.report.human_text import render_analysis
 
-__all__ = ["AnalyseOptions", "run_analyse"]
+if TYPE_CHECKING:
+    from textassay.human.analysis import HumanAnalysis
+    from textassay.human.judgements import Judgements
 
-
-@dataclass(frozen=True)
-class AnalyseOptions:
-    """What the command line asked for; the fields are the options of ``textassay human analyse``."""
-
-    file: Path
-    database: str | None = None
-    ties: str = "fake"
-    votes: str | None = None
-    level: float = 0.95
-    texts: int = 4
-    min_seconds: float = MIN_SECONDS
-    exclude: tuple[str, ...] = ()
-    reasons: Path | None = None
-    seed: int = 0
-    out: Path | None = None
-    json: bool = False
+Results = Annotated[
+    Path, Argument(metavar="FILE", help="Results of Mechanical Turk or Label Studio, a long CSV, or a STUDY.")
+]
+Votes = Annotated[
+    str | None, Option(metavar="N", help="Texts with N votes, or all; the most common number by default.")
+]
+MinSeconds = Annotated[float, Option(metavar="S", help="Raters who take less for a text are suspicious.")]
+Exclude = Annotated[list[str] | None, Option(metavar="RATER", help="Leave a rater out; may be repeated.")]
+Reasons = Annotated[Path | None, Option(metavar="FILE", help="Keywords by which comments are coded, as YAML.")]
 
 
-def run_analyse(options: AnalyseOptions) -> int:
-    """Read judgements, analyse them, write and print what was found, and return 0."""
-    ties: Ties = check_ties(options.ties)
-    votes = _votes(options.votes)
-    reasons = None if options.reasons is None else read_reasons(options.reasons)
-    results = read_results(options.file, database=options.database)
-    found = analyse(
-        _without(results.judgements, options.exclude),
-        ties=ties,
-        votes=votes,
-        level=options.level,
-        k=options.texts,
-        reasons=reasons,
-        seconds=results.seconds,
-        checks=results.checks,
-        min_seconds=options.min_seconds,
-        seed=options.seed,
-    )
-    paths = [] if options.out is None else write_analysis(found, options.out)
-    if options.json:
-        for warning in found.warnings:
+@dataclass(frozen=True, kw_only=True)
+class Analyse(Printing):
+    """Say how well people told real from generated text, and how far they agreed."""
+
+    file: Results
+    ties: Annotated[str, Option(metavar="RULE", help="Count tied texts as fake or real, or drop them.")] = "fake"
+    votes: Votes = None
+    level: Level = 0.95
+    texts: Annotated[int, Option(metavar="K", help="Texts to list of each kind.")] = 4
+    min_seconds: MinSeconds = 2.0
+    exclude: Exclude = None
+    reasons: Reasons = None
+    database: Database = None
+    seed: Seed = 0
+    out: Annotated[Path | None, Option(metavar="DIR", help="Where files and figures go.")] = None
+    max_input: MaxInput = "4GB"
+    max_text: MaxText = 1_000_000
+
+    def run(self) -> int:
+        """Read judgements, analyse them, write and print what was found, and return 0."""
+        from textassay.human.analysis import analyse
+        from textassay.human.reasons import read_reasons
+        from textassay.human.results import read_results
+        from textassay.human.verdicts import check_ties
+        from textassay.report.human_files import write_analysis
+        from textassay.report.human_text import render_analysis
+
+        ties = check_ties(self.ties)
+        votes = _votes(self.votes)
+        reasons = None if self.reasons is None else read_reasons(self.reasons)
+        results = read_results(self.file, database=self.database)
+        analysis = analyse(
+            self._included(results.judgements),
+            ties=ties,
+            votes=votes,
+            level=self.level,
+            k=self.texts,
+            reasons=reasons,
+            seconds=results.seconds,
+            checks=results.checks,
+            min_seconds=self.min_seconds,
+            seed=self.seed,
+        )
+        paths = [] if self.out is None else write_analysis(analysis, self.out)
+        for warning in analysis.warnings if self.json else ():
             print_line(f"warning: {warning}")
-        document = {"file": str(options.file), **found.to_dict()}
-        json.dump(document, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-        print()
-    else:
-        render_analysis(found, Console())
-    if paths:
-        print_line(f"wrote {', '.join(str(path) for path in paths)}")
-    return 0
+        self.show(analysis, render_analysis, self._document)
+        if paths:
+            print_line(f"wrote {', '.join(str(path) for path in paths)}")
+        return 0
+
+    def _document(self, analysis: "HumanAnalysis") -> dict[str, Any]:
+        return {"file": str(self.file), **analysis.to_dict()}
+
+    def _included(self, judgements: "Judgements") -> "Judgements":
+        """Return the judgements of those who are not excluded; a note says who is left out."""
+        if not self.exclude:
+            return judgements
+        kept = judgements.without(self.exclude)
+        if not len(kept):
+            raise OptionError("--exclude leaves no judgement to analyse")
+        n_left_out = len(judgements) - len(kept)
+        names = ", ".join(dict.fromkeys(self.exclude))
+        note = f"left out: {n_left_out} judgements of raters named by --exclude: {names}"
+        return replace(kept, notes=(*kept.notes, note))
 
 
-def _without(judgements: Judgements, names: Sequence[str]) -> Judgements:
-    """Return the judgements of those who are not named; a note says who is left out."""
-    if not names:
-        return judgements
-    kept = judgements.without(names)
-    if not len(kept):
-        raise OptionError("--exclude leaves no judgement to analyse")
-    n_left_out = len(judgements) - len(kept)
-    note = f"left out: {n_left_out} judgements of raters named by --exclude: {', '.join(dict.fromkeys(names))}"
-    return replace(kept, notes=(*kept.notes, note))
-
-
-def _votes(given: str | None) -> int | Literal["all"] | None:
+def _votes(text: str | None) -> int | Literal["all"] | None:
     """Return the number of votes asked for; none for the most common one."""
-    if given is None:
+    if text is None:
         return None
-    if given == "all":
+    if text == "all":
         return "all"
-    if not given.isascii() or not given.isdigit() or not int(given):
-        raise OptionError(f"--votes must be a whole number from 1, or all, got '{given}'")
-    return int(given)
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise OptionError(f"--votes must be a whole number from 1, or all, got '{text}'")
+    return int(text)

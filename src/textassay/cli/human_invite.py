@@ -3,48 +3,61 @@
 import os
 import re
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from typer import Option
+
+from textassay.cli.adapter import Between
+from textassay.cli.human_study import StudyFolder
 from textassay.cli.messages import print_line
-from textassay.errors import OptionError, OutputError, check_range
-from textassay.human.server.database import database_url, open_database
-from textassay.human.server.results import check_same_study
-from textassay.human.server.security import hash_token, new_token
-from textassay.human.server.tables import tables
-from textassay.human.study import load_study
+from textassay.errors import OptionError, OutputError
 
-__all__ = ["run_invite"]
-
-_MOST = 100_000
+Database = Annotated[str | None, Option(metavar="URL", help="[default: STUDY/judgements.sqlite]")]
 
 
-def run_invite(folder: Path, *, number: int, address: str, out: Path | None, database: str | None) -> int:
-    """Enter `number` participants who have not begun, give out a link for each, and return 0."""
-    check_range("--number", number, 1, _MOST)
-    if not re.fullmatch(r"https?://[^\s/?#]+/?", address):
-        raise OptionError(f"--address must be like https://study.example.org, got '{address[:60]}'")
-    study = load_study(folder)
-    url = database or database_url(folder if folder.is_dir() else folder.parent)
-    tokens = [new_token() for _ in range(number)]
-    links = "".join(f"{address.rstrip('/')}/p/{token}\n" for token in tokens)
-    now = time.time()
-    rows = [{"token_hash": hash_token(token), "joined": now} for token in tokens]
+@dataclass(frozen=True, kw_only=True)
+class Invite:
+    """Make personal links to a study, each for one participant; its server may be running."""
 
-    def enter(connection: Any) -> None:
-        check_same_study(connection, study)
-        connection.execute(tables().participants.insert(), rows)
-        if out is not None:  # within the transaction: without the file there are no links either
-            _write_new(out, links)
+    study: StudyFolder
+    number: Annotated[int, Option(metavar="N", help="How many links."), Between(1, 100_000)] = 1
+    address: Annotated[str, Option(metavar="URL", help="Where participants reach the study.")] = "http://127.0.0.1:8000"
+    out: Annotated[Path | None, Option(metavar="FILE", help="Write the links there instead of printing them.")] = None
+    database: Database = None
 
-    with open_database(url) as opened:
-        opened.run_now(enter)
-    if out is None:
-        print(links, end="")
-        print_line("each link is for one person; keep this list, it cannot be shown again")
-    else:
-        print_line(f"wrote {number} link{'s' * (number != 1)} to {out}, each for one person")
-    return 0
+    def run(self) -> int:
+        """Enter participants who have not begun, give out a link for each, and return 0."""
+        from textassay.human.server.database import database_url, open_database
+        from textassay.human.server.results import check_same_study
+        from textassay.human.server.security import hash_token, new_token
+        from textassay.human.server.tables import tables
+        from textassay.human.study import load_study
+
+        if not re.fullmatch(r"https?://[^\s/?#]+/?", self.address):
+            raise OptionError(f"--address must be like https://study.example.org, got '{self.address[:60]}'")
+        study = load_study(self.study)
+        url = self.database or database_url(self.study if self.study.is_dir() else self.study.parent)
+        tokens = [new_token() for _ in range(self.number)]
+        links = "".join(f"{self.address.rstrip('/')}/p/{token}\n" for token in tokens)
+        now = time.time()
+        rows = [{"token_hash": hash_token(token), "joined": now} for token in tokens]
+
+        def enter(connection: Any) -> None:
+            check_same_study(connection, study)
+            connection.execute(tables().participants.insert(), rows)
+            if self.out is not None:  # within the transaction: without the file there are no links either
+                _write_new(self.out, links)
+
+        with open_database(url) as database:
+            database.run_now(enter)
+        if self.out is None:
+            print(links, end="")
+            print_line("each link is for one person; keep this list, it cannot be shown again")
+        else:
+            print_line(f"wrote {self.number} link{'s' * (self.number != 1)} to {self.out}, each for one person")
+        return 0
 
 
 def _write_new(path: Path, text: str) -> None:

@@ -2,92 +2,96 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+from typer import Argument, Option
 
-from textassay.cli.human_study import check_no_study, print_json, study_summary
-from textassay.cli.models import open_model
-from textassay.corpus.reader import read_texts
-from textassay.errors import OptionError, check_range
-from textassay.human.next_word import Prefix, build_next_word, draw_prefixes, read_prefixes
-from textassay.human.next_word_score import score_next_word
-from textassay.human.results import read_results
-from textassay.human.study import save_study
-from textassay.metric.base import check_level
-from textassay.report.human_study import render_exposure, render_study
+from textassay.cli.adapter import Between
+from textassay.cli.declarations import Config, Files, Level, Printing, Seed
+from textassay.cli.human_study import NewStudy, PerPage, check_no_study, show_study
+from textassay.errors import OptionError
 
-__all__ = ["NextWordOptions", "run_exposure", "run_next_word"]
+if TYPE_CHECKING:
+    from textassay.human.next_word import Prefix
 
-
-@dataclass(frozen=True)
-class NextWordOptions:
-    """What the command line asked for; the fields are the options of ``textassay human next-word``."""
-
-    out: Path
-    model: str | None = None
-    real: str | None = None
-    length: int = 10
-    pages: int = 20
-    page_size: int = 10
-    prefixes: Path | None = None
-    judgements: int = 1
-    column: str | None = None
-    seed: int = 0
-    json: bool = False
+Model = Annotated[
+    str | None,
+    Argument(metavar="MODEL", help="A folder written by 'train', or pretrained:NAME.", show_default=False),
+]
+Pages = Annotated[int, Option(metavar="N", help="Pages; half of the items of each are of either side."), Between(1)]
+Prefixes = Annotated[Path | None, Option(metavar="FILE.jsonl", help="Prefixes and candidates instead of a model.")]
+Database = Annotated[str | None, Option(metavar="URL", help="Of the study's server, if it is not in STUDY.")]
 
 
-def run_next_word(options: NextWordOptions) -> int:
-    """Draw prefixes or read them, build the study, write it, say what is in it, and return 0."""
-    for name, value, least in (
-        ("--length", options.length, 1),
-        ("--pages", options.pages, 1),
-        ("--page-size", options.page_size, 2),
-        ("--judgements", options.judgements, 1),
-        ("--seed", options.seed, 0),
-    ):
-        check_range(name, value, least)
-    if options.page_size % 2:
-        raise OptionError(f"--page-size must be even, got {options.page_size}")
-    check_no_study(options.out)
-    data, model, name = _prefixes(options)
-    study = build_next_word(
-        data,
-        model,
-        name=name,
-        page_size=options.page_size,
-        judgements_per_page=options.judgements,
-        settings={"length": options.length} if options.prefixes is None else {},
-        seed=options.seed,
-    )
-    path = save_study(study, options.out)
-    if options.json:
-        print_json({"study": str(path), **study_summary(study)})
-    else:
-        render_study(study, path, Console())
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class NextWord(Files, Printing):
+    """Make a study of the next-word task: people choose among a model's most probable next words."""
+
+    model: Model = None
+    real: Annotated[str | None, Option(metavar="FILE", help="Real text the model never saw.")] = None
+    length: Annotated[int, Option(metavar="N", help="Tokens of a prefix."), Between(1)] = 10
+    pages: Pages = 20
+    page_size: Annotated[int, Option(metavar="N", help="Prefixes on a page; even."), Between(2)] = 10
+    prefixes: Prefixes = None
+    judgements: PerPage = 1
+    out: NewStudy
+    seed: Seed = 0
+    config: Config = None
+
+    def run(self) -> int:
+        """Draw prefixes or read them, build the study, write it, say what is in it, and return 0."""
+        from textassay.human.next_word import build_next_word
+        from textassay.human.study import save_study
+
+        if self.page_size % 2:
+            raise OptionError(f"--page-size must be even, got {self.page_size}")
+        check_no_study(self.out)
+        of_data, of_model, name = self._prefixes()
+        study = build_next_word(
+            of_data,
+            of_model,
+            name=name,
+            page_size=self.page_size,
+            judgements_per_page=self.judgements,
+            settings={"length": self.length} if self.prefixes is None else {},
+            seed=self.seed,
+        )
+        show_study(self, study, save_study(study, self.out))
+        return 0
+
+    def _prefixes(self) -> "tuple[list[Prefix], list[Prefix], str]":
+        """Return the prefixes from real text, those from the model, and the model's name."""
+        from textassay.cli.models import open_model
+        from textassay.corpus.reader import read_texts
+        from textassay.human.next_word import draw_prefixes, read_prefixes
+
+        if self.prefixes is not None:
+            if self.model is not None or self.real is not None:
+                raise OptionError("--prefixes takes the place of MODEL and --real: give one or the other")
+            return read_prefixes(self.prefixes)
+        if self.model is None or self.real is None:
+            raise OptionError("give MODEL and --real FILE, or --prefixes FILE.jsonl")
+        opened = open_model(self.model)
+        real = opened.form.corpus(read_texts(self.real, column=self.column))
+        n_prefixes = self.pages * self.page_size // 2
+        drawn = draw_prefixes(opened.model, real, length=self.length, n=n_prefixes, seed=self.seed)
+        return *drawn, opened.model.name
 
 
-def run_exposure(file: Path, *, database: str | None, level: float, json: bool) -> int:
-    """Score the judgements of a next-word study, print the score, and return 0."""
-    check_level(level)
-    score = score_next_word(read_results(file, database=database, kind="next-word").judgements, level=level)
-    if json:
-        print_json(score.to_dict())
-    else:
-        render_exposure(score, Console())
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class Exposure(Printing):
+    """Measure exposure bias: how much more often people disagree with a model after its own prefixes."""
 
+    file: Annotated[Path, Argument(metavar="FILE", help="The judgements.csv of a next-word study, or a STUDY.")]
+    level: Level = 0.95
+    database: Database = None
 
-def _prefixes(options: NextWordOptions) -> tuple[list[Prefix], list[Prefix], str]:
-    if options.prefixes is not None:
-        if options.model is not None or options.real is not None:
-            raise OptionError("--prefixes takes the place of MODEL and --real: give one or the other")
-        return read_prefixes(options.prefixes)
-    if options.model is None or options.real is None:
-        raise OptionError("give MODEL and --real FILE, or --prefixes FILE.jsonl")
-    opened = open_model(options.model)
-    real = opened.form.corpus(read_texts(options.real, column=options.column))
-    data, model = draw_prefixes(
-        opened.model, real, length=options.length, n=options.pages * options.page_size // 2, seed=options.seed
-    )
-    return data, model, opened.model.name
+    def run(self) -> int:
+        """Score the judgements of a next-word study, print the score, and return 0."""
+        from textassay.human.next_word_score import score_next_word
+        from textassay.human.results import read_results
+        from textassay.report.human_study import render_exposure
+
+        results = read_results(self.file, database=self.database, kind="next-word")
+        self.show(score_next_word(results.judgements, level=self.level), render_exposure)
+        return 0

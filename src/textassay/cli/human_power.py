@@ -2,92 +2,97 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
-from rich.console import Console
+from typer import Option
 
-from textassay.cli.human_study import print_json
-from textassay.errors import OptionError, check_range
-from textassay.human.files import read_judgements
-from textassay.metric.base import check_level
-from textassay.report.human_study import render_power
-from textassay.resampling.rater_power import (
-    design_effect,
-    power_to_detect,
-    power_to_separate,
-    shared_correlation,
-    texts_to_detect,
-    texts_to_separate,
-    tie_share,
-)
+from textassay.cli.adapter import Between
+from textassay.cli.declarations import Level, Printing
+from textassay.errors import OptionError
 
-__all__ = ["PowerOptions", "run_power"]
-
-
-@dataclass(frozen=True)
-class PowerOptions:
-    """What the command line asked for; the fields are the options of ``textassay human power``."""
-
-    accuracy: float
-    other: float | None = None
-    judges: tuple[int, ...] = (1, 3, 5)
-    texts: int | None = None
-    text_correlation: float | None = None
-    rater_correlation: float | None = None
-    texts_per_rater: float | None = None
-    pilot: Path | None = None
-    level: float = 0.95
-    power: float = 0.8
-    json: bool = False
+Judges = Annotated[
+    list[int] | None,
+    Option(metavar="K", help="Judges of each text; may be repeated. [default: 1, 3, 5]"),
+    Between(1),
+]
+Other = Annotated[float | None, Option(metavar="P", help="That of another generator, to tell them apart.")]
+Texts = Annotated[int | None, Option(metavar="N", help="Also print the power of N texts of a generator.")]
+TextCorrelation = Annotated[
+    float | None, Option(metavar="R", help="Between judgements of one text; 0 or the pilot's by default.")
+]
+RaterCorrelation = Annotated[
+    float | None, Option(metavar="R", help="Between judgements by one rater; 0 or the pilot's by default.")
+]
+TextsPerRater = Annotated[
+    float | None, Option(metavar="M", help="Texts of a generator that a rater judges; 1 or the pilot's.")
+]
+Pilot = Annotated[Path | None, Option(metavar="FILE", help="Judgements of another study, for the correlations.")]
 
 
-def run_power(options: PowerOptions) -> int:
-    """Plan, print, and return 0."""
-    check_level(options.level)
-    for judges in options.judges:
-        check_range("--judges", judges, 1)
-    texts_per_rater = 1.0
-    text, rater = 0.0, 0.0
-    if options.pilot is not None:
-        text, rater, texts_per_rater = _pilot(options.pilot)
-    text = text if options.text_correlation is None else options.text_correlation
-    rater = rater if options.rater_correlation is None else options.rater_correlation
-    texts_per_rater = texts_per_rater if options.texts_per_rater is None else options.texts_per_rater
-    rows = []
-    for judges in options.judges:
+@dataclass(frozen=True, kw_only=True)
+class Power(Printing):
+    """Say how many texts and judges a study needs, before anyone is asked."""
+
+    accuracy: Annotated[float, Option(metavar="P", help="Share of a generator's texts judged correctly.")] = 0.6
+    other: Other = None
+    judges: Judges = None
+    texts: Texts = None
+    text_correlation: TextCorrelation = None
+    rater_correlation: RaterCorrelation = None
+    texts_per_rater: TextsPerRater = None
+    pilot: Pilot = None
+    level: Level = 0.95
+    power: Annotated[float, Option(metavar="P", help="Chance of finding a difference that exists.")] = 0.8
+
+    def run(self) -> int:
+        """Plan, print, and return 0."""
+        from textassay.report.human_study import render_power
+
+        text, rater, texts_per_rater = (0.0, 0.0, 1.0) if self.pilot is None else _pilot(self.pilot)
+        text = text if self.text_correlation is None else self.text_correlation
+        rater = rater if self.rater_correlation is None else self.rater_correlation
+        texts_per_rater = texts_per_rater if self.texts_per_rater is None else self.texts_per_rater
+        document = {
+            "accuracy": self.accuracy,
+            "other": self.other,
+            "level": self.level,
+            "power": self.power,
+            "texts": self.texts,
+            "text_correlation": text,
+            "rater_correlation": rater,
+            "texts_per_rater": texts_per_rater,
+            "rows": [self._row(judges, text, rater, texts_per_rater) for judges in self.judges or (1, 3, 5)],
+        }
+        self.show(document, render_power, dict)
+        return 0
+
+    def _row(self, judges: int, text: float, rater: float, texts_per_rater: float) -> dict[str, Any]:
+        """Return what a study with so many judges of each text needs."""
+        from textassay.resampling.rater_power import (
+            design_effect,
+            power_to_detect,
+            power_to_separate,
+            texts_to_detect,
+            texts_to_separate,
+            tie_share,
+        )
+
         effect = design_effect(
             judges=judges, text_correlation=text, texts_per_rater=texts_per_rater, rater_correlation=rater
         )
         row: dict[str, Any] = {"judges": judges, "design_effect": effect}
-        settings: dict[str, Any] = {"level": options.level, "judges": judges, "effect": effect}
-        if options.other is None:
-            row["texts"] = texts_to_detect(options.accuracy, power=options.power, **settings)
-            if options.texts is not None:
-                row["power"] = power_to_detect(options.texts, options.accuracy, **settings)
+        settings: dict[str, Any] = {"level": self.level, "judges": judges, "effect": effect}
+        if self.other is None:
+            row["texts"] = texts_to_detect(self.accuracy, power=self.power, **settings)
+            if self.texts is not None:
+                row["power"] = power_to_detect(self.texts, self.accuracy, **settings)
         else:
-            row["texts"] = texts_to_separate(options.accuracy, options.other, power=options.power, **settings)
-            if options.texts is not None:
-                row["power"] = power_to_separate(options.texts, options.accuracy, options.other, **settings)
+            row["texts"] = texts_to_separate(self.accuracy, self.other, power=self.power, **settings)
+            if self.texts is not None:
+                row["power"] = power_to_separate(self.texts, self.accuracy, self.other, **settings)
         row["judgements"] = row["texts"] * judges
         row["ties_by_guessing"] = tie_share(judges)
-        rows.append(row)
-    document = {
-        "accuracy": options.accuracy,
-        "other": options.other,
-        "level": options.level,
-        "power": options.power,
-        "texts": options.texts,
-        "text_correlation": text,
-        "rater_correlation": rater,
-        "texts_per_rater": texts_per_rater,
-        "rows": rows,
-    }
-    if options.json:
-        print_json(document)
-    else:
-        render_power(document, Console())
-    return 0
+        return row
 
 
 def _pilot(path: Path) -> tuple[float, float, float]:
@@ -95,6 +100,11 @@ def _pilot(path: Path) -> tuple[float, float, float]:
 
     Of these the mean weighted by itself, which is what the design effect is made of where they differ.
     """
+    import numpy as np
+
+    from textassay.human.files import read_judgements
+    from textassay.resampling.rater_power import shared_correlation
+
     judgements = read_judgements(path)
     names = {name: place for place, name in enumerate((None, *judgements.generators))}
     author = np.array([names[item.generator] for item in judgements.items])[judgements.item]

@@ -2,206 +2,272 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
+from typer import Argument, Option
 
+from textassay.cli.adapter import Between
+from textassay.cli.declarations import (
+    Config,
+    Files,
+    Generators,
+    Lowercase,
+    MaxInput,
+    MaxText,
+    Normalize,
+    Printing,
+    Seed,
+)
 from textassay.cli.messages import print_line
-from textassay.cli.options import check_sources
-from textassay.corpus.csv_text import csv_text
-from textassay.corpus.normalization import normalize
-from textassay.corpus.rare_words import mark_rare_words
-from textassay.corpus.reader import read_texts
-from textassay.errors import InputError, OptionError, OutputError, check_range, unknown_name
-from textassay.human.acceptance import Accepted, accept, collect
-from textassay.human.files import read_submissions
-from textassay.human.html_form import html_form
-from textassay.human.label_studio import label_studio_files
-from textassay.human.pages import CHECK_TEXT, build_study, giveaways, skipped_blanks
-from textassay.human.ratings_file import ratings_csv
-from textassay.human.study import NONE_OF_THEM, STUDY_FILE, Study, StudyPage, load_study, save_study
-from textassay.human.terminal import BACK, QUIT, TerminalSession, judge_pages, keys_of
-from textassay.human.turk_template import turk_files
-from textassay.report.console import safe
-from textassay.report.human_study import render_import, render_study, tie_advice
-from textassay.report.whole_files import write_whole
+from textassay.cli.options import check_sources, parse_generators
+from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
-__all__ = [
-    "BuildOptions",
-    "check_no_study",
-    "print_json",
-    "run_build",
-    "run_export",
-    "run_import",
-    "run_judge",
-    "study_summary",
+if TYPE_CHECKING:
+    from textassay.human.acceptance import Accepted
+    from textassay.human.study import Study, StudyPage
+
+StudyFolder = Annotated[Path, Argument(metavar="STUDY", help="A folder written by 'human build'.")]
+NewStudy = Annotated[Path, Option(metavar="STUDY", help="The folder of the study.")]
+PerPage = Annotated[int, Option("--judgements", metavar="K", help="People who judge each page."), Between(1)]
+RealPerPage = Annotated[int | None, Option(metavar="N", help="How many of them are real; half by default.")]
+PerGenerator = Annotated[int | None, Option(metavar="N", help="Texts drawn of each generator; all by default.")]
+MarkRare = Annotated[
+    int | None, Option(metavar="N", help="Show words seen fewer than N times as underscores."), Between(1)
 ]
+RareFrom = Annotated[str | None, Option(metavar="FILE", help="Where words are counted; the real text by default.")]
+Instructions = Annotated[
+    Path | None, Option(metavar="FILE", help="What else they read; an empty line separates paragraphs.")
+]
+MostPages = Annotated[int | None, Option(metavar="N", help="Pages one rater may judge; 1 by default, next-word 200.")]
 
 
-@dataclass(frozen=True)
-class BuildOptions:
-    """What the command line asked for; the fields are the options of ``textassay human build``."""
+@dataclass(frozen=True, kw_only=True)
+class Build(Files, Printing):
+    """Make a study: pages of real and generated texts in random order, for people to tell apart."""
 
-    real: str
-    generators: Mapping[str, str]
-    out: Path
-    page_size: int = 20
-    real_per_page: int | None = None
-    per_generator: int | None = None
-    judgements: int = 5
-    check: str | None = None
-    no_check: bool = False
-    mark_rare: int | None = None
-    rare_from: str | None = None
-    title: str = "Real or fake?"
-    instructions: Path | None = None
-    lowercase: bool = False
-    normalize: bool = False
-    column: str | None = None
-    seed: int = 0
-    json: bool = False
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    generators: Generators = None
+    real: Annotated[str, Option(metavar="FILE", help="Real text; '-' is standard input.")]
+    out: NewStudy
+    page_size: Annotated[int, Option(metavar="N", help="Texts on a page.")] = 20
+    real_per_page: RealPerPage = None
+    per_generator: PerGenerator = None
+    judgements: PerPage = 5
+    check: Annotated[str | None, Option(metavar="TEXT", help="Attention check; 'fake' is the right answer.")] = None
+    no_check: Annotated[bool, Option("--no-check", help="No attention check.")] = False
+    mark_rare: MarkRare = None
+    rare_from: RareFrom = None
+    title: Annotated[str, Option(metavar="TEXT", help="Title that participants read.")] = "Real or fake?"
+    instructions: Instructions = None
+    lowercase: Lowercase = False
+    normalize: Normalize = False
+    seed: Seed = 0
+    config: Config = None
+
+    def run(self) -> int:
+        """Build a study, write it, say what is in it, and return 0."""
+        from textassay.corpus.rare_words import mark_rare_words
+        from textassay.human.pages import CHECK_TEXT, build_study, giveaways, skipped_blanks
+        from textassay.human.study import save_study
+        from textassay.report.human_study import tie_advice
+
+        generators = parse_generators(self.generators or [])
+        if self.rare_from is not None and self.mark_rare is None:
+            raise OptionError("--rare-from says where words are counted: give --mark-rare N with it")
+        if self.no_check and self.check is not None:
+            raise OptionError("--check and --no-check cannot go together")
+        if not self.title.strip():
+            raise OptionError("--title is empty: participants read it on top of every page")
+        if self.check is not None and not self.check.strip():
+            raise OptionError("--check is the text of the attention check, and empty: give --no-check for none")
+        check_no_study(self.out)
+        check_sources(self.real, generators, {})
+        real = self._prepared(self.real)
+        generated = {name: self._prepared(source) for name, source in generators.items()}
+        settings: dict[str, Any] = {"lowercase": self.lowercase, "normalize": self.normalize}
+        if self.mark_rare is not None:
+            counted = None if self.rare_from is None else self._prepared(self.rare_from)
+            marked = mark_rare_words(real, generated, min_count=self.mark_rare, counted=counted)
+            real, generated = marked.real, dict(marked.generated)
+            settings["mark_rare"] = self.mark_rare
+            settings["rare_from"] = "the real text" if counted is None else "another text"
+        study = build_study(
+            real,
+            generated,
+            page_size=self.page_size,
+            real_per_page=self.real_per_page,
+            per_generator=self.per_generator,
+            judgements_per_page=self.judgements,
+            check_text=None if self.no_check else self.check or CHECK_TEXT,
+            title=self.title,
+            instructions=_instructions(self.instructions),
+            settings=settings,
+            seed=self.seed,
+        )
+        path = save_study(study, self.out)
+        for line in [*skipped_blanks(study), *giveaways(study)]:
+            print_line(f"note: {line}")
+        if self.judgements % 2 == 0:
+            print_line(f"note: {tie_advice(self.judgements)}")
+        show_study(self, study, path)
+        return 0
+
+    def _prepared(self, source: str) -> Sequence[str]:
+        from textassay.corpus.normalization import normalize
+        from textassay.corpus.reader import read_texts
+
+        texts: Sequence[str] = read_texts(source, column=self.column).texts
+        if self.normalize:
+            return [normalize(text) for text in texts]
+        return [text.lower() for text in texts] if self.lowercase else texts
 
 
-def run_build(options: BuildOptions) -> int:
-    """Build a study, write it, say what is in it, and return 0."""
-    check_range("--judgements", options.judgements, 1)
-    check_range("--seed", options.seed, 0)
-    check_range("--mark-rare", options.mark_rare, 1)
-    if options.rare_from is not None and options.mark_rare is None:
-        raise OptionError("--rare-from says where words are counted: give --mark-rare N with it")
-    if options.no_check and options.check is not None:
-        raise OptionError("--check and --no-check cannot go together")
-    if not options.title.strip():
-        raise OptionError("--title is empty: participants read it on top of every page")
-    if options.check is not None and not options.check.strip():
-        raise OptionError("--check is the text of the attention check, and empty: give --no-check for none")
-    check_no_study(options.out)
-    check_sources(options.real, options.generators, {})
-    real = _prepared(options, options.real)
-    generated = {name: _prepared(options, source) for name, source in options.generators.items()}
-    settings: dict[str, Any] = {"lowercase": options.lowercase, "normalize": options.normalize}
-    if options.mark_rare is not None:
-        counted = None if options.rare_from is None else _prepared(options, options.rare_from)
-        marked = mark_rare_words(real, generated, min_count=options.mark_rare, counted=counted)
-        real, generated = marked.real, dict(marked.generated)
-        settings |= {
-            "mark_rare": options.mark_rare,
-            "rare_from": "the real text" if counted is None else "another text",
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Write what another platform needs to run the study, without saying who wrote what."""
+
+    study: StudyFolder
+    to: Annotated[str, Option(metavar="WHAT", help="mechanical-turk, label-studio, html or csv.")]
+    out: Annotated[Path | None, Option(metavar="DIR", help="Where to; STUDY/WHAT by default.")] = None
+
+    def run(self) -> int:
+        """Write the files, name them, and return 0."""
+        from textassay.human.html_form import html_form
+        from textassay.human.label_studio import label_studio_files
+        from textassay.human.study import load_study
+        from textassay.human.turk_template import turk_files
+        from textassay.report.whole_files import write_whole
+
+        study = load_study(self.study)
+        kinds: dict[str, Callable[[Study], dict[str, str]]] = {
+            "mechanical-turk": turk_files,
+            "label-studio": label_studio_files,
+            "html": lambda study: {"form.html": html_form(study)},
+            "csv": lambda study: {"items.csv": _items_csv(study)},
         }
-    study = build_study(
-        real,
-        generated,
-        page_size=options.page_size,
-        real_per_page=options.real_per_page,
-        per_generator=options.per_generator,
-        judgements_per_page=options.judgements,
-        check_text=None if options.no_check else options.check or CHECK_TEXT,
-        title=options.title,
-        instructions=_instructions(options.instructions),
-        settings=settings,
-        seed=options.seed,
-    )
-    path = save_study(study, options.out)
-    for line in [*skipped_blanks(study), *giveaways(study)]:
-        print_line(f"note: {line}")
-    if options.judgements % 2 == 0:
-        print_line(f"note: {tie_advice(options.judgements)}")
-    if options.json:
-        print_json({"study": str(path), **study_summary(study)})
-    else:
-        render_study(study, path, Console())
-    return 0
+        if self.to not in kinds:
+            raise unknown_name("--to", self.to, kinds)
+        beside = self.study if self.study.is_dir() else self.study.parent
+        for path in write_whole(beside / self.to if self.out is None else self.out, kinds[self.to](study)):
+            print(path)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(Printing):
+    """Bring results in: which submissions count, which are refused and why, what is left to do."""
+
+    study: StudyFolder
+    files: Annotated[list[Path], Argument(metavar="FILE...", help="What came back; of all kinds together.")]
+    out: Annotated[Path, Option(metavar="DIR", help="Where judgements.csv and refused.csv go.")]
+    most_pages: MostPages = None
+    max_input: MaxInput = "4GB"
+    max_text: MaxText = 1_000_000
+
+    def run(self) -> int:
+        """Apply the rules to what was handed in, write judgements and refusals, say what counts, and return 0."""
+        from textassay.human.acceptance import accept, collect
+        from textassay.human.files import read_submissions
+        from textassay.human.ratings_file import ratings_csv
+        from textassay.human.study import load_study
+        from textassay.report.human_study import render_import
+        from textassay.report.whole_files import write_whole
+
+        study = load_study(self.study)
+        if len({file.resolve() for file in self.files}) < len(self.files):
+            raise InputError("a file is named twice: each counts once")
+        submissions = [one for file in self.files for one in read_submissions(file, study)]
+        accepted = accept(study, submissions, most_pages=self.most_pages)
+        judgements = collect(study, accepted.submissions)
+        contents = {"judgements.csv": ratings_csv(judgements), "refused.csv": _refused_csv(accepted)}
+        paths = write_whole(self.out, contents)
+
+        def document(_: "Accepted") -> dict[str, Any]:
+            return {
+                "files": [str(path) for path in paths],
+                "accepted": len(accepted.submissions),
+                "judgements": len(judgements),
+                "raters": len(judgements.raters),
+                "refused": [
+                    {"place": one.submission.place, "page": one.submission.page, "rater": one.submission.rater}
+                    | {"reason": one.reason}
+                    for one in accepted.refusals
+                ],
+                "open_pages": dict(accepted.open_pages),
+            }
+
+        self.show(accepted, lambda _, console: render_import(accepted, judgements, paths, console), document)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeInTerminal:
+    """Judge in the terminal, one key a text; stop any time, the same command goes on."""
+
+    study: StudyFolder
+    rater: Annotated[str, Option(metavar="NAME", help="Who judges.")]
+    out: Annotated[Path, Option(metavar="FILE.csv", help="Where answers are kept, after each one.")]
+    pages: Annotated[int, Option(metavar="N", help="Pages to judge now."), Between(1)] = 1
+
+    def run(self) -> int:
+        """Let one rater judge in the terminal, and return 0."""
+        from rich.console import Console
+
+        from textassay.human.study import load_study
+        from textassay.human.terminal import BACK, QUIT, TerminalSession, judge_pages, keys_of
+        from textassay.report.console import safe
+
+        study = load_study(self.study)
+        session = TerminalSession(study, self.rater, self.out)
+        console = Console(stderr=True)
+        if session.next_page() is None:
+            print_line(f"{session.rater} has judged every page of this study")
+            return 0
+        for text in (study.title, *study.instructions.split("\n\n")):
+            console.print(safe(console, text))
+            console.print()
+
+        def show(page: "StudyPage", place: int) -> None:
+            item = page.items[place]
+            console.rule(f"{place + 1} of {len(page.items)}")
+            console.print(safe(console, item.text))
+            keys = "   ".join(f"{key}: {word}" for key, (_, word) in keys_of(item).items())
+            console.print(safe(console, f"{keys}   {BACK}: back   {QUIT}: stop", "dim"))
+
+        done = judge_pages(session, n_pages=self.pages, show=show, read_key=_read_key)
+        print_line(f"{'done' if done else 'stopped; run the same command to continue'}; answers are in {self.out}")
+        return 0
 
 
 def check_no_study(folder: Path) -> None:
     """Raise if there is a study in `folder` already: judgements may belong to it."""
+    from textassay.human.study import STUDY_FILE
+
     if (folder / STUDY_FILE).exists():
         raise OutputError(
             f"there is a study in {folder} already, and judgements may belong to it: choose another --out"
         )
 
 
-def run_export(folder: Path, *, to: str, out: Path | None) -> int:
-    """Write what a platform needs for the study in `folder`, name the files, and return 0."""
-    study = load_study(folder)
-    kinds: dict[str, Callable[[Study], dict[str, str]]] = {
-        "mechanical-turk": turk_files,
-        "label-studio": label_studio_files,
-        "html": lambda study: {"form.html": html_form(study)},
-        "csv": lambda study: {"items.csv": _items_csv(study)},
-    }
-    if to not in kinds:
-        raise unknown_name("--to", to, kinds)
-    target = (folder if folder.is_dir() else folder.parent) / to if out is None else out
-    for path in write_whole(target, kinds[to](study)):
-        print(path)
-    return 0
+def show_study(command: Printing, study: "Study", path: Path) -> None:
+    """Print what is in a new study, as `command` is asked to."""
+    from textassay.report.human_study import render_study
 
+    def document(study: "Study") -> dict[str, Any]:
+        return {
+            "study": str(path),
+            "kind": study.kind,
+            "pages": len(study.pages),
+            "items": sum(not item.check for item in study.items),
+            "checks": sum(item.check for item in study.items),
+            "judgements_per_page": study.judgements_per_page,
+            "seed": study.seed,
+            "settings": dict(study.settings),
+        }
 
-def run_import(
-    folder: Path,
-    files: Sequence[Path],
-    *,
-    out: Path,
-    most_pages: int | None = None,
-    json: bool = False,
-) -> int:
-    """Apply the rules to what was handed in, write judgements and refusals, say what counts, and return 0."""
-    study = load_study(folder)
-    if len({file.resolve() for file in files}) < len(files):
-        raise InputError("a file is named twice: each counts once")
-    submissions = [one for file in files for one in read_submissions(file, study)]
-    found = accept(study, submissions, most_pages=most_pages)
-    judgements = collect(study, found.submissions)
-    contents = {"judgements.csv": ratings_csv(judgements), "refused.csv": _refused_csv(found)}
-    paths = write_whole(out, contents)
-    if json:
-        print_json(
-            {
-                "files": [str(path) for path in paths],
-                "accepted": len(found.submissions),
-                "judgements": len(judgements),
-                "raters": len(judgements.raters),
-                "refused": [
-                    {"place": one.submission.place, "page": one.submission.page, "rater": one.submission.rater}
-                    | {"reason": one.reason}
-                    for one in found.refusals
-                ],
-                "open_pages": dict(found.open_pages),
-            }
-        )
-    else:
-        render_import(found, judgements, paths, Console())
-    return 0
-
-
-def run_judge(folder: Path, *, rater: str, out: Path, pages: int = 1) -> int:
-    """Let one rater judge in the terminal, and return 0."""
-    check_range("--pages", pages, 1)
-    study = load_study(folder)
-    session = TerminalSession(study, rater, out)
-    console = Console(stderr=True)
-    if session.next_page() is None:
-        print_line(f"{session.rater} has judged all of the study")
-        return 0
-    for text in (study.title, *study.instructions.split("\n\n")):
-        console.print(safe(console, text))
-        console.print()
-
-    def show(page: StudyPage, place: int) -> None:
-        item = page.items[place]
-        console.rule(f"{place + 1} of {len(page.items)}")
-        console.print(safe(console, item.text))
-        keys = "   ".join(f"{key}: {word}" for key, (_, word) in keys_of(item).items())
-        console.print(safe(console, f"{keys}   {BACK}: back   {QUIT}: stop", "dim"))
-
-    done = judge_pages(session, n_pages=pages, show=show, read_key=_read_key)
-    print_line(f"{'done' if done else 'stopped; the same command goes on from here'}; answers are in {out}")
-    return 0
+    command.show(study, lambda study, console: render_study(study, path, console), document)
 
 
 def _read_key() -> str:
@@ -215,37 +281,22 @@ def _read_key() -> str:
     return "" if key in ("\x04", "\x1a") else key.lower()
 
 
-def _prepared(options: BuildOptions, source: str) -> Sequence[str]:
-    texts: Sequence[str] = read_texts(source, column=options.column).texts
-    if options.normalize:
-        return [normalize(text) for text in texts]
-    return [text.lower() for text in texts] if options.lowercase else texts
-
-
 def _instructions(path: Path | None) -> str | None:
+    from textassay.corpus.reader import read_texts
+
     if path is None:
         return None
     text = "\n".join(read_texts(path).texts).strip()
     if not text:
-        raise InputError(f"{path} is blank: write what participants shall read")
+        raise InputError(f"{path} is blank: write the instructions for participants")
     return text
 
 
-def study_summary(study: Study) -> dict[str, Any]:
-    """Return what there is to say of `study`, JSON-ready."""
-    return {
-        "kind": study.kind,
-        "pages": len(study.pages),
-        "items": sum(not item.check for item in study.items),
-        "checks": sum(item.check for item in study.items),
-        "judgements_per_page": study.judgements_per_page,
-        "seed": study.seed,
-        "settings": dict(study.settings),
-    }
-
-
-def _items_csv(study: Study) -> str:
+def _items_csv(study: "Study") -> str:
     """Return all items without who wrote them, in order: what another program needs to show them."""
+    from textassay.corpus.csv_text import csv_text
+    from textassay.human.study import NONE_OF_THEM
+
     rows = []
     for page in study.pages:
         for item in page.items:
@@ -254,12 +305,8 @@ def _items_csv(study: Study) -> str:
     return csv_text(("page", "item", "text", "labels", "choices"), rows)
 
 
-def _refused_csv(found: Accepted) -> str:
-    rows = ((one.submission.page, one.submission.rater, one.reason, one.submission.place) for one in found.refusals)
+def _refused_csv(accepted: "Accepted") -> str:
+    from textassay.corpus.csv_text import csv_text
+
+    rows = ((one.submission.page, one.submission.rater, one.reason, one.submission.place) for one in accepted.refusals)
     return csv_text(("page", "rater", "reason", "place"), rows)
-
-
-def print_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON document."""
-    json.dump(document, sys.stdout, indent=1, allow_nan=False)
-    print()

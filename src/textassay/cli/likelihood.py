@@ -1,124 +1,145 @@
-"""``textassay likelihood``: how likely a text is under a model, and the log-probabilities that ``compare`` takes."""
+"""``textassay likelihood``."""
 
 import json
 import sys
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from rich.console import Console
+from typer import Argument, Option
 
-from textassay.cli.contexts import scored_contexts
+from textassay.cli.declarations import (
+    Above,
+    Computing,
+    Files,
+    Json,
+    Level,
+    Model,
+    Precision,
+)
 from textassay.cli.messages import print_line
-from textassay.cli.models import Opened, open_model, set_precision
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.reader import read_texts
-from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, check_range
-from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
-from textassay.generator.scored import AtTemperature, ScoredGenerator
-from textassay.generator.text_likelihood import TextLikelihood, text_likelihood
-from textassay.metric.base import check_level
-from textassay.report.likelihood_text import render_likelihood
-from textassay.report.whole_files import write_whole
+from textassay.errors import InputError, OptionError, OutputError
 
-__all__ = ["LikelihoodOptions", "run_likelihood"]
+if TYPE_CHECKING:
+    from textassay.cli.models import Opened
+    from textassay.corpus.corpus import Corpus
+    from textassay.generator.scored import ScoredGenerator
+    from textassay.generator.text_likelihood import TextLikelihood
 
 _FIRST = "give the generated text first, or leave --real out"
 _KINDS = (".npz", ".npy")
 
 
-@dataclass(frozen=True)
-class LikelihoodOptions:
-    """What the command line asked for; the fields are the options of ``textassay likelihood``."""
+@dataclass(frozen=True, kw_only=True)
+class Likelihood(Files, Computing):
+    """Measure the likelihood of a text under a model: perplexity, bits per character, nats per sentence."""
 
-    model: str
-    text: str
-    real: str | None = None
-    contexts: str | None = None
-    real_contexts: str | None = None
-    temperature: float = 1.0
-    out: Path | None = None
-    precision: str = "float32"
-    column: str | None = None
-    level: float = 0.95
-    workers: int | None = None
-    device: str = "auto"
-    json: bool = False
-    quiet: bool = False
+    model: Model
+    text: Annotated[str, Argument(metavar="FILE", help="Text to score; '-' is standard input.")]
+    real: Annotated[
+        str | None, Option(metavar="FILE", help="Real text to score, too: 'compare' takes both in one file.")
+    ] = None
+    contexts: Annotated[
+        str | None,
+        Option(metavar="TABLE", help="Contexts of the sentences of FILE, for c2s, gc2s and att2seq."),
+    ] = None
+    real_contexts: Annotated[str | None, Option(metavar="TABLE", help="Contexts of the sentences of --real.")] = None
+    temperature: Annotated[
+        float, Option(metavar="T", help="Score as the model draws at this temperature, above 0."), Above(0)
+    ] = 1.0
+    out: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Log-probabilities: .npz (needs --real) or .npy, for 'compare --log-probs'."),
+    ] = None
+    precision: Precision = "float32"
+    level: Level = 0.95
+    json: Json = False
 
+    def run(self) -> int:
+        """Score the text, print what it costs, write the log-probabilities where asked, and return 0."""
+        from rich.console import Console
 
-def run_likelihood(options: LikelihoodOptions) -> int:
-    """Score the text, print what it costs, write the log-probabilities where asked, and return 0."""
-    _check(options)
-    sources = {"text": options.text, **({} if options.real is None else {"real": options.real})}
-    texts = {name: read_texts(source, column=options.column) for name, source in sources.items()}
-    for name, file in texts.items():
-        if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
-    if options.real is not None and texts["text"].texts == texts["real"].texts:
-        raise InputError(f"{options.text} holds the same sentences as {options.real}: {_FIRST}")
-    with workers(default_workers() if options.workers is None else options.workers), device(options.device):
-        opened = open_model(options.model)
-        set_precision(opened, options.precision)
-        asked = {"text": ("--contexts", options.contexts), "real": ("--real-contexts", options.real_contexts)}
-        corpora = {
-            name: scored_contexts(opened, opened.form.corpus(file), asked[name][1], option=asked[name][0])
-            for name, file in texts.items()
+        from textassay.cli.model_contexts import scored_contexts
+        from textassay.cli.models import open_model, set_precision
+        from textassay.report.likelihood_text import render_likelihood
+
+        self._check()
+        sources = {"text": self.text, **({} if self.real is None else {"real": self.real})}
+        texts = {name: self.read_file(source) for name, source in sources.items()}
+        if self.real is not None and texts["text"].texts == texts["real"].texts:
+            raise InputError(f"{self.text} holds the same sentences as {self.real}: {_FIRST}")
+        with self.computing():
+            opened = open_model(self.model)
+            set_precision(opened, self.precision)
+            asked = {"text": ("--contexts", self.contexts), "real": ("--real-contexts", self.real_contexts)}
+            corpora = {
+                name: scored_contexts(opened, opened.form.corpus(file), asked[name][1], option=asked[name][0])
+                for name, file in texts.items()
+            }
+            found = {name: self._score(opened, corpus) for name, corpus in corpora.items()}
+        if self.out is not None:
+            _write(self.out, found)
+        document = {
+            "model": opened.model.name,
+            "tokenizer": opened.form.tokenizer.name,
+            "temperature": self.temperature,
+            "level": self.level,
+            "texts": {sources[name]: likelihood.to_dict() for name, likelihood in found.items()},
         }
-        found = {name: _score(options, opened, corpus) for name, corpus in corpora.items()}
-    if options.out is not None:
-        _write(options.out, found)
-    document = {
-        "model": opened.model.name,
-        "tokenizer": opened.form.tokenizer.name,
-        "temperature": options.temperature,
-        "level": options.level,
-        "texts": {sources[name]: likelihood.to_dict() for name, likelihood in found.items()},
-    }
-    if options.json:
-        json.dump(document, sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        told = {sources[name]: likelihood for name, likelihood in found.items()}
-        render_likelihood(opened.model.name, opened.form.tokenizer.name, told, Console(), level=options.level)
-    if options.out is not None and not options.quiet:
-        print_line(_told(options, found))
-    return 0
+        if self.json:
+            json.dump(document, sys.stdout, indent=1, allow_nan=False)
+            print()
+        else:
+            told = {sources[name]: likelihood for name, likelihood in found.items()}
+            render_likelihood(opened.model.name, opened.form.tokenizer.name, told, Console(), level=self.level)
+        if self.out is not None and not self.quiet:
+            print_line(self._told(found))
+        return 0
+
+    def _check(self) -> None:
+        """Raise for whatever can be seen to be wrong before anything is read."""
+        if self.real is not None:
+            check_sources(self.real, {"the text": self.text}, {"the text": _FIRST})
+        if self.real is None and self.real_contexts is not None:
+            raise OptionError("--real-contexts are those of --real FILE: add it, or leave them out")
+        if self.out is None:
+            return
+        if self.out.suffix not in _KINDS:
+            raise OptionError(f"--out must end in {' or '.join(_KINDS)}, got {self.out}")
+        if self.out.suffix == ".npz" and self.real is None:
+            raise OptionError("a .npz file holds both sides: add --real FILE, or write a .npy file")
+        if self.out.is_dir():
+            raise OutputError(f"cannot write {self.out}: it is a folder")
+        check_writable(self.out.parent)
+
+    def _score(self, opened: "Opened", corpus: "Corpus") -> "TextLikelihood":
+        from textassay.generator.scored import AtTemperature
+        from textassay.generator.text_likelihood import text_likelihood
+
+        model: ScoredGenerator = opened.model
+        if self.temperature != 1:
+            model = AtTemperature(opened.model, self.temperature)
+        return text_likelihood(model, corpus, level=self.level)
+
+    def _told(self, found: "dict[str, TextLikelihood]") -> str:
+        n = sum(likelihood.n_sentences for likelihood in found.values())
+        if self.real is None:
+            return f"wrote {n} log-probabilities to {self.out}; 'compare --log-probs' needs those of --real too"
+        name = "generated" if self.text == STANDARD_INPUT else Path(self.text).name.split(".")[0]
+        return (
+            f"wrote {n} log-probabilities to {self.out}; next: textassay compare --real {self.real} "
+            f"{name}={self.text} --log-probs {name}={self.out}"
+        )
 
 
-def _check(options: LikelihoodOptions) -> None:
-    """Raise for whatever can be seen to be wrong before anything is read."""
-    check_level(options.level, name="--level")
-    check_range("--workers", options.workers, 1, MAX_WORKERS)
-    check_device(options.device)
-    if not 0 < options.temperature < float("inf"):
-        raise OptionError(f"--temperature must be above 0, got {options.temperature:g}")
-    if options.real is not None:
-        check_sources(options.real, {"the text": options.text}, {"the text": _FIRST})
-    if options.real is None and options.real_contexts is not None:
-        raise OptionError("--real-contexts are those of --real FILE: add it, or leave them out")
-    if options.out is None:
-        return
-    if options.out.suffix not in _KINDS:
-        raise OptionError(f"--out must end in {' or '.join(_KINDS)}, got {options.out}")
-    if options.out.suffix == ".npz" and options.real is None:
-        raise OptionError("a .npz file holds both sides: add --real FILE, or write a .npy file")
-    if options.out.is_dir():
-        raise OutputError(f"cannot write {options.out}: it is a folder")
-    check_writable(options.out.parent)
-
-
-def _score(options: LikelihoodOptions, opened: Opened, corpus: Corpus) -> TextLikelihood:
-    model: ScoredGenerator = opened.model
-    if options.temperature != 1:
-        model = AtTemperature(opened.model, options.temperature)
-    return text_likelihood(model, corpus, level=options.level)
-
-
-def _write(out: Path, found: dict[str, TextLikelihood]) -> None:
+def _write(out: Path, found: "dict[str, TextLikelihood]") -> None:
     """Write the log-probabilities, real ones first, whole or not at all."""
+    import numpy as np
+
+    from textassay.report.whole_files import write_whole
+
     buffer = BytesIO()
     generated = found["text"].log_probs
     if out.suffix == ".npz":
@@ -127,14 +148,3 @@ def _write(out: Path, found: dict[str, TextLikelihood]) -> None:
         sides = [found[name].log_probs for name in ("real", "text") if name in found]
         np.save(buffer, np.concatenate(sides))
     write_whole(out.parent, {out.name: buffer.getvalue()})
-
-
-def _told(options: LikelihoodOptions, found: dict[str, TextLikelihood]) -> str:
-    n = sum(likelihood.n_sentences for likelihood in found.values())
-    if options.real is None:
-        return f"wrote {n} log-probabilities to {options.out}; 'compare --log-probs' needs those of --real too"
-    name = "generated" if options.text == STANDARD_INPUT else Path(options.text).name.split(".")[0]
-    return (
-        f"wrote {n} log-probabilities to {options.out}; next: textassay compare --real {options.real} "
-        f"{name}={options.text} --log-probs {name}={options.out}"
-    )

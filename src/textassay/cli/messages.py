@@ -4,15 +4,12 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import typer
 
 from textassay.errors import OutputError, TextassayError, unknown_name
-
-__all__ = ["not_saved", "print_line", "shortened", "show_warning", "tell"]
-
 
 _LONGEST_WORD = 400  # characters: longer than any path that people type
 _LONGEST_LINE = 4000
@@ -79,6 +76,14 @@ def print_line(message: str) -> None:
     """Print `message` as one line on standard error, where that is still open; of what is too long both ends."""
     with contextlib.suppress(OSError):
         print("textassay:", shortened(" ".join(message.splitlines())), file=sys.stderr, flush=True)
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON document on standard output."""
+    import json
+
+    json.dump(document, sys.stdout, indent=1, allow_nan=False)
+    print()
 
 
 def shortened(message: str) -> str:

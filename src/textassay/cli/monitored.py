@@ -5,32 +5,12 @@ from pathlib import Path
 
 from textassay.cli.messages import print_line
 from textassay.corpus.corpus import Corpus
-from textassay.errors import OptionError
-from textassay.monitoring.monitor import TextMonitor, monitored_metrics
+from textassay.monitoring.monitor import TextMonitor
 from textassay.report.monitor_figure import draw_monitor
 from textassay.report.training import Monitored
 from textassay.training.history import Reading
 
-__all__ = ["MONITOR", "check_monitor", "monitor_figures", "monitored", "new_monitor"]
-
 MONITOR = "monitor.jsonl"
-
-
-def check_monitor(model: str, metrics: str | None, *, steps: int | None, trains_in_steps: bool) -> None:
-    """Raise for whatever can be seen to be wrong with the options before the text is read.
-
-    Raises
-    ------
-    OptionError
-        If a metric is unknown, needs more than two texts, or nothing can be monitored.
-    """
-    if metrics is None:
-        if steps is not None:
-            raise OptionError("--monitor-steps says when to read --monitor LIST: add it, or leave both out")
-        return
-    monitored_metrics(metrics)
-    if not trains_in_steps:
-        raise OptionError(f"{model} is counted in one go: there is nothing to monitor")
 
 
 def new_monitor(real: Corpus, metrics: str, *, n: int, seed: int, folder: Path, quiet: bool) -> TextMonitor:

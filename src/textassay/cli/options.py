@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from textassay.corpus.download import is_url
+from textassay.corpus.source import check_exists
 from textassay.errors import InputError, OptionError, OutputError
-
-__all__ = ["Condition", "check_sources", "check_writable", "parse_condition", "parse_files", "parse_generators"]
 
 STANDARD_INPUT = "-"
 REMEDY = "give real text on one side and generated text on the other"
@@ -99,7 +99,7 @@ def parse_files(option: str, arguments: Sequence[str]) -> dict[str, Path]:
 
 
 def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, str]) -> None:
-    """Raise where standard input is named twice, or a text is the file of the real text.
+    """Raise where a file is missing, standard input is named twice, or a text is the file of the real text.
 
     Parameters
     ----------
@@ -114,6 +114,9 @@ def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, s
     readers = [name for name, source in sources.items() if source == STANDARD_INPUT]
     if len(readers) > 1:
         raise OptionError(f"standard input can be read once only, but {' and '.join(readers)} all name '-'")
+    for source in sources.values():
+        if source != STANDARD_INPUT and not is_url(source):
+            check_exists(Path(source))
     for name, source in others.items():
         if STANDARD_INPUT not in (real, source) and _same(real, source):
             raise InputError(f"--real and {name} are the same file, {source}: {remedies.get(name, REMEDY)}")

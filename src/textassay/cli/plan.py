@@ -1,7 +1,5 @@
 """``textassay plan``."""
 
-import json
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from textassay.cli.adapter import Between
-from textassay.cli.declarations import Effort, Folds, Generators, Json, Level, Reading, Running
+from textassay.cli.declarations import Effort, Folds, Generators, Level, Printing, Reading, Running
 from textassay.errors import OptionError
 
 if TYPE_CHECKING:
     from textassay.comparison.planning import Pilot
 
+PilotFolder = Annotated[Path | None, Option(metavar="DIR", help="A folder written by 'compare --out', as a pilot.")]
 Margins = Annotated[list[float] | None, Option(metavar="E", help="Bound dd within plus or minus E; may be repeated.")]
 Effects = Annotated[list[float] | None, Option(metavar="D", help="Tell a dd of D from 0; may be repeated.")]
 Gaps = Annotated[
@@ -24,26 +22,23 @@ Gaps = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Reading, Running):
+class Plan(Reading, Running, Printing):
     """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
 
     generators: Generators = None
     real: Annotated[str | None, Option(metavar="FILE", help="Real text of a pilot.", show_default=False)] = None
-    pilot: Annotated[Path | None, Option(metavar="DIR", help="What 'compare --out' wrote, as a pilot.")] = None
+    pilot: PilotFolder = None
     margin: Margins = None
     detect: Effects = None
     separate: Gaps = None
-    power: Annotated[float, Option(metavar="P", help="How likely what is there is to be found.")] = 0.8
-    dd: Annotated[float | None, Option("--dd", metavar="X", help="What dd is about; the worst case by default.")] = None
+    power: Annotated[float, Option(metavar="P", help="Chance of finding a difference that exists.")] = 0.8
+    dd: Annotated[float | None, Option("--dd", metavar="X", help="Expected dd; the worst case by default.")] = None
     effort: Effort = "default"
-    folds: Annotated[Folds, Between(1)] = None
+    folds: Folds = None
     level: Level = 0.95
-    json: Json = False
 
     def run(self) -> int:
         """Plan, print, and return 0."""
-        from rich.console import Console
-
         from textassay.comparison.planning import plan
         from textassay.report.plan_text import render_plan
 
@@ -57,29 +52,19 @@ class Plan(Reading, Running):
             power=self.power,
             folds=self.folds or 5,
         )
-        planned()  # what is out of range is said before a pilot is run
-        found = planned(pilot=self._pilot())
-        if self.json:
-            json.dump(found.to_dict(), sys.stdout, indent=1, allow_nan=False)
-            print()
-        else:
-            render_plan(found, Console())
+        planned()  # raises for what is out of range before a pilot is run
+        self.show(planned(pilot=self._pilot()), render_plan)
         return 0
 
     def _pilot(self) -> "Pilot | None":
         from textassay.cli.options import check_sources, parse_generators
-        from textassay.cli.progress import show_progress
         from textassay.cli.texts import read_sources
         from textassay.comparison.comparison import FLOOR
         from textassay.comparison.planning import pilot_of, run_pilot
         from textassay.corpus.prepare import prepare_corpora
-        from textassay.corpus.tokenizer import check_tokenizer
-        from textassay.execution import default_workers, workers
         from textassay.metric.base import check_effort
         from textassay.report.document import read_comparison
 
-        effort = check_effort(self.effort)
-        check_tokenizer(self.tokenizer)
         generators = parse_generators(self.generators) if self.generators else {}
         if self.pilot is not None and (self.real is not None or generators):
             raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
@@ -90,10 +75,7 @@ class Plan(Reading, Running):
         if self.real is None:
             return None
         check_sources(self.real, generators, {})
-        with (
-            show_progress(quiet=self.quiet) as progress,
-            workers(default_workers() if self.workers is None else self.workers),
-        ):
+        with self.work() as progress:
             corpora = prepare_corpora(
                 read_sources({FLOOR: self.real, **generators}, column=self.column, group_column=self.group_column),
                 tokenizer=self.tokenizer,
@@ -104,7 +86,7 @@ class Plan(Reading, Running):
             return run_pilot(
                 corpora.pop(FLOOR),
                 corpora,
-                effort=effort,
+                effort=check_effort(self.effort),
                 folds=self.folds or 5,
                 level=self.level,
                 seed=self.seed,

@@ -6,17 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from textassay.training.history import Step
-
-__all__ = ["show_progress", "tell_step"]
+if TYPE_CHECKING:
+    from textassay.training.history import Step
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_SILENCE = 60.0
 _SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_WORTH_TELLING = 60.0
 
 
 @contextmanager
@@ -25,6 +23,8 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
     if quiet:
         yield None
         return
+    from rich.console import Console
+
     console = Console(stderr=True)
     if not console.is_terminal:
         lines = _Lines()
@@ -33,17 +33,19 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
         finally:
             lines.stop()
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task, pace = bar.add_task("reading", total=None), _Pace()
 
         def advance(label: str, done: int, total: int) -> None:
-            bar.update(task, description=label, completed=done, total=total)
+            bar.update(task, description=f"{label}{pace.left(label, done, total)}", completed=done, total=total)
 
         yield advance
 
 
-def tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: Step) -> None:
+def tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: "Step") -> None:
     """Say how far training is: steps of all epochs, loss, tokens per second, time left at most."""
     speed = "" if step.tokens_per_second is None else f", {step.tokens_per_second:,.0f} tokens/s"
     left = f", {_duration(step.seconds_left)} left at most" if math.isfinite(step.seconds_left) else ""
@@ -57,19 +59,37 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+class _Pace:
+    """How long the rest will take, by the pace since the total changed."""
+
+    def __init__(self) -> None:
+        self._total, self._first, self._began = -1, 0, 0.0
+
+    def left(self, label: str, done: int, total: int) -> str:
+        """Return the time that is left where it is over a minute and the label does not say it."""
+        now = time.monotonic()
+        if total != self._total or done < self._first:
+            self._total, self._first, self._began = total, done, now
+        if done == self._first or " left" in label:
+            return ""
+        seconds = (now - self._began) / (done - self._first) * (total - done)
+        return f", about {_duration(seconds)} left" if seconds > _SECONDS_WORTH_TELLING else ""
+
+
 class _Lines:
     """Prints a line at most every ten seconds, the first after ten; and one a minute while one step takes long."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
         self._line = "at the first step"
+        self._pace = _Pace()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         threading.Thread(target=self._break_silence, name="progress", daemon=True).start()
 
     def __call__(self, label: str, done: int, total: int) -> None:
         with self._lock:
-            self._line = f"{done} of {total} done, {label}"
+            self._line = f"{done} of {total} done, {label}{self._pace.left(label, done, total)}"
         self.tell(after=_SECONDS_BETWEEN_LINES)
 
     def tell(self, *, after: float) -> None:

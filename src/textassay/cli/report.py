@@ -1,20 +1,31 @@
-"""``textassay report``: draw the report of a finished comparison again, from its ``results.json``."""
+"""``textassay report``: write the report of a finished comparison again, from its ``results.json``."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
+from typer import Argument
 
+from textassay.cli.declarations import MaxInput
 from textassay.cli.options import check_writable
-from textassay.report.document import read_comparison, write_report
-from textassay.report.text import render
-
-__all__ = ["run_report"]
 
 
-def run_report(folder: Path) -> int:
-    """Write the files of `folder` again from its ``results.json``, print the table, and return 0."""
-    comparison = read_comparison(folder)
-    check_writable(folder)
-    write_report(comparison, folder)
-    render(comparison, Console())
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Write the report of a finished comparison again."""
+
+    folder: Annotated[Path, Argument(metavar="DIR", help="A folder written by 'compare --out'.")]
+    max_input: MaxInput = "4GB"
+
+    def run(self) -> int:
+        """Write the files of the folder again from its ``results.json``, print the table, and return 0."""
+        from rich.console import Console
+
+        from textassay.report.document import read_comparison, write_report
+        from textassay.report.text import render
+
+        comparison = read_comparison(self.folder)
+        check_writable(self.folder)
+        write_report(comparison, self.folder)
+        render(comparison, Console(), folder=self.folder)
+        return 0

@@ -1,4 +1,4 @@
-"""The command ``study``: the experiments of a paper, computed as far as they are not there yet, and their report."""
+"""``textassay study``: the experiments of a paper, computed as far as they are not there yet, and their report."""
 
 import json
 import os
@@ -9,215 +9,321 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from rich.console import Console
+from typer import Option
 
+from textassay.cli.adapter import Between, Command
+from textassay.cli.declarations import Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
+from textassay.cli.groups import STUDIES
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_sources, check_writable
-from textassay.cli.progress import show_progress
-from textassay.cli.study_exposure import ABOUT as ABOUT_EXPOSURE
-from textassay.cli.study_exposure import EXPOSURE, make_exposure_study
-from textassay.cli.study_gan import ABOUT as ABOUT_GAN
-from textassay.cli.study_gan import GAN, make_gan_study
-from textassay.cli.study_generators import ABOUT as ABOUT_GENERATORS
-from textassay.cli.study_generators import GENERATORS, make_generators_study
-from textassay.cli.study_judges import ABOUT as ABOUT_JUDGES
-from textassay.cli.study_judges import JUDGES, make_judges_study
-from textassay.corpus.docstrings import docstring_sentences
-from textassay.corpus.reader import read_texts
-from textassay.errors import EmptyCorpusError, OptionError, check_range, unknown_name
-from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
-from textassay.report.reproduction_files import write_reproduction
-from textassay.report.reproduction_text import render_reproduction
-from textassay.seeding import stream
-from textassay.study.dd.scales import SCALES
-from textassay.study.dd.study import STUDIES, DdStudy
-from textassay.study.dd.text import split_text
-from textassay.study.presets import scale_named
-from textassay.study.staged_study import StagedStudy
-from textassay.training.backend import require_neural
+from textassay.errors import OptionError, unknown_name
 
-__all__ = ["StudyOptions", "list_studies", "run_study"]
+if TYPE_CHECKING:
+    from textassay.study.staged_study import StagedStudy
 
 Progress = Callable[[str, int, int], None]
 
 _MAX_SEEDS = 10_000  # each is many stages
 _POSITIVES = ("everything", "fraction")
-_ABOUT: Mapping[str, str] = {
-    "dd-real": "generators trained on 20 to 100 % of a text; does a metric put them in that order?",
-    "dd-synthetic": "the same on text that a GPT-2 wrote; does a metric follow the exact discrepancy?",
-    JUDGES: ABOUT_JUDGES,
-    EXPOSURE: ABOUT_EXPOSURE,
-    GAN: ABOUT_GAN,
-    GENERATORS: ABOUT_GENERATORS,
-}
+_DRAWS = Between(1, _MAX_SEEDS)
+_YELP = "A folder that holds yelp and, if you like, emnlp_news."
+_TEXTS = "A folder that holds wikitext2, emnlp_news, yelp and multi30k, or some of them."
+_CHARACTERS = "A folder of train.txt, valid.txt and test.txt, or one file of running text."
 
 
 @dataclass(frozen=True)
-class StudyOptions:
-    """What the command line asked for; the fields are the options of ``textassay study``."""
+class ListStudies:
+    """List the studies and the scales there are."""
 
-    name: str
-    data: Path | None = None
-    judgements: Path | None = None
-    real: str | None = None
-    valid: str | None = None
-    test: str | None = None
-    scale: str = "tiny"
-    out: Path | None = None
-    seeds: int | None = None
-    positives: str = "everything"
-    only: tuple[str, ...] = ()
-    tokenizer: str = "whitespace"
-    lowercase: bool = False
-    column: str | None = None
-    seed: int = 0
-    workers: int | None = None
-    device: str = "auto"
-    json: bool = False
-    quiet: bool = False
+    json: Json = False
 
+    def run(self) -> int:
+        """Print them, and return 0."""
+        from textassay.study.dd.scales import SCALES
 
-def list_studies(*, as_json: bool) -> int:
-    """Print the studies and the scales there are, and return 0."""
-    if as_json:
-        json.dump({"studies": dict(_ABOUT), "scales": list(SCALES)}, sys.stdout, indent=1)
-        print()
+        if self.json:
+            json.dump({"studies": dict(STUDIES), "scales": list(SCALES)}, sys.stdout, indent=1)
+            print()
+            return 0
+        for name, about in STUDIES.items():
+            print(f"{name:14}{about}")
+        print(f"scales: {', '.join(SCALES)}")
         return 0
-    for name, about in _ABOUT.items():
-        print(f"{name:14}{about}")
-    print(f"scales: {', '.join(SCALES)}")
-    return 0
 
 
-def run_study(options: StudyOptions) -> int:
-    """Compute what is missing of a study, print and write what it found, and return 0."""
-    if options.name not in _ABOUT:
-        raise unknown_name("study", options.name, [*_ABOUT, "list"])
-    scale_named(SCALES, options.scale)
-    if options.positives not in _POSITIVES:
-        raise unknown_name("value of --positives", options.positives, _POSITIVES)
-    check_range("--seed", options.seed, 0)
-    check_range("--seeds", options.seeds, 1, _MAX_SEEDS)
-    n_workers = default_workers() if options.workers is None else options.workers
-    check_range("--workers", n_workers, 1, MAX_WORKERS)
-    check_device(options.device)
-    if options.out is None:
-        raise OptionError("name a folder: --out DIR; what is computed is kept there")
-    with (
-        _stopping_at_once(),
-        show_progress(quiet=options.quiet) as progress,
-        workers(n_workers),
-        device(options.device),
-    ):
-        study = _make_study(options, options.out, progress)
-        n_computed = study.compute(options.only)
-        found = None if options.only else study.result()
-    if not options.quiet:
-        print_line(f"{n_computed} stages computed, {len(study.all_stages())} in all")
-    if found is None:
-        _print(options, {"seconds": study.seconds(), "computed": n_computed})
+@dataclass(frozen=True, kw_only=True)
+class Study(Computing):
+    """What all studies take."""
+
+    out: Annotated[
+        Path, Option(metavar="DIR", help="Where it computes and reports; the same command again resumes there.")
+    ]
+    scale: Annotated[str, Option(metavar="HOW", help="tiny, laptop or paper: minutes, hours, a GPU.")] = "tiny"
+    only: Annotated[
+        list[str] | None, Option(metavar="STAGE", help="Compute these stages alone, such as train; may be repeated.")
+    ] = None
+    seed: Seed = 0
+    json: Json = False
+    max_input: MaxInput = "4GB"
+    max_text: MaxText = 1_000_000
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study, its texts read."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise for what is wrong with the study's own options."""
+
+    def run(self) -> int:
+        """Compute what is missing of the study, print and write what it found, and return 0."""
+        from rich.console import Console
+
+        from textassay.cli.progress import show_progress
+        from textassay.report.reproduction_files import write_reproduction
+        from textassay.report.reproduction_text import render_reproduction
+        from textassay.study.dd.scales import SCALES
+        from textassay.study.presets import scale_named
+
+        scale_named(SCALES, self.scale)
+        self.check()
+        with _stopping_at_once(), show_progress(quiet=self.quiet) as progress, self.computing():
+            study = self.make(progress)
+            n_computed = study.compute(tuple(self.only or ()))
+            found = None if self.only else study.result()
+        if not self.quiet:
+            print_line(f"{n_computed} stages computed, {len(study.all_stages())} in all")
+        if found is None:
+            self._print({"seconds": study.seconds(), "computed": n_computed})
+            return 0
+        if self.json:
+            json.dump(found.to_dict(), sys.stdout, indent=1, allow_nan=False)
+            print()
+        else:
+            render_reproduction(found, Console())
+        with not_saved():
+            written = write_reproduction(found, self.out)
+        if not self.quiet:
+            print_line(f"wrote {', '.join(map(str, written))}")
         return 0
-    if options.json:
-        json.dump(found.to_dict(), sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        render_reproduction(found, Console())
-    with not_saved():
-        written = write_reproduction(found, options.out)
-    if not options.quiet:
-        print_line(f"wrote {', '.join(map(str, written))}")
-    return 0
+
+    def _print(self, told: Mapping[str, Any]) -> None:
+        """Print how long the stages took that are there."""
+        if self.json:
+            json.dump(told, sys.stdout, indent=1)
+            print()
+            return
+        for kind, seconds in told["seconds"].items():
+            print(f"{kind:18}{seconds:10.1f} s")
+
+    def say_missing(self, data: Path, missing: tuple[str, ...]) -> None:
+        """Say which folders of texts are not there."""
+        if missing and not self.quiet:
+            print_line(f"{data} has no folder {', '.join(missing)}: what needs it is not measured")
 
 
-def _make_study(options: StudyOptions, out: Path, progress: Progress | None) -> StagedStudy:
-    """Return the study that was asked for, its texts read."""
-    of_dd = {
-        "--real": options.real,
-        "--valid": options.valid,
-        "--test": options.test,
-        "--positives": options.positives if options.positives != _POSITIVES[0] else None,
-        "--tokenizer": options.tokenizer if options.tokenizer != "whitespace" else None,
-        "--lowercase": options.lowercase or None,
-        "--column": options.column,
-    }
-    if options.name not in STUDIES:
-        _refuse(of_dd, "dd-real and dd-synthetic")
-    if options.name != JUDGES:
-        _refuse({"--judgements": options.judgements}, JUDGES)
-    if options.name not in (EXPOSURE, GAN, GENERATORS):
-        _refuse({"--data": options.data}, f"{EXPOSURE}, {GAN} and {GENERATORS}")
-    if options.name == GENERATORS:
-        _refuse({"--seeds": options.seeds}, "the other studies")
-    settings: dict[str, Any] = {"scale": options.scale, "seed": options.seed, "progress": progress}
-    if options.name == JUDGES:
-        check_writable(out)
-        return make_judges_study(options.judgements, out, partitions=options.seeds, **settings)
-    if options.name == EXPOSURE:
-        check_writable(out)
-        return make_exposure_study(options.data, out, runs=options.seeds, quiet=options.quiet, **settings)
-    if options.name == GAN:
-        check_writable(out)
-        return make_gan_study(options.data, out, runs=options.seeds, **settings)
-    if options.name == GENERATORS:
-        check_writable(out)
-        return make_generators_study(options.data, out, quiet=options.quiet, **settings)
-    require_neural(f"the study {options.name}")
-    check_writable(out)
-    scale = scale_named(SCALES, options.scale)
-    texts = _read(options)
-    synthetic = STUDIES[options.name] == "synthetic"
-    text = split_text(
-        *texts, scale, tokenizer=options.tokenizer, lowercase=options.lowercase, needs_unseen=not synthetic
-    )
-    return DdStudy(
-        options.name,
-        text,
-        scale,
-        out,
-        seed=options.seed,
-        initialisations=options.seeds,
-        positives=cast(Literal["everything", "fraction"], options.positives),
-        progress=progress,
-    )
+@dataclass(frozen=True, kw_only=True)
+class _DdStudy(Files, Study):
+    real: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            help="Real text to train on, in random order; Python's docstrings by default.",
+            show_default=False,
+        ),
+    ] = None
+    valid: Annotated[str | None, Option(metavar="FILE", help="Validation text; else the end of --real.")] = None
+    test: Annotated[str | None, Option(metavar="FILE", help="Test text; else what stands before that.")] = None
+    seeds: Annotated[
+        int | None,
+        Option(metavar="K", help="Train each generator K times; as the scale says by default."),
+        _DRAWS,
+    ] = None
+    positives: Annotated[
+        str,
+        Option(metavar="WHICH", help="Training text for classifiers: everything, or the fraction a generator saw."),
+    ] = "everything"
+    tokenizer: Tokenizer = "whitespace"
+    lowercase: Lowercase = False
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    def check(self) -> None:
+        if self.positives not in _POSITIVES:
+            raise unknown_name("value of --positives", self.positives, _POSITIVES)
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        from textassay.study.dd.scales import SCALES
+        from textassay.study.dd.study import STUDIES as KINDS
+        from textassay.study.dd.study import DdStudy
+        from textassay.study.dd.text import split_text
+        from textassay.study.presets import scale_named
+        from textassay.training.backend import require_neural
+
+        require_neural(f"the study {self.name}")
+        check_writable(self.out)
+        scale = scale_named(SCALES, self.scale)
+        texts = self._read()
+        unseen = KINDS[self.name] != "synthetic"
+        text = split_text(*texts, scale, tokenizer=self.tokenizer, lowercase=self.lowercase, needs_unseen=unseen)
+        return DdStudy(
+            self.name,
+            text,
+            scale,
+            self.out,
+            seed=self.seed,
+            initialisations=self.seeds,
+            positives=cast(Literal["everything", "fraction"], self.positives),
+            progress=progress,
+        )
+
+    def _read(self) -> tuple[list[str], list[str] | None, list[str] | None]:
+        """Return training, validation and test sentences; docstrings are shuffled, files stay in their order."""
+        from textassay.corpus.docstrings import docstring_sentences
+        from textassay.seeding import stream
+
+        others = {"--valid": self.valid, "--test": self.test}
+        sources = {name: source for name, source in others.items() if source is not None}
+        if self.real is None:
+            if sources:
+                raise OptionError(f"{' and '.join(sources)} needs --real FILE beside it")
+            sentences = docstring_sentences()
+            order = stream(0, "study", "docstrings").permutation(len(sentences))
+            return [sentences[place] for place in order.tolist()], None, None
+        check_sources(self.real, sources, dict.fromkeys(sources, "leave the option out to take a part of --real"))
+        read = {name: list(self.read_file(source).texts) for name, source in {"--real": self.real, **sources}.items()}
+        return read["--real"], read.get("--valid"), read.get("--test")
 
 
-def _refuse(given: Mapping[str, object], owner: str) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise OptionError(f"{name} is an option of {owner}: leave it out")
+class DdReal(_DdStudy):
+    """Train generators on 20 to 100 % of a text, and see whether a metric puts them in that order."""
+
+    name = "dd-real"
 
 
-def _print(options: StudyOptions, told: Mapping[str, Any]) -> None:
-    """Print how long the stages took that are there."""
-    if options.json:
-        json.dump(told, sys.stdout, indent=1)
-        print()
-        return
-    for kind, seconds in told["seconds"].items():
-        print(f"{kind:18}{seconds:10.1f} s")
+class DdSynthetic(_DdStudy):
+    """Train generators on text that a GPT-2 wrote, and see whether a metric follows the exact discrepancy."""
+
+    name = "dd-synthetic"
 
 
-def _read(options: StudyOptions) -> tuple[list[str], list[str] | None, list[str] | None]:
-    """Return training, validation and test sentences; docstrings are shuffled, files stay in their order."""
-    others = {"--valid": options.valid, "--test": options.test}
-    if options.real is None:
-        given = [name for name, source in others.items() if source is not None]
-        if given:
-            raise OptionError(f"{' and '.join(given)} needs --real FILE beside it")
-        sentences = docstring_sentences()
-        order = stream(0, "study", "docstrings").permutation(len(sentences))
-        return [sentences[place] for place in order.tolist()], None, None
-    sources = {name: source for name, source in others.items() if source is not None}
-    check_sources(options.real, sources, dict.fromkeys(sources, "leave the option out to take a part of --real"))
-    read = {}
-    for name, source in {"--real": options.real, **sources}.items():
-        texts = list(read_texts(source, column=options.column).texts)
-        if not any(text and not text.isspace() for text in texts):
-            raise EmptyCorpusError(f"{source} is empty: all of its {len(texts)} lines are blank")
-        read[name] = texts
-    return read["--real"], read.get("--valid"), read.get("--test")
+@dataclass(frozen=True, kw_only=True)
+class Judges(Study):
+    """Find which evaluators agree with people about texts that they judged."""
+
+    judgements: Annotated[Path, Option(metavar="FILE", help="People's judgements of real or fake, with the texts.")]
+    seeds: Annotated[
+        int | None, Option(metavar="K", help="Deal the texts K times; as the scale says by default."), _DRAWS
+    ] = None
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study; of Mechanical Turk, the report also tells what failed attention checks would change."""
+        from textassay.human.files import read_judgements
+        from textassay.human.mechanical_turk import is_batch, read_mechanical_turk
+        from textassay.human.table_file import read_columns
+        from textassay.study.judges.study import JUDGES_SCALES, JudgesStudy
+        from textassay.training.backend import require_neural
+
+        check_writable(self.out)
+        found = read_judgements(self.judgements)
+        unchecked = None
+        if ".json" not in self.judgements.suffixes and is_batch(read_columns(self.judgements)):
+            kept = read_mechanical_turk(self.judgements, attention_checks=False)
+            unchecked = kept if len(kept) != len(found) else None
+        size = JUDGES_SCALES[self.scale]
+        if size.networks:
+            require_neural(f"the study judges at --scale {self.scale}")
+        return JudgesStudy(
+            found, size, self.out, unchecked=unchecked, seed=self.seed, partitions=self.seeds, progress=progress
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExposureBias(Study):
+    """Measure whether language and translation models are worse after their own words than after real ones."""
+
+    data: Annotated[Path, Option(metavar="DIR", help=_TEXTS)]
+    seeds: Annotated[int | None, Option(metavar="K", help="Draw K times; as the scale says by default."), _DRAWS] = None
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study of a folder of texts; what one that is not there would give is not measured."""
+        from textassay.study.exposure_bias.scales import EXPOSURE_SCALES
+        from textassay.study.exposure_bias.study import ExposureStudy
+        from textassay.study.exposure_bias.texts import read_exposure_texts
+        from textassay.study.presets import scale_named
+        from textassay.training.backend import require_neural
+
+        check_writable(self.out)
+        require_neural("the study exposure-bias")
+        size = scale_named(EXPOSURE_SCALES, self.scale)
+        texts = read_exposure_texts(self.data, size, seed=self.seed)
+        self.say_missing(self.data, tuple(texts.missing))
+        return ExposureStudy(texts, size, self.out, seed=self.seed, runs=self.seeds, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GanAsLm(Study):
+    """Measure how many bits per character GANs and language models need, with a softmax and without."""
+
+    data: Annotated[Path, Option(metavar="DIR", help=_CHARACTERS)]
+    seeds: Annotated[
+        int | None, Option(metavar="K", help="Train SeqGAN K times; as the scale says by default."), _DRAWS
+    ] = None
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study of a text."""
+        from textassay.study.gan_as_lm.scales import GAN_SCALES
+        from textassay.study.gan_as_lm.study import GanStudy
+        from textassay.study.gan_as_lm.text import read_gan_text
+        from textassay.study.presets import scale_named
+        from textassay.training.backend import require_neural
+
+        check_writable(self.out)
+        require_neural("the study gan-as-lm")
+        size = scale_named(GAN_SCALES, self.scale)
+        text = read_gan_text(self.data, size)
+        return GanStudy(text, size, self.out, seed=self.seed, runs=self.seeds, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generators(Study):
+    """Train every generator of the paper on one text, and see whether evaluators rank them rightly."""
+
+    data: Annotated[Path, Option(metavar="DIR", help=_YELP)]
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study of a folder of texts."""
+        from textassay.study.generators.scales import GENERATORS_SCALES
+        from textassay.study.generators.study import GeneratorsStudy
+        from textassay.study.generators.texts import read_generators_texts
+        from textassay.study.presets import scale_named
+        from textassay.training.backend import require_neural
+
+        check_writable(self.out)
+        require_neural("the study generators")
+        size = scale_named(GENERATORS_SCALES, self.scale)
+        texts = read_generators_texts(self.data, size)
+        self.say_missing(self.data, tuple(texts.missing))
+        return GeneratorsStudy(texts, size, self.out, seed=self.seed, progress=progress)
+
+
+_COMMANDS: Mapping[str, type[Command]] = {
+    "dd-real": DdReal,
+    "dd-synthetic": DdSynthetic,
+    "judges": Judges,
+    "exposure-bias": ExposureBias,
+    "gan-as-lm": GanAsLm,
+    "generators": Generators,
+    "list": ListStudies,
+}
+
+
+def command(name: str) -> type[Command]:
+    """Return the command of one study."""
+    return _COMMANDS[name]
 
 
 @contextmanager

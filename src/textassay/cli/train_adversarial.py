@@ -1,174 +1,267 @@
-"""``textassay train`` for generators that learn against a discriminator: folder, rounds, monitors, report.
-
-What is particular to one kind of them is in a module of its own, which `KINDS` names: it says what can be asked
-of it, does what comes before the rounds, and begins them.
-"""
+"""``textassay train`` for generators that learn against a discriminator: folder, rounds, monitors, report."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
+from typer import Option
 
-from textassay.adversarial.cot import COT_PRESETS, CoT
-from textassay.adversarial.rankgan import RankGan
-from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
-from textassay.adversarial.rounds import train_in_rounds
-from textassay.adversarial.scratchgan import ScratchGan
-from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS
-from textassay.adversarial.seqgan import SeqGan
-from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS
-from textassay.cli.adversarial_kind import AdversarialKind, TrainAdversarialOptions
-from textassay.cli.from_scratch_training import FromScratchKind
-from textassay.cli.leakgan_training import LeakGanKind
-from textassay.cli.messages import print_line
-from textassay.cli.monitored import check_monitor, monitor_figures, monitored, new_monitor
-from textassay.cli.progress import show_progress
-from textassay.cli.seqgan_training import SeqGanKind
-from textassay.cli.train import TrainingTexts, check_options, read_training, settings_of
-from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, begun, finished
-from textassay.cli.wgan_training import WganKind
-from textassay.errors import OptionError, check_range
-from textassay.execution import default_workers, device, workers
-from textassay.model_store.saved import save_model
-from textassay.monitoring.loop import loop_monitors
-from textassay.network.lstm import LstmModel
-from textassay.network.tied_lstm import TiedLstm
-from textassay.report.adversarial_training import AdversarialTraining, draw_rounds, render_adversarial_training
-from textassay.report.whole_files import write_whole
-from textassay.training.backend import require_neural, threads, training_device
-from textassay.training.processes import launched
+from textassay.cli.adapter import Between
+from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
+from textassay.errors import InputError, OptionError, unknown_name
 
-__all__ = ["KINDS", "run_train_adversarial"]
+if TYPE_CHECKING:
+    from textassay.adversarial.history import RoundsHistory
+    from textassay.adversarial.rounds import Collapse, Phase, TwoSided
+    from textassay.generator.base import LanguageModel
+    from textassay.monitoring.monitor import Sampler
+    from textassay.report.adversarial_training import AdversarialTraining
 
-KINDS: Mapping[str, AdversarialKind] = MappingProxyType(
-    {
-        "cot": FromScratchKind("cot", COT_PRESETS, LstmModel, CoT),
-        "leakgan": LeakGanKind(),
-        "rankgan": SeqGanKind("rankgan", RANKGAN_PRESETS, RankGan),
-        "scratchgan": FromScratchKind("scratchgan", SCRATCHGAN_PRESETS, TiedLstm, ScratchGan),
-        "seqgan": SeqGanKind("seqgan", SEQGAN_PRESETS, SeqGan),
-        "wgan": WganKind(),
-    }
-)
+ROUNDS = "Adversarial training"
 
 _READINGS = 5  # of the monitors over the rounds, where --monitor-steps says nothing
 
+Tell = Callable[[str, int, int], None]
 
-def run_train_adversarial(options: TrainAdversarialOptions) -> int:
-    """Train, write the model, print what came out, and return 0."""
-    if options.oracle is not None and options.texts.like is None:  # it brings tokenizer and vocabulary
-        options = replace(options, texts=replace(options.texts, like=options.oracle))
-    kind, texts_asked = KINDS[options.texts.model], options.texts
-    _check(options, kind)
-    with (
-        workers(default_workers() if texts_asked.workers is None else texts_asked.workers),
-        device(texts_asked.device),
-    ):
-        texts = read_training(texts_asked)
-        kind.check_texts(options, texts)
-        settings = _settings(options, kind, texts)
-        training = finished(texts_asked.out, settings, AdversarialTraining.from_json)
-        if training is None:
-            training = _train(options, kind, texts, settings)
+
+@dataclass(frozen=True)
+class Begun:
+    """A training whose rounds can begin.
+
+    `training`, `phases` and `collapse` are what `train_in_rounds` takes; `best` is what validation has lowest where it
+    is best, None where it says nothing; `sample` draws from the generator as it is, for monitors; `finish` makes of the
+    history the generator as it is kept, which `save_model` takes.
+    """
+
+    name: str
+    n_parameters: int
+    training: "TwoSided"
+    phases: "Sequence[Phase]"
+    collapse: "Collapse | None"
+    best: str | None
+    sample: "Sampler"
+    finish: "Callable[[RoundsHistory], Any]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainAdversarial(Monitors, TrainWindows):
+    """A generator that learns against a discriminator."""
+
+    keep: Annotated[
+        str, Option(metavar="WHICH", help="Round that is kept: last, or best in validation.", rich_help_panel=ROUNDS)
+    ] = "last"
+    length: Annotated[
+        int | None,
+        Option(metavar="N", help="All sentences have N tokens, and never end.", rich_help_panel=ROUNDS),
+        Between(1),
+    ] = None
+
+    def presets(self) -> Mapping[str, Any]:
+        """Return the presets, each of settings of the generator and a recipe of the rounds."""
+        raise NotImplementedError
+
+    def check_plan(self) -> None:
+        """Raise where a setting is out of range."""
+        raise NotImplementedError
+
+    def plan(self) -> Mapping[str, Any]:
+        """Return what the preset and the options come to: all that decides the training but the text."""
+        raise NotImplementedError
+
+    def check_texts(self, texts: TrainingTexts) -> None:
+        """Raise for what is wrong with the texts, before anything is written."""
+        raise NotImplementedError
+
+    def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
+        """Do what comes before the rounds, or take it from the folder, and return the training."""
+        raise NotImplementedError
+
+    @property
+    def oracle_name(self) -> str | None:
+        """The model that knows how likely a sentence truly is; None without."""
+        return None
+
+    @property
+    def sentence_length(self) -> int | None:
+        """Tokens of every sentence; None where they end."""
+        return self.length if self.window is None else self.window
+
+    def chosen_preset(self) -> tuple[dict[str, Any], Any]:
+        """Return settings of the generator and the recipe, as the preset has them."""
+        preset = self.preset or "tiny"
+        if preset not in self.presets():
+            raise unknown_name(f"preset of {self.model}", preset, self.presets())
+        network, recipe = self.presets()[preset]
+        return dict(network), recipe
+
+    def check(self) -> None:
+        """Raise for whatever can be seen to be wrong before anything is read."""
+        from textassay.training.backend import require_neural
+        from textassay.training.processes import launched
+
+        require_neural(f"the {self.model} generator")
+        if self.window is not None and self.length is not None:
+            raise OptionError("--window T says how long sentences are: leave --length out")
+        super().check()
+        if self.keep not in ("last", "best"):
+            raise OptionError(f"--keep must be last or best, got '{self.keep}'")
+        self.check_monitor()
+        processes = launched()
+        if processes is not None and processes.count > 1:
+            raise OptionError(f"{self.model} trains in one process, got {processes.count}: start only one")
+        self.check_plan()
+
+    def read(self) -> TrainingTexts:
+        """Return the texts that training needs."""
+        texts = super().read()
+        self.check_texts(texts)
+        return texts
+
+    def check_lengths(self, texts: TrainingTexts) -> None:
+        """Raise where a sentence has another length than all shall have."""
+        import numpy as np
+
+        length = self.sentence_length
+        for corpus, told in ((texts.train, texts.train_told), (texts.valid, texts.valid_told)):
+            others = np.flatnonzero(corpus.lengths != length)
+            if length is not None and len(others):
+                raise InputError(
+                    f"{told.source}: {len(others)} of {len(corpus)} sentences do not have {length} tokens, the first "
+                    f"is sentence {others[0] + 1} with {corpus.lengths[others[0]]}: cut the text, or leave --length out"
+                )
+
+    def record(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return everything that decides what is trained."""
+        length = self.length if self.window is None else self.window
+        return {**super().record(texts), "oracle": self.oracle_name, "length": length, **self.plan()}
+
+    def load(self, text: str) -> "AdversarialTraining":
+        """Return what was trained before, from the text of its history."""
+        from textassay.report.adversarial_training import AdversarialTraining
+
+        return AdversarialTraining.from_json(text)
+
+    def show(self, training: "AdversarialTraining") -> None:
+        """Print what came out."""
+        from rich.console import Console
+
+        from textassay.report.adversarial_training import render_adversarial_training
+
+        if self.json:
+            print(json.dumps({"folder": str(self.out), **training.to_dict()}, indent=1, allow_nan=False))
         else:
-            _say(options, f"{texts_asked.out} holds this model, trained to the end: nothing was changed")
-    if texts_asked.json:
-        print(json.dumps({"folder": str(texts_asked.out), **training.to_dict()}, indent=1, allow_nan=False))
-    else:
-        render_adversarial_training(training, Console())
-    return 0
+            render_adversarial_training(training, Console())
+
+    def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
+        """Train, write all files, the model last, and return what is reported."""
+        from textassay.adversarial.rounds import train_in_rounds
+        from textassay.cli.monitored import monitor_figures, monitored
+        from textassay.cli.progress import show_progress
+        from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, begun
+        from textassay.model_store.saved import save_model
+        from textassay.monitoring.loop import loop_monitors
+        from textassay.report.adversarial_training import AdversarialTraining, draw_rounds
+        from textassay.report.whole_files import write_whole
+        from textassay.training.backend import training_device
+
+        out = self.out
+        resumes = (out / CHECKPOINT).exists() or (out / ROUNDS).exists()
+        monitor = self.new_monitor(texts.valid, seed=self.seed, folder=out, quiet=self.quiet)
+        with begun(out, {SETTINGS: json.dumps(record, indent=1)}):
+            self.say(f"{'going on with' if resumes else 'training'} {self.model} on {texts.train_told}")
+            with show_progress(quiet=self.quiet) as progress:
+                run = self.begin(texts, progress)
+                if self.keep == "best" and run.best is None:
+                    raise OptionError(f"--keep best needs something to validate by, which {self.model} does not have")
+                n_rounds = run.phases[-1].n_rounds
+                history = train_in_rounds(
+                    run.training,
+                    run.phases,
+                    keep=run.best if self.keep == "best" else None,
+                    collapse=run.collapse,
+                    checkpoint=out / ROUNDS,
+                    config=record,
+                    monitors=None if monitor is None else loop_monitors(monitor, run.sample),
+                    monitor_every=self.monitor_steps or max(1, n_rounds // _READINGS),
+                    progress=progress,
+                )
+        training = AdversarialTraining(
+            model=run.name,
+            n_parameters=run.n_parameters,
+            tokenizer=texts.form.tokenizer.name,
+            n_types=len(texts.form.vocabulary),
+            train=texts.train_told,
+            valid=texts.valid_told,
+            computed={"device": training_device().type, "precision": "float32", "threads": str(_n_threads())},
+            history=history,
+            keep=run.best or "last" if self.keep == "best" else "last",
+            monitored=None if monitor is None else monitored(monitor),
+        )
+        figures = {drawing.file_name: drawing.svg for drawing in draw_rounds(training)}
+        figures |= {} if monitor is None else monitor_figures(monitor, history.readings)
+        written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **figures})
+        save_model(run.finish(history), out, form=texts.form)
+        for name in (CHECKPOINT, ROUNDS):
+            (out / name).unlink(missing_ok=True)
+        if history.stopped is not None:
+            self.say(f"warning: ended before all rounds: {history.stopped}")
+        self.say(f"the model is in {out}, with {', '.join(path.name for path in written)}")
+        return training
 
 
-def _check(options: TrainAdversarialOptions, kind: AdversarialKind) -> None:
-    """Raise for whatever can be seen to be wrong before anything is read."""
-    asked = options.texts
-    require_neural(f"the {asked.model} generator")
-    if options.oracle is not None:  # why it cannot be comes before what its vocabulary rules out
-        kind.check(options)
-    check_options(asked)
-    check_range("--rounds", options.rounds, 0)
-    check_range("--length", options.length, 1)
-    if options.keep not in ("last", "best"):
-        raise OptionError(f"--keep must be last or best, got '{options.keep}'")
-    if asked.auto_batch:
-        raise OptionError(f"{asked.model} has no --auto-batch")
-    check_monitor(asked.model, asked.monitor, steps=asked.monitor_steps, trains_in_steps=True)
-    processes = launched()
-    if processes is not None and processes.count > 1:
-        raise OptionError(f"{asked.model} trains in one process, got {processes.count}: start only one")
-    kind.check(options)
+@dataclass(frozen=True, kw_only=True)
+class TrainWithOracle(TrainAdversarial):
+    """A generator that an oracle can judge."""
 
+    oracle: Annotated[
+        str | None,
+        Option(metavar="MODEL", help="Model that drew --real, such as random-lstm.", rich_help_panel=ROUNDS),
+    ] = None
 
-def _settings(options: TrainAdversarialOptions, kind: AdversarialKind, texts: TrainingTexts) -> dict[str, Any]:
-    """Return everything that decides what is trained, as it reads back from JSON."""
-    asked = {"keep": options.keep, "oracle": options.oracle, "length": options.length, **kind.settings(options)}
-    found: dict[str, Any] = json.loads(json.dumps({**settings_of(options.texts, texts), **asked}))
-    return found
+    @property
+    def oracle_name(self) -> str | None:
+        """The model that knows how likely a sentence truly is; None without."""
+        return self.oracle
 
+    @property
+    def sentence_length(self) -> int | None:
+        """Tokens of every sentence; None where they end."""
+        from textassay.network.random_lstm import RandomLstm
 
-def _train(
-    options: TrainAdversarialOptions, kind: AdversarialKind, texts: TrainingTexts, settings: Mapping[str, Any]
-) -> AdversarialTraining:
-    """Train, write all files, the model last, and return what is reported."""
-    asked = options.texts
-    out = asked.out
-    resumes = (out / CHECKPOINT).exists() or (out / ROUNDS).exists()
-    monitor = None
-    if asked.monitor is not None:
-        told = {"n": asked.monitor_sentences, "seed": asked.seed}
-        monitor = new_monitor(texts.valid, asked.monitor, **told, folder=out, quiet=asked.quiet)
-    with begun(out, {SETTINGS: json.dumps(settings, indent=1)}):
-        _say(options, f"{'going on with' if resumes else 'training'} {asked.model} on {texts.train_told}")
-        with show_progress(quiet=asked.quiet) as progress:
-            run = kind.begin(options, texts, progress)
-            if options.keep == "best" and run.best is None:
-                raise OptionError(f"--keep best needs something to validate by, which {asked.model} does not have")
-            n_rounds = run.phases[-1].n_rounds
-            history = train_in_rounds(
-                run.training,
-                run.phases,
-                keep=run.best if options.keep == "best" else None,
-                collapse=run.collapse,
-                checkpoint=out / ROUNDS,
-                config=settings,
-                monitors=None if monitor is None else loop_monitors(monitor, run.sample),
-                monitor_every=asked.monitor_steps or max(1, n_rounds // _READINGS),
-                progress=progress,
-            )
-    training = AdversarialTraining(
-        model=run.name,
-        n_parameters=run.n_parameters,
-        tokenizer=texts.form.tokenizer.name,
-        n_types=len(texts.form.vocabulary),
-        train=texts.train_told,
-        valid=texts.valid_told,
-        computed={"device": training_device().type, "precision": "float32", "threads": str(_n_threads())},
-        history=history,
-        keep=run.best or "last" if options.keep == "best" else "last",
-        monitored=None if monitor is None else monitored(monitor),
-    )
-    figures = {drawing.file_name: drawing.svg for drawing in draw_rounds(training)}
-    figures |= {} if monitor is None else monitor_figures(monitor, history.readings)
-    written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **figures})
-    save_model(run.finish(history), out, form=texts.form)
-    for name in (CHECKPOINT, ROUNDS):
-        (out / name).unlink(missing_ok=True)
-    if history.stopped is not None:
-        _say(options, f"warning: ended before all rounds: {history.stopped}")
-    _say(options, f"the model is in {out}, with {', '.join(path.name for path in written)}")
-    return training
+        oracle = self.opened_oracle()
+        return oracle.length if isinstance(oracle, RandomLstm) else super().sentence_length
+
+    def opened_oracle(self) -> "LanguageModel | None":
+        """Return the oracle."""
+        from textassay.cli.models import open_model
+
+        return None if self.oracle is None else open_model(self.oracle).model
+
+    def check(self) -> None:
+        """Raise for whatever can be seen to be wrong; why an oracle cannot be one comes first."""
+        from textassay.cli.models import RANDOM
+
+        if self.oracle is not None:
+            if self.like != self.oracle or (self.length, self.window) != (None, None):
+                raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
+            if self.oracle.split(":")[0] != RANDOM:
+                raise OptionError(f"--oracle must be random-lstm or random-lstm:SEED, got '{self.oracle}'")
+        super().check()
+
+    def run(self) -> int:
+        """Train; an oracle brings tokenizer and vocabulary."""
+        from dataclasses import replace
+
+        if self.oracle is not None and self.like is None:
+            return replace(self, like=self.oracle).run()
+        return super().run()
 
 
 def _n_threads() -> int:
     import torch
 
+    from textassay.training.backend import threads
+
     with threads():
         return torch.get_num_threads()
-
-
-def _say(options: TrainAdversarialOptions, line: str) -> None:
-    if not options.texts.quiet:
-        print_line(line)

@@ -5,18 +5,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
-
-from rich.console import Console
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textassay.cli.monitored import MONITOR
 from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, TextassayError
 from textassay.model_store.saved import check_saved
-from textassay.report.training import Training, render_training
 from textassay.report.whole_files import write_whole
 
-__all__ = ["CHECKPOINT", "FOUND", "HISTORY", "MODEL", "ROUNDS", "SETTINGS", "begun", "finished", "print_training"]
+if TYPE_CHECKING:
+    from textassay.report.training import Training
 
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
@@ -28,8 +27,16 @@ FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 Told = TypeVar("Told")
 
 
-def finished(out: Path, settings: Mapping[str, Any], read: Callable[[str], Told]) -> Told | None:
+def finished(
+    out: Path,
+    settings: Mapping[str, Any],
+    read: Callable[[str], Told],
+    *,
+    options: Mapping[tuple[str, str], str] = MappingProxyType({}),
+) -> Told | None:
     """Return what was trained in `out` before, as `read` reads its history; None where that is still to do.
+
+    `options` are the names of options by group and name of their settings.
 
     Raises
     ------
@@ -50,7 +57,9 @@ def finished(out: Path, settings: Mapping[str, Any], read: Callable[[str], Told]
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     begun = [name for name in (CHECKPOINT, ROUNDS, MODEL) if (out / name).exists()]
     if changed and begun:
-        told = _told([each for name in changed for each in _changes(name, before.get(name), settings.get(name))])
+        told = _told(
+            [each for name in changed for each in _changes((name,), before.get(name), settings.get(name), options)]
+        )
         raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
     if not (out / MODEL).exists():
         return None
@@ -89,8 +98,12 @@ def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
-def print_training(training: Training, out: Path, *, as_json: bool) -> None:
+def print_training(training: "Training", out: Path, *, as_json: bool) -> None:
     """Print what came out of a training into `out`: one JSON document, or for people to read."""
+    from rich.console import Console
+
+    from textassay.report.training import render_training
+
     if as_json:
         json.dump({"folder": str(out), **training.to_dict()}, sys.stdout, indent=1, allow_nan=False)
         print()
@@ -98,12 +111,24 @@ def print_training(training: Training, out: Path, *, as_json: bool) -> None:
         render_training(training, Console())
 
 
-def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
+def _changes(
+    path: tuple[str, ...], before: Any, now: Any, options: Mapping[tuple[str, str], str]
+) -> list[tuple[str, Any, Any]]:
     """Return names of what changed, and what they were and are; of settings within settings, those that did."""
-    if isinstance(before, dict) and isinstance(now, dict):
+    name = path[-1].replace("-", "_")
+    groups = ("rounds",) if path[0] == "rounds" else ("network", "training")
+    option = next((options[group, name] for group in groups if (group, name) in options), None)
+    if isinstance(before, dict) and isinstance(now, dict) and (option is None or len(path) == 1):
         changed = [inner for inner in {**before, **now} if before.get(inner) != now.get(inner)]
-        return [each for inner in changed for each in _changes(inner, before.get(inner), now.get(inner))]
-    return [(name.replace("_", "-").replace("max-epochs", "epochs"), before, now)]
+        return [
+            each for inner in changed for each in _changes((*path, inner), before.get(inner), now.get(inner), options)
+        ]
+    return [(option or name.replace("_", "-"), _shown(before), _shown(now))]
+
+
+def _shown(value: Any) -> Any:
+    """Return a value as the command line spells it."""
+    return ",".join(f"{key}:{each}" for key, each in value.items()) if isinstance(value, dict) else value
 
 
 def _told(changes: Sequence[tuple[str, Any, Any]]) -> str:

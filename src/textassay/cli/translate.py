@@ -1,218 +1,231 @@
-"""``textassay translate``: translate sentences by beam search, with forced beginnings where asked, and score them."""
+"""``textassay translate``."""
 
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import numpy as np
-from rich.console import Console
+from typer import Argument, Option
 
+from textassay.cli.adapter import Between
+from textassay.cli.declarations import (
+    Computing,
+    Files,
+    Json,
+    Precision,
+    Seed,
+)
 from textassay.cli.messages import print_line
-from textassay.cli.models import Opened, open_model, set_precision
 from textassay.cli.options import check_sources, check_writable
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.reader import read_texts
-from textassay.corpus.tokenizer import join_tokens
-from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, check_range, unknown_name
-from textassay.estimate import Estimate
-from textassay.execution import MAX_WORKERS, check_device, default_workers, device, workers
-from textassay.metric.translation_bleu import translation_bleu
-from textassay.report.translation_text import ForcedText, render_translations
-from textassay.report.whole_files import write_whole
-from textassay.translation.translation import TranslationModel
-from textassay.translation.translation_decoding import Translations, translate
-from textassay.translation.translation_prefixes import PREFIX_MODES, forced_prefixes
+from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
-__all__ = ["TranslateOptions", "run_translate"]
+if TYPE_CHECKING:
+    from textassay.cli.models import Opened
+    from textassay.corpus.corpus import Corpus
+    from textassay.estimate import Estimate
+    from textassay.report.translation_text import ForcedText
+    from textassay.translation.translation_decoding import Translations
 
-_NORMAL = PREFIX_MODES[0]
+_NORMAL = "normal"
 _UNSCORED = "a translation that was forced to begin with words of others is not scored against the reference"
 
 
-@dataclass(frozen=True)
-class TranslateOptions:
-    """What the command line asked for; the fields are the options of ``textassay translate``."""
+@dataclass(frozen=True, kw_only=True)
+class Translate(Files, Computing):
+    """Translate sentences by beam search, with forced beginnings where asked."""
 
-    model: str
-    source: str
-    real: str | None = None
-    beam: int = 10
-    length_power: float = 1.0
-    prefix_mode: str = _NORMAL
-    sentences: int | None = None
-    bleu_tokenizer: str = "13a"
-    seed: int = 0
-    out: Path | None = None
-    precision: str = "float32"
-    column: str | None = None
-    workers: int | None = None
-    device: str = "auto"
-    json: bool = False
-    quiet: bool = False
+    model: Annotated[str, Argument(metavar="MODEL", help="A folder written by 'train translation'.")]
+    source: Annotated[str, Argument(metavar="FILE", help="Text to translate; '-' is standard input.")]
+    real: Annotated[
+        str | None, Option(metavar="FILE", help="Reference translations, line by line; BLEU is printed.")
+    ] = None
+    beam: Annotated[int, Option(metavar="N", help="Beam width; 1 is greedy."), Between(1)] = 10
+    length_power: Annotated[
+        float, Option(metavar="P", help="Divide scores by the length to this power; 0: do not."), Between(0)
+    ] = 1.0
+    prefix_mode: Annotated[
+        str,
+        Option(metavar="LIST", help="normal, or forced beginnings, side by side: data3, unrel3, rand3."),
+    ] = "normal"
+    sentences: Annotated[
+        int | None, Option("-n", "--sentences", metavar="N", help="Translate the first N; all by default."), Between(1)
+    ] = None
+    bleu_tokenizer: Annotated[str, Option(metavar="NAME", help="sacreBLEU's: 13a, none, intl or char.")] = "13a"
+    seed: Seed = 0
+    out: Annotated[Path | None, Option(metavar="FILE", help="One translation a line; standard output by default.")] = (
+        None
+    )
+    precision: Precision = "float32"
+    json: Json = False
 
     @property
     def modes(self) -> tuple[str, ...]:
         """The prefix modes that were asked for."""
         return tuple(dict.fromkeys(mode.strip().lower() for mode in self.prefix_mode.split(",")))
 
+    def run(self) -> int:
+        """Translate, print or write the translations, say what they score, and return 0."""
+        from rich.console import Console
 
-def run_translate(options: TranslateOptions) -> int:
-    """Translate, print or write the translations, say what they score, and return 0."""
-    _check(options)
-    sources, references = _read(options)
-    with workers(default_workers() if options.workers is None else options.workers), device(options.device):
-        opened = open_model(options.model)
-        if not isinstance(opened.model, TranslationModel):
-            raise OptionError(f"{opened.model.name} translates nothing: name what 'train translation' wrote")
-        set_precision(opened, options.precision)
-        found = _translate(options, opened, sources, references)
-    bleu = _bleu(options, found, references)
-    if options.out is not None:
-        write_whole(options.out.parent, {options.out.name: "".join(f"{line}\n" for line in _lines(options, found))})
-    if options.json:
-        json.dump(_document(options, opened, sources, references, found, bleu), sys.stdout, indent=1, allow_nan=False)
-        print()
-    elif options.modes == (_NORMAL,):
-        if options.out is None:
-            sys.stdout.writelines(f"{line}\n" for line in _lines(options, found))
-    else:
-        forced = {mode: _parts(options, opened, each) for mode, each in found.items()}
-        render_translations(sources, cast(Sequence[str], references), forced, Console())
-    if bleu is not None and not options.quiet:
-        print_line(_told(bleu))
-    return 0
+        from textassay.cli.models import open_model, set_precision
+        from textassay.report.translation_text import render_translations
+        from textassay.report.whole_files import write_whole
+        from textassay.translation.translation import TranslationModel
 
+        self._check()
+        sources, references = self._read()
+        with self.computing():
+            opened = open_model(self.model)
+            if not isinstance(opened.model, TranslationModel):
+                raise OptionError(f"{opened.model.name} translates nothing: name what 'train translation' wrote")
+            set_precision(opened, self.precision)
+            found = self._translate(opened, sources, references)
+        bleu = self._bleu(found, references)
+        if self.out is not None:
+            write_whole(self.out.parent, {self.out.name: "".join(f"{line}\n" for line in self._lines(found))})
+        if self.json:
+            json.dump(self._document(opened, sources, references, found, bleu), sys.stdout, indent=1, allow_nan=False)
+            print()
+        elif self.modes == (_NORMAL,):
+            if self.out is None:
+                sys.stdout.writelines(f"{line}\n" for line in self._lines(found))
+        else:
+            forced = {mode: self._parts(opened, each) for mode, each in found.items()}
+            render_translations(sources, cast(Sequence[str], references), forced, Console())
+        if bleu is not None and not self.quiet:
+            print_line(_told(bleu))
+        return 0
 
-def _check(options: TranslateOptions) -> None:
-    """Raise for whatever can be seen to be wrong before anything is read."""
-    check_range("--beam", options.beam, 1)
-    check_range("--length-power", options.length_power, 0)
-    check_range("--seed", options.seed, 0)
-    check_range("--sentences", options.sentences, 1)
-    check_range("--workers", options.workers, 1, MAX_WORKERS)
-    check_device(options.device)
-    if options.bleu_tokenizer not in ("13a", "none", "intl", "char"):
-        raise unknown_name("--bleu-tokenizer", options.bleu_tokenizer, ("13a", "none", "intl", "char"))
-    for mode in options.modes:
-        if mode not in PREFIX_MODES:
-            raise unknown_name("prefix mode", mode, PREFIX_MODES)
-    if options.modes != (_NORMAL,) and options.real is None:
-        raise OptionError(f"--prefix-mode {options.prefix_mode} needs --real FILE, a right translation of each line")
-    if options.real is not None:
-        check_sources(options.real, {"the source": options.source}, {"the source": "give the other language first"})
-    if options.out is None:
-        return
-    if len(options.modes) > 1:
-        raise OptionError("--out holds the translations of one --prefix-mode: ask for one, or use --json")
-    if options.out.is_dir():
-        raise OutputError(f"cannot write {options.out}: it is a folder")
-    check_writable(options.out.parent)
+    def _check(self) -> None:
+        """Raise for whatever can be seen to be wrong before anything is read."""
+        from textassay.translation.translation_prefixes import PREFIX_MODES
 
+        if self.bleu_tokenizer not in ("13a", "none", "intl", "char"):
+            raise unknown_name("--bleu-tokenizer", self.bleu_tokenizer, ("13a", "none", "intl", "char"))
+        for mode in self.modes:
+            if mode not in PREFIX_MODES:
+                raise unknown_name("prefix mode", mode, PREFIX_MODES)
+        if self.modes != (_NORMAL,) and self.real is None:
+            raise OptionError(f"--prefix-mode {self.prefix_mode} needs --real FILE, a right translation of each line")
+        if self.real is not None:
+            check_sources(self.real, {"the source": self.source}, {"the source": "give the other language first"})
+        if self.out is None:
+            return
+        if len(self.modes) > 1:
+            raise OptionError("--out holds the translations of one --prefix-mode: ask for one, or use --json")
+        if self.out.is_dir():
+            raise OutputError(f"cannot write {self.out}: it is a folder")
+        check_writable(self.out.parent)
 
-def _read(options: TranslateOptions) -> tuple[list[str], list[str] | None]:
-    """Return sources and references, as many as asked for."""
-    sources = list(read_texts(options.source, column=options.column).texts)
-    references = None if options.real is None else list(read_texts(options.real, column=options.column).texts)
-    if references is not None and len(references) != len(sources):
-        raise InputError(
-            f"line k of {options.real} must translate line k of {options.source}, but they have {len(references)} and "
-            f"{len(sources)} lines"
-        )
-    if not any(text and not text.isspace() for text in sources):
-        raise EmptyCorpusError(f"{options.source} is empty: all of its {len(sources)} lines are blank")
-    return sources[: options.sentences], None if references is None else references[: options.sentences]
+    def _read(self) -> tuple[list[str], list[str] | None]:
+        """Return sources and references, as many as asked for."""
+        from textassay.corpus.reader import read_texts
 
-
-def _translate(
-    options: TranslateOptions, opened: Opened, sources: Sequence[str], references: Sequence[str] | None
-) -> dict[str, tuple[Translations, Corpus | None]]:
-    """Return for each mode the translations and what was forced."""
-    model = cast(TranslationModel, opened.model)
-    source = opened.form.corpus(sources)
-    if source.fingerprint == model.record.get("train", {}).get("source_fingerprint"):
-        print_line(f"warning: {model.name} was trained on {options.source}: it may know the translations by heart")
-    found: dict[str, tuple[Translations, Corpus | None]] = {}
-    for mode in options.modes:
-        prefix = None
-        if references is not None and mode != _NORMAL:
-            prefix = forced_prefixes(mode, opened.form.corpus(references), seed=options.seed)
-        each = translate(model, source, width=options.beam, power=options.length_power, prefix=prefix)
-        if each.n_cut:
-            print_line(f"warning: {each.n_cut} of {len(sources)} translations reached the most tokens one may have")
-        found[mode] = each, prefix
-    return found
-
-
-def _bleu(
-    options: TranslateOptions,
-    found: dict[str, tuple[Translations, Corpus | None]],
-    references: Sequence[str] | None,
-) -> Estimate | None:
-    if references is None or _NORMAL not in found:
-        return None
-    tokenizer = cast(Any, options.bleu_tokenizer)
-    return translation_bleu(found[_NORMAL][0].corpus.texts, references, tokenizer=tokenizer, seed=options.seed)
-
-
-def _lines(options: TranslateOptions, found: dict[str, tuple[Translations, Corpus | None]]) -> list[str]:
-    """Return the translations of the one mode, each in one line."""
-    return [" ".join(text.splitlines()) for text in found[options.modes[0]][0].corpus.texts]
-
-
-def _parts(options: TranslateOptions, opened: Opened, found: tuple[Translations, Corpus | None]) -> list[ForcedText]:
-    """Return each translation parted where forcing stopped."""
-    translations, prefix = found
-    n_forced = np.zeros(len(translations.corpus), dtype=np.int64) if prefix is None else prefix.lengths
-    tokenizer = opened.form.tokenizer.name
-    gap = " " if translations.corpus.separator else ""
-    parts = []
-    for number, n in enumerate(n_forced.tolist()):
-        tokens = translations.corpus.sentence(number)
-        first, rest = join_tokens(tokenizer, tokens[:n]), join_tokens(tokenizer, tokens[n:])
-        parts.append(ForcedText(first, f"{gap}{rest}" if first else rest))
-    return parts
-
-
-def _document(
-    options: TranslateOptions,
-    opened: Opened,
-    sources: Sequence[str],
-    references: Sequence[str] | None,
-    found: dict[str, tuple[Translations, Corpus | None]],
-    bleu: Estimate | None,
-) -> dict[str, Any]:
-    rows = []
-    for mode, each in found.items():
-        parts = _parts(options, opened, each)
-        for number, text in enumerate(each[0].corpus.texts):
-            rows.append(
-                {
-                    "mode": mode,
-                    "source": sources[number],
-                    "reference": None if references is None else references[number],
-                    "forced": parts[number].prefix,
-                    "translation": text,
-                    "log_prob": float(each[0].log_probs[number]),
-                    "score": float(each[0].scores[number]),
-                }
+        sources = list(self.read_file(self.source).texts)
+        references = None if self.real is None else list(read_texts(self.real, column=self.column).texts)
+        if references is not None and len(references) != len(sources):
+            raise InputError(
+                f"line k of {self.real} must translate line k of {self.source}, but they have {len(references)} and "
+                f"{len(sources)} lines"
             )
-    scored = {"bleu": None if bleu is None else bleu.to_dict()}
-    if any(mode != _NORMAL for mode in found):
-        scored["note"] = cast(Any, _UNSCORED)
-    return {
-        "model": opened.model.name,
-        "beam": options.beam,
-        "length_power": options.length_power,
-        "seed": options.seed,
-        **scored,
-        "translations": rows,
-    }
+        return sources[: self.sentences], None if references is None else references[: self.sentences]
+
+    def _translate(
+        self, opened: "Opened", sources: Sequence[str], references: Sequence[str] | None
+    ) -> "dict[str, tuple[Translations, Corpus | None]]":
+        """Return for each mode the translations and what was forced."""
+        from textassay.translation.translation import TranslationModel
+        from textassay.translation.translation_decoding import translate
+        from textassay.translation.translation_prefixes import forced_prefixes
+
+        model = cast(TranslationModel, opened.model)
+        source = opened.form.corpus(sources)
+        if source.fingerprint == model.record.get("train", {}).get("source_fingerprint"):
+            print_line(f"warning: {model.name} was trained on {self.source}: it may know the translations by heart")
+        found: dict[str, tuple[Translations, Corpus | None]] = {}
+        for mode in self.modes:
+            prefix = None
+            if references is not None and mode != _NORMAL:
+                prefix = forced_prefixes(mode, opened.form.corpus(references), seed=self.seed)
+            each = translate(model, source, width=self.beam, power=self.length_power, prefix=prefix)
+            if each.n_cut:
+                print_line(f"warning: {each.n_cut} of {len(sources)} translations reached the most tokens one may have")
+            found[mode] = each, prefix
+        return found
+
+    def _bleu(
+        self,
+        found: "dict[str, tuple[Translations, Corpus | None]]",
+        references: Sequence[str] | None,
+    ) -> "Estimate | None":
+        from textassay.metric.translation_bleu import translation_bleu
+
+        if references is None or _NORMAL not in found:
+            return None
+        tokenizer = cast(Any, self.bleu_tokenizer)
+        return translation_bleu(found[_NORMAL][0].corpus.texts, references, tokenizer=tokenizer, seed=self.seed)
+
+    def _lines(self, found: "dict[str, tuple[Translations, Corpus | None]]") -> list[str]:
+        """Return the translations of the one mode, each in one line."""
+        return [" ".join(text.splitlines()) for text in found[self.modes[0]][0].corpus.texts]
+
+    def _parts(self, opened: "Opened", found: "tuple[Translations, Corpus | None]") -> "list[ForcedText]":
+        """Return each translation parted where forcing stopped."""
+        import numpy as np
+
+        from textassay.corpus.tokenizer import join_tokens
+        from textassay.report.translation_text import ForcedText
+
+        translations, prefix = found
+        n_forced = np.zeros(len(translations.corpus), dtype=np.int64) if prefix is None else prefix.lengths
+        tokenizer = opened.form.tokenizer.name
+        gap = " " if translations.corpus.separator else ""
+        parts = []
+        for number, n in enumerate(n_forced.tolist()):
+            tokens = translations.corpus.sentence(number)
+            first, rest = join_tokens(tokenizer, tokens[:n]), join_tokens(tokenizer, tokens[n:])
+            parts.append(ForcedText(first, f"{gap}{rest}" if first else rest))
+        return parts
+
+    def _document(
+        self,
+        opened: "Opened",
+        sources: Sequence[str],
+        references: Sequence[str] | None,
+        found: "dict[str, tuple[Translations, Corpus | None]]",
+        bleu: "Estimate | None",
+    ) -> dict[str, Any]:
+        rows = []
+        for mode, each in found.items():
+            parts = self._parts(opened, each)
+            for number, text in enumerate(each[0].corpus.texts):
+                rows.append(
+                    {
+                        "mode": mode,
+                        "source": sources[number],
+                        "reference": None if references is None else references[number],
+                        "forced": parts[number].prefix,
+                        "translation": text,
+                        "log_prob": float(each[0].log_probs[number]),
+                        "score": float(each[0].scores[number]),
+                    }
+                )
+        scored = {"bleu": None if bleu is None else bleu.to_dict()}
+        if any(mode != _NORMAL for mode in found):
+            scored["note"] = cast(Any, _UNSCORED)
+        return {
+            "model": opened.model.name,
+            "beam": self.beam,
+            "length_power": self.length_power,
+            "seed": self.seed,
+            **scored,
+            "translations": rows,
+        }
 
 
-def _told(bleu: Estimate) -> str:
+def _told(bleu: "Estimate") -> str:
     interval = bleu.interval
     assert interval is not None  # `translation_bleu` always gives one
     return (

@@ -44,5 +44,13 @@ from textassay.comparison.prefix_curve import prefix_curve as prefix_curve
 from textassay.comparison.prefix_curve import prefix_lengths as prefix_lengths
 from textassay.comparison.run import compare as compare
 from textassay.comparison.same_settings import check_same_comparison as check_same_comparison
+from textassay.comparison.standings import Standings as Standings
 from textassay.comparison.store import EstimateStore as EstimateStore
 from textassay.comparison.store import estimate_key as estimate_key
+from textassay.comparison.verdicts import MARGIN as MARGIN
+from textassay.comparison.verdicts import MOSTLY as MOSTLY
+from textassay.comparison.verdicts import RATIO_MARGIN as RATIO_MARGIN
+from textassay.comparison.verdicts import Verdict as Verdict
+from textassay.comparison.verdicts import is_clear as is_clear
+from textassay.comparison.verdicts import more_sentences as more_sentences
+from textassay.comparison.verdicts import verdict_of as verdict_of

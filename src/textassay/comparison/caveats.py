@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Result
 from textassay.estimate import Estimate
-from textassay.metric.lm_score import LIKELIER
 
 __all__ = [
     "MATCHED",
@@ -168,6 +167,11 @@ def supported(warnings: Sequence[str], results: Sequence[Result]) -> list[str]:
     results
         Of all generators and metrics, with what real text scores at the same size.
     """
+    if not warnings:
+        return []
+
+    from textassay.metric.lm_score import LIKELIER
+
     unsupported = tuple(
         f"{result.metric} of {result.generator}{size}: {LIKELIER}"
         for result in results

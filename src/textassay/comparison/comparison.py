@@ -1,17 +1,25 @@
 """The comparison: every metric for every generator, the differences between pairs, ranks, findings, explanations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
-
-import pandas as pd
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from textassay.comparison.explanation import Explanation
+from textassay.display import Displayed
 from textassay.estimate import Better, Estimate
-from textassay.inspection.finding import HELDOUT, REAL, Finding
+from textassay.inspection.finding import HELDOUT as HELDOUT
+from textassay.inspection.finding import REAL, Finding
 
-__all__ = ["FLOOR", "HELDOUT", "TRAIN", "Comparison", "PairDifference", "Rank", "RealText", "Result"]
+if TYPE_CHECKING:
+    import pandas as pd
 
+    from textassay.comparison.standings import Standings
+    from textassay.comparison.verdicts import Verdict
+
+_MOST_NAMED = 4  # names in the short form of a comparison
 FLOOR = REAL  # the row of the real text itself
 TRAIN = "(train)"  # the row of the text that the generators were trained on
 
@@ -90,8 +98,39 @@ class Rank:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
-    """Many metrics over many generators against one real text; `settings` are the others of the call, by name."""
+class Comparison(Displayed):
+    """Many metrics over many generators against one real text; made by `compare`.
+
+    ``print(comparison)`` shows the answer, the warnings and the main table on one screen; a notebook shows the same.
+    All numbers are in `to_frame`, and every file of ``textassay compare --out`` is written by `save`.
+
+    Attributes
+    ----------
+    version
+        Of textassay.
+    real
+        The real text: name, number of texts, content hash.
+    generators, metrics
+        Names, as they came.
+    results
+        One `Result` for each generator, or row of reference, and metric.
+    pairs
+        The differences between generators, for every metric.
+    ranks
+        Rank intervals of the generators, for every metric with a direction.
+    findings
+        What inspection found in the texts before they were measured.
+    warnings
+        What metrics warned of.
+    level, seed
+        Of intervals; of everything drawn at random.
+    explanations
+        What gives each generator away, where dd is among the metrics.
+    settings
+        The other settings of the call, by name.
+    texts
+        Each side's texts as they were measured, real ones under ``(real)``; None for a comparison read from a file.
+    """
 
     version: str
     real: RealText
@@ -106,17 +145,176 @@ class Comparison:
     seed: int
     explanations: tuple[Explanation, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str]] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        """Return one line: all the numbers are what `to_frame` is for."""
-        return f"<Comparison of {', '.join(self.generators)} with {self.real.name} by {', '.join(self.metrics)}>"
+        generators, metrics = (
+            ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} {noun}"
+            for names, noun in ((self.generators, "generators"), (self.metrics, "metrics"))
+        )
+        return f"<Comparison of {generators} with {self.real.name} by {metrics}>"
+
+    @property
+    def headline(self) -> str | None:
+        """The metric that answers: the first that has a direction and a value; None where there is no such metric."""
+        return self._standings.headline
+
+    @cached_property
+    def _standings(self) -> "Standings":
+        from textassay.comparison.standings import Standings
+
+        return Standings(self)
 
     def result(self, generator: str, metric: str) -> Result:
-        """Return the result of one cell; raises KeyError where there is none."""
+        """Return the result of one generator by one metric.
+
+        Parameters
+        ----------
+        generator
+            A generator's name, or a row of reference: ``(real)``, ``(real-heldout)``, ``(train)``.
+        metric
+            As in `metrics`, or the name before its bracket where only one metric has it: "bleu" for ``bleu(order=4)``.
+
+        Raises
+        ------
+        KeyError
+            If there is no such result; the message lists the names there are.
+        """
+        name = self._metric(metric)
         for result in self.results:
-            if result.generator == generator and result.metric == metric:
+            if result.generator == generator and result.metric == name:
                 return result
-        raise KeyError(f"no result of {metric} for {generator}")
+        known = dict.fromkeys(result.generator for result in self.results)
+        raise KeyError(f"no result of {name} for {generator!r}: the generators are {', '.join(known)}")
+
+    def best(self, metric: str | None = None) -> tuple[str, ...]:
+        """Return the generators that share first place.
+
+        First place is shared by all that none is significantly better than (p-values adjusted by Holm's method over
+        all pairs, at the comparison's `level`). With few texts that may be every generator.
+
+        Parameters
+        ----------
+        metric
+            As in `metrics`, or the name before its bracket where only one metric has it; by default `headline`.
+
+        Returns
+        -------
+        tuple of str
+            In the order of `order`; empty where the metric has no direction. Of several generators, those whose
+            difference from every other is undefined are left out.
+
+        Raises
+        ------
+        KeyError
+            If the comparison has no such metric.
+        """
+        name = self._metric(metric)
+        first = self._standings.best(name)
+        return tuple(generator for generator in self._standings.order_by(name) if generator in first)
+
+    def order(self, metric: str | None = None) -> tuple[str, ...]:
+        """Return the generators from best to worst.
+
+        Neighbours need not differ significantly: `tied` says which do not.
+
+        Parameters
+        ----------
+        metric
+            As in `best`.
+
+        Returns
+        -------
+        tuple of str
+            By rank, then by value; generators without a value come last, and all as they came where the metric has
+            no direction. Where closer to real text is better, the value is the one at the size of the ``(real)`` row.
+
+        Raises
+        ------
+        KeyError
+            If the comparison has no such metric.
+        """
+        return self._standings.order_by(self._metric(metric))
+
+    def separated(self, metric: str | None = None) -> tuple[PairDifference, ...]:
+        """Return the pairs of generators whose difference is significant.
+
+        Parameters
+        ----------
+        metric
+            As in `best`.
+
+        Returns
+        -------
+        tuple of PairDifference
+            Those whose `p_adjusted` is below ``1 - level``.
+
+        Raises
+        ------
+        KeyError
+            If the comparison has no such metric.
+        """
+        return tuple(pair for pair in self._standings.pairs(self._metric(metric)) if self._standings.separated(pair))
+
+    def tied(self, metric: str | None = None) -> tuple[PairDifference, ...]:
+        """Return the pairs of generators whose difference could be luck.
+
+        That two are tied does not mean that they are alike: `low` and `high` of the pair say how much they may differ.
+
+        Parameters
+        ----------
+        metric
+            As in `best`.
+
+        Returns
+        -------
+        tuple of PairDifference
+            Those whose `p_adjusted` is ``1 - level`` or more; pairs without a p-value are neither tied nor separated.
+
+        Raises
+        ------
+        KeyError
+            If the comparison has no such metric.
+        """
+        pairs = self._standings.pairs(self._metric(metric))
+        return tuple(pair for pair in pairs if pair.p_adjusted is not None and not self._standings.separated(pair))
+
+    def verdict(self, generator: str, metric: str | None = None) -> "Verdict | None":
+        """Return whether a generator's text can be told from real text.
+
+        Parameters
+        ----------
+        generator
+            Its name.
+        metric
+            As in `best`.
+
+        Returns
+        -------
+        str or None
+            "separated": told apart. "hardly": the p-value is significant, but the interval reaches what real text
+            scores. "negligible": no further from real text than the smallest difference that matters (0.02 of a
+            fraction). "open": cannot be told from this many texts. "blind": cannot be told, since most texts share
+            nothing with the text that the classifier learnt from. "unknown" or None: there is no interval.
+
+        Raises
+        ------
+        KeyError
+            If the comparison has no such generator or metric.
+        """
+        name = self._metric(metric)
+        self.result(generator, name)
+        return self._standings.verdict(generator, name)
+
+    def _metric(self, name: str | None) -> str:
+        """Return the full name of a metric of this comparison, of `headline` by default."""
+        name = self.headline or self.metrics[0] if name is None else name
+        if name in self.metrics:
+            return name
+        family = [metric for metric in self.metrics if metric.split("(")[0] == name]
+        if len(family) == 1:
+            return family[0]
+        raise KeyError(f"no metric {name!r} in this comparison: choose from {', '.join(family or self.metrics)}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of the command-line contract."""
@@ -155,8 +353,51 @@ class Comparison:
             settings=data.get("settings", {}),
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per generator and metric: value, interval, unit, direction, value at the floor's size."""
+    def to_markdown(self) -> str:
+        """Return the whole comparison as a Markdown document: answer, warnings, all tables, pairs, giveaways."""
+        return str(import_module("textassay.report.tables").to_markdown(self))
+
+    def to_latex(self) -> str:
+        r"""Return all tables for LaTeX, each as wide as a page at most; they need ``\usepackage{booktabs}``."""
+        return str(import_module("textassay.report.latex").to_latex(self))
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write every file of ``textassay compare --out`` into a folder, which is made if it is absent.
+
+        Parameters
+        ----------
+        folder
+            Files of an earlier report of the same real text and settings are replaced, all together.
+
+        Returns
+        -------
+        list of Path
+            ``report.html`` (the page), ``results.json`` (everything, in full precision), ``results.csv``,
+            ``results.md``, ``results.tex``, ``figures/*.svg``, and ``sentences.csv`` (the score of every text) where a
+            metric scores texts and `texts` is known.
+
+        Raises
+        ------
+        InputError
+            If the folder holds the report of another real text or of other settings.
+        OutputError
+            If a file cannot be written; then the folder is as it was before.
+        """
+        written: list[Path] = import_module("textassay.report.document").write_report(self, folder, texts=self.texts)
+        return written
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return all results as a data frame.
+
+        Returns
+        -------
+        DataFrame
+            One row for each generator (or row of reference) and metric: `generator`, `metric`, `value`, `low`, `high`,
+            `unit`, `better`, `matched_value` (at the size of the ``(real)`` row), `floor_value` (what real text scores
+            there), `ranked_by` (which of the values decides), `error`, `signature`. Missing values are None.
+        """
+        import pandas as pd
+
         rows = [_result_to_dict(result) for result in self.results]
         columns = [
             "generator",

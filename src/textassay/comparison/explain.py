@@ -126,6 +126,7 @@ def explain(
         half_length=prefixes.half_length,
         half_low=prefixes.half_low,
         half_high=prefixes.half_high,
+        boilerplate=found.boilerplate,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["HALF", "CurvePoint", "Example", "Explanation", "Giveaway", "LengthBin", "PositionBin", "PrefixPoint"]
+from textassay.display import Displayed
 
 HALF = 0.5
 
@@ -93,7 +93,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Displayed):
     """What gives one generator away.
 
     Attributes
@@ -126,6 +126,9 @@ class Explanation:
         dd of the first tokens by how many, see `textassay.comparison.prefix_curve`.
     half_length, half_low, half_high
         After how many tokens that reaches one half, with its interval; None for what lies beyond the curve.
+    boilerplate
+        Phrases of any length that stand in many generated texts and in few real ones, the most frequent first, see
+        `textassay.comparison.boilerplate`; their p-values are those of the n-grams they grew from.
     """
 
     generator: str
@@ -149,6 +152,14 @@ class Explanation:
     half_length: float | None = None
     half_low: float | None = None
     half_high: float | None = None
+    boilerplate: tuple[Giveaway, ...] = ()
+
+    @property
+    def overused(self) -> tuple[Giveaway, ...]:
+        """Boilerplate, then the n-grams of `more_generated` that are no part of it."""
+        phrases = [f" {phrase.ngram} " for phrase in self.boilerplate]
+        others = [found for found in self.more_generated if not any(f" {found.ngram} " in phrase for phrase in phrases)]
+        return (*self.boilerplate, *others)
 
     @property
     def half_bin(self) -> LengthBin | None:
@@ -165,6 +176,7 @@ class Explanation:
         parts = {
             "more_generated": Giveaway,
             "more_real": Giveaway,
+            "boilerplate": Giveaway,
             "lengths": LengthBin,
             "positions": PositionBin,
             "most_generated": Example,

@@ -19,13 +19,12 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.stats import false_discovery_control
 
+from textassay.comparison.boilerplate import FREQUENT, TIMES, find_boilerplate
 from textassay.comparison.explanation import Giveaway
 from textassay.corpus.corpus import Corpus
 from textassay.ngram.index import NgramIndex
 from textassay.ngram.sentence_ends import mark_ends
 from textassay.resampling.independence import fisher_p_values, signed_likelihood_ratios
-
-__all__ = ["MAX_ORDER", "MIN_SENTENCES", "Giveaways", "find_giveaways"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -36,11 +35,15 @@ _LEFT = 0.5  # share of its evidence that an n-gram must keep beside those liste
 
 @dataclass(frozen=True)
 class Giveaways:
-    """What stands more often in generated and in real sentences, out of how many n-grams that were tested."""
+    """What stands more often in generated and in real sentences, out of how many n-grams that were tested.
+
+    `boilerplate` are the phrases that a generator repeats from text to text, see `textassay.comparison.boilerplate`.
+    """
 
     more_generated: tuple[Giveaway, ...]
     more_real: tuple[Giveaway, ...]
     n_tested: int
+    boilerplate: tuple[Giveaway, ...] = ()
 
 
 def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -> Giveaways:
@@ -82,7 +85,14 @@ def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -
             for feature in candidates[chosen].tolist()
         )
 
-    return Giveaways(listed(-1.0), listed(1.0), index.n_features)
+    shares = [count / size for count, size in zip(counts, sizes, strict=True)]
+    frequent = (p_values < 1 - level) & (shares[1] >= FREQUENT) & (shares[1] >= TIMES * shares[0]) & (orders > 1)
+    seeds = np.flatnonzero(frequent)
+    seeds = seeds[np.lexsort((-orders[seeds], -counts[1][seeds]))]
+    phrases = find_boilerplate(
+        marked[0], marked[1], ((index.token_ids(seed), float(p_values[seed])) for seed in seeds.tolist())
+    )
+    return Giveaways(listed(-1.0), listed(1.0), index.n_features, phrases)
 
 
 def _most_telling(presences: list[csr_matrix], sign: float, top: int) -> list[int]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from textassay.comparison.explanation import CurvePoint
 from textassay.corpus.corpus import Corpus
@@ -181,5 +181,5 @@ def _rise(
     factor = variance_factor(len(full.fit.folds))
     variance = max(factor * float(sums @ sums) * len(sums) / (len(sums) - 1), factor * guessing)
     value = full.estimate.value - half.estimate.value
-    margin = float(student.ppf((1 + level) / 2, max(1, len(sums) - 2))) * math.sqrt(variance)
+    margin = float(stdtrit(max(1, len(sums) - 2), (1 + level) / 2)) * math.sqrt(variance)
     return Rise(value, value - margin, value + margin)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from textassay.comparison.caveats import MOST_CLUSTERS, N_CLUSTERS
 from textassay.comparison.comparison import PairDifference, Rank, Result
@@ -141,6 +141,6 @@ def _difference(a: _Terms, b: _Terms, level: float) -> tuple[float, float, float
     if variance == 0:
         return difference, difference, difference, 1.0 if difference == 0 else 0.0
     error = math.sqrt(variance)
-    student = stats.t(variance**2 / float((variances**2 / freedom).sum()))
-    margin = float(student.ppf((1 + level) / 2)) * error
-    return difference, difference - margin, difference + margin, float(2 * student.sf(abs(difference) / error))
+    df = variance**2 / float((variances**2 / freedom).sum())
+    margin = float(stdtrit(df, (1 + level) / 2)) * error
+    return difference, difference - margin, difference + margin, float(2 * stdtr(df, -abs(difference) / error))

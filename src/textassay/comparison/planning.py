@@ -15,17 +15,16 @@ from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.comparison.explanation import CurvePoint
-from textassay.comparison.learning_curve import judge, learning_curve
 from textassay.comparison.measure import Progress
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.prepare import TextOptions, Texts, prepare_corpora
+from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.metric.base import Effort, check_level
-from textassay.metric.discrepancy import SENTENCES_PER_FOLD
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
 
@@ -107,7 +106,7 @@ class Requirement:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Displayed):
     """The requirements and all that they rest on."""
 
     requirements: tuple[Requirement, ...]
@@ -218,6 +217,8 @@ def plan(
             for size in separable
         ),
     ]
+    from textassay.metric.discrepancy import SENTENCES_PER_FOLD
+
     least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     per_tested = 1 if folds > 1 else _TESTED_OF_ONE_SPLIT
     return Plan(
@@ -258,8 +259,8 @@ def sentences_to_settle(
     n_tests
         How many tests are corrected for, at least 1.
     """
-    error = half_width / float(stats.norm.ppf((1 + level) / 2))
-    z = float(stats.norm.isf((1 - level) / (2 * n_tests))) + float(stats.norm.ppf(power))
+    error = half_width / float(ndtri((1 + level) / 2))
+    z = -float(ndtri((1 - level) / (2 * n_tests))) + float(ndtri(power))
     return math.ceil(n * (z * error / difference) ** 2)
 
 
@@ -284,6 +285,8 @@ def run_pilot(
     progress
         Called with a label, the number of steps done and their total.
     """
+    from textassay.comparison.learning_curve import judge, learning_curve  # loads the classifiers
+
     found, answers = [], []
     for number, (name, corpus) in enumerate(generated.items()):
         if progress is not None:
@@ -360,7 +363,7 @@ def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison
     shared = math.sqrt(of_real[0] * of_real[1])
     if shared <= _LEAST_SHARED * (errors[0] ** 2 + errors[1] ** 2):
         return None
-    variance = (margin / float(stats.norm.ppf((1 + comparison.level) / 2))) ** 2
+    variance = (margin / float(ndtri((1 + comparison.level) / 2))) ** 2
     return float(np.clip((errors[0] ** 2 + errors[1] ** 2 - variance) / (2 * shared), -1, 1))
 
 

@@ -32,7 +32,7 @@ from textassay.comparison.caveats import (
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, RealText, Result
-from textassay.comparison.explain import explain_generators
+from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.same_settings import check_same_settings
@@ -205,17 +205,22 @@ def compare(
         feature_store(None if kept is None else kept / "features"),
         EstimateStore(None if kept is None else kept / "estimates") as store,
     ):
-        explanations, unexplained = explain_generators(
-            real_corpus,
-            rows if explain and any(metric.name.split("(")[0] == "dd" for metric in chosen) else {},
-            effort=effort,
-            folds=folds,
-            level=level,
-            seed=seed,
-            store=store,
-            version=version,
-            progress=progress,
-        )
+        explanations: tuple[Explanation, ...] = ()
+        unexplained: tuple[str, ...] = ()
+        if explain and any(metric.name.split("(")[0] == "dd" for metric in chosen):
+            from textassay.comparison.explain import explain_generators  # loads the classifiers
+
+            explanations, unexplained = explain_generators(
+                real_corpus,
+                rows,
+                effort=effort,
+                folds=folds,
+                level=level,
+                seed=seed,
+                store=store,
+                version=version,
+                progress=progress,
+            )
         cells = measure_cells(
             chosen,
             tasks,
@@ -255,6 +260,7 @@ def compare(
         seed=seed,
         explanations=explanations,
         settings=settings,
+        texts={name: corpus.texts for name, corpus in corpora.items()},
     )
 
 

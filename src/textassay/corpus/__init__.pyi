@@ -41,6 +41,7 @@ from textassay.corpus.rare_words import mark_rare_words as mark_rare_words
 from textassay.corpus.rare_words import mark_share as mark_share
 from textassay.corpus.reader import read_texts as read_texts
 from textassay.corpus.source import Source as Source
+from textassay.corpus.source import check_exists as check_exists
 from textassay.corpus.spacing import Spacing as Spacing
 from textassay.corpus.spacing import SpacingWarning as SpacingWarning
 from textassay.corpus.split import contiguous_bounds as contiguous_bounds

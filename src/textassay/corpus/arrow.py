@@ -46,7 +46,7 @@ def read_parquet(path: Path, column: str | None, group_column: str | None) -> Ro
                 batches = file.iter_batches(batch_size=_ROWS, columns=columns)
                 return _collect(arrow, batches, wanted, str(path))
         except arrow.ArrowInvalid as error:
-            raise InputError(f"{path} is no intact Parquet file: {_first_line(error)}") from None
+            raise InputError(f"{path} is not a valid Parquet file: {_first_line(error)}") from None
 
 
 def is_dataset(folder: Path) -> bool:
@@ -81,7 +81,7 @@ def read_dataset(folder: Path, column: str | None, group_column: str | None) -> 
             wanted.append(choose_column(names, group_column, str(folder)))
         return _collect(arrow, batches(), wanted, str(folder))
     except arrow.ArrowInvalid as error:
-        raise InputError(f"{folder} holds a file that is no intact Arrow stream: {_first_line(error)}") from None
+        raise InputError(f"{folder} holds a file that is not a valid Arrow stream: {_first_line(error)}") from None
 
 
 def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) -> Rows:
@@ -113,7 +113,7 @@ def _decompressed(path: Path) -> bytearray:
         while block := stream.read(_BLOCK):
             content += block
             if not content.startswith(_MAGIC):
-                raise InputError(f"{path} is no intact Parquet file: it does not begin with {_MAGIC.decode()}")
+                raise InputError(f"{path} is not a valid Parquet file: it does not begin with {_MAGIC.decode()}")
             if len(content) > limit:
                 raise long_input(str(path), limit)
     return content

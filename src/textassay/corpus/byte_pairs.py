@@ -115,7 +115,7 @@ def learn_byte_pairs(texts: Any, *, size: int) -> BytePairs:
     EmptyCorpusError
         If the texts hold no character.
     InputError
-        If a text holds a lone surrogate, which is no character.
+        If a text holds a lone surrogate, which is not a character.
     MissingExtraError
         If ``tokenizers`` is not installed.
     OptionError
@@ -136,7 +136,7 @@ def learn_byte_pairs(texts: Any, *, size: int) -> BytePairs:
     try:
         tokenizer.train_from_iterator(source.texts, trainer, length=len(source))
     except UnicodeEncodeError:
-        raise InputError(f"byte pairs: {source.name} hold a lone surrogate, which is no character") from None
+        raise InputError(f"byte pairs: {source.name} hold a lone surrogate, which is not a character") from None
     return BytePairs([(left, right) for left, right in json.loads(tokenizer.to_str())["model"]["merges"]])
 
 

@@ -40,7 +40,7 @@ def parse_json(text: str | bytes, place: str = "", *, finite: bool = False) -> A
 
 
 def _refuse(constant: str) -> None:
-    raise InputError(f"{constant} is no number")
+    raise InputError(f"{constant} is not a number")
 
 
 def json_error(error: ValueError | RecursionError, place: str) -> InputError:

@@ -37,7 +37,7 @@ def encode(sets: Mapping[str, Sequence[str]], tokenize: NamedTokenizer) -> tuple
     Raises
     ------
     InputError
-        If a sentence has a lone surrogate, which is no character.
+        If a sentence has a lone surrogate, which is not a character.
     OptionError
         If a callable tokeniser returns anything but strings.
     """
@@ -110,4 +110,4 @@ def _surrogate_error(name: str, sentences: Sequence[str], start: int) -> InputEr
                     f"{name}: sentence {number + 1} holds a lone surrogate (U+{ord(character):04X}), which is no "
                     "character; write the text as valid UTF-8"
                 )
-    return InputError(f"{name}: the tokenizer returned a lone surrogate, which is no character")
+    return InputError(f"{name}: the tokenizer returned a lone surrogate, which is not a character")

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.limits import current_limits, long_input
-from textassay.corpus.reader import nearest_files
-from textassay.corpus.source import Source
+from textassay.corpus.source import Source, check_exists
 from textassay.errors import InputError
 
 __all__ = ["SIDES", "read_features", "read_side_columns"]
@@ -103,8 +102,7 @@ def read_side_columns(path: Path, *, n_generated: int, n_real: int) -> tuple[Arr
 
 
 def _check_file(path: Path) -> None:
-    if not path.exists():
-        raise InputError(f"no file {path}{nearest_files(path)}")
+    check_exists(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; give a file")
 
@@ -151,7 +149,9 @@ def _numpy_errors(path: Path, save: str) -> Iterator[None]:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, OverflowError, SyntaxError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         reason = "objects instead of numbers" if "object" in str(error).lower() else "no such file, or cut off"
-        raise InputError(f"{path} is no {path.suffix} file of numbers ({reason}): save the array with {save}") from None
+        raise InputError(
+            f"{path} is not a {path.suffix} file of numbers ({reason}): save the array with {save}"
+        ) from None
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:

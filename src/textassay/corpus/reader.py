@@ -1,6 +1,5 @@
 """Readers: a file, standard input, a dataset folder or an address to sentences."""
 
-import difflib
 import os
 from collections.abc import Callable
 from functools import partial
@@ -10,12 +9,12 @@ from typing import Any
 from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
 from textassay.corpus.download import download, is_url
 from textassay.corpus.limits import current_limits
-from textassay.corpus.source import Source
+from textassay.corpus.source import Source, check_exists
 from textassay.corpus.tables import Rows, read_csv, read_json, read_json_lines
 from textassay.corpus.texts import TextFile, as_texts, number_groups
 from textassay.errors import InputError
 
-__all__ = ["SUFFIXES", "TextFile", "as_texts", "nearest_files", "read_texts"]
+__all__ = ["SUFFIXES", "TextFile", "as_texts", "read_texts"]
 
 _TABLES: dict[str, Callable[[Source, str | None, str | None], Rows]] = {
     ".jsonl": read_json_lines,
@@ -67,10 +66,7 @@ def read_texts(
     if is_url(source):
         return read_texts(download(str(source)), column=column, group_column=group_column)
     path = Path(source)
-    if "\0" in str(path):
-        raise InputError(f"no file can be called {str(path)!r}: the name holds a zero byte")
-    if not path.exists():
-        raise InputError(f"no file {path}{nearest_files(path)}")
+    check_exists(path)
     if path.is_dir():
         if not is_dataset(path):
             raise InputError(f"{path} is a folder and no saved dataset; give a file{_inside(path)}")
@@ -106,18 +102,6 @@ def _kind(path: Path) -> str:
             f"{path}: unknown kind of file (suffix '{suffixes[-1]}'); valid: {', '.join(SUFFIXES)}, each also with .gz"
         )
     return ".txt"
-
-
-def nearest_files(path: Path) -> str:
-    """Return a hint for a message: the names nearest to that of a missing file, or the folder that is missing."""
-    folder = path.parent
-    if not folder.is_dir():
-        return f": there is no folder {folder}"
-    try:
-        near = difflib.get_close_matches(path.name, os.listdir(folder), n=3, cutoff=0.6)  # noqa: PTH208
-    except OSError:
-        near = []
-    return f"; did you mean {' or '.join(str(folder / name) for name in near)}?" if near else ""
 
 
 def _inside(folder: Path) -> str:

@@ -1,6 +1,8 @@
 """Bytes of a file to UTF-8 text in blocks of whole lines; what is wrong is said with line and byte."""
 
+import difflib
 import gzip
+import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -163,6 +165,26 @@ def io_errors(place: str) -> Iterator[None]:
     except EOFError:
         raise InputError(f"{place} ends too early: the gzip file is cut off; copy or download it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{place} is no intact gzip file ({error}); if it is not gzipped, drop .gz") from None
+        raise InputError(f"{place} is not a valid gzip file ({error}); if it is not gzipped, drop .gz") from None
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
+
+
+def check_exists(path: Path) -> None:
+    """Raise unless there is such a file or folder; the message names the nearest ones."""
+    if "\0" in str(path):
+        raise InputError(f"no file can be called {str(path)!r}: the name holds a zero byte")
+    if not path.exists():
+        raise InputError(f"no file {path}{nearest_files(path)}")
+
+
+def nearest_files(path: Path) -> str:
+    """Return a hint for a message: the names nearest to that of a missing file, or the folder that is missing."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f": there is no folder {folder}"
+    try:
+        near = difflib.get_close_matches(path.name, os.listdir(folder), n=3, cutoff=0.6)  # noqa: PTH208
+    except OSError:
+        near = []
+    return f"; did you mean {' or '.join(str(folder / name) for name in near)}?" if near else ""

@@ -213,7 +213,7 @@ def _check_characters(text: str, place: str, number: int) -> None:
     except UnicodeEncodeError as error:
         code = f"\\u{ord(text[error.start]):04x}"
         raise InputError(
-            f"{place} {number} holds a lone surrogate ({code}), which is no character; write the pair or the character"
+            f"{place} {number} holds a lone surrogate ({code}), which is not a character: write the character itself"
         ) from None
 
 

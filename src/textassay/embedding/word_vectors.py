@@ -79,7 +79,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
                 if number == 1 and blank and _size(numbers) == 1:
                     continue
                 if not blank:
-                    raise InputError(f"{path}, line {number}: a word and its numbers are wanted, got '{word[:40]}'")
+                    raise InputError(f"{path}, line {number}: expected a word and its numbers, got '{word[:40]}'")
                 yield number, word, numbers
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the word vectors {path}: {error}") from None

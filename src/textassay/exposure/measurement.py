@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from textassay.corpus.corpus import Corpus
+from textassay.display import Displayed
 from textassay.errors import InputError, OptionError
 from textassay.estimate import json_ready
 from textassay.exposure.bias import CgdCurve, EbC, ExcessError, cgd_curve, eb_c, excess_error, run_seed
@@ -78,7 +79,7 @@ class ExposureSettings:
 
 
 @dataclass(frozen=True)
-class Exposure:
+class Exposure(Displayed):
     """What was found.
 
     Attributes

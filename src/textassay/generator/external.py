@@ -233,7 +233,7 @@ class ExternalCommand(_External):
             for key in self.column.split("."):
                 found = found[key]
         except (ValueError, KeyError, TypeError, IndexError):
-            raise InputError(f"{self.name}: line {number} is no JSON object with '{self.column}'") from None
+            raise InputError(f"{self.name}: line {number} is not a JSON object with '{self.column}'") from None
         if not isinstance(found, str):
             raise InputError(f"{self.name}: '{self.column}' in line {number} must be a string, got {found!r}")
         return found

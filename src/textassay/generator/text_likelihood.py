@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.vocabulary import UNK
+from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval, json_ready
 from textassay.generator.likelihood import bits, perplexity
@@ -51,7 +52,7 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class TextLikelihood:
+class TextLikelihood(Displayed):
     """What a text costs under a model.
 
     Attributes

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Interval, json_ready
 from textassay.human.agreement import Agreement, agreements
@@ -42,7 +43,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class HumanAnalysis:
+class HumanAnalysis(Displayed):
     """What `analyse` found.
 
     Attributes

@@ -23,7 +23,7 @@ def read_json_document(path: Path) -> Any:
     try:
         document = parse_json(text)
     except InputError:
-        raise InputError(f"{path} is no JSON document, or damaged") from None
+        raise InputError(f"{path} is not a JSON document, or is damaged") from None
     check_characters(str(path), document)
     return document
 
@@ -33,4 +33,4 @@ def check_characters(place: str, document: Any) -> None:
     try:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise InputError(f"{place} holds a lone surrogate (\\ud800 to \\udfff), which is no character") from None
+        raise InputError(f"{place} holds a lone surrogate (\\ud800 to \\udfff), which is not a character") from None

@@ -127,7 +127,7 @@ class Judgements:
             If the judgements are numbers.
         """
         if self.scale != "real-or-fake":
-            raise InputError("ratings are no votes: only judgements of real or fake can be counted")
+            raise InputError("ratings are not votes: only judgements of real or fake can be counted")
         places = 2 * self.item + self.value.astype(np.int64)
         return np.bincount(places, minlength=2 * len(self.items)).reshape(-1, 2).astype(np.int64)
 

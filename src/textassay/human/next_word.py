@@ -48,7 +48,7 @@ _ROUNDS = 20  # of drawing, before a model counts as too short-spoken
 INSTRUCTIONS = (
     "Each item shows the beginning of a sentence. Choose the word you would expect next, and go with your first "
     "instinct. If none of the words fits, choose the last answer.\n\n"
-    "Some of the beginnings were written by computer programs. If one looks strange, take it as it is and continue it."
+    "Some of the beginnings were written by computer programs. If one looks strange, continue it as well as you can."
 )
 
 

@@ -101,7 +101,7 @@ def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordS
         raise OptionError(f"level must be between 0 and 1, got {level}")
     names = judgements.generators
     if judgements.scale != "number" or not np.all((judgements.value == 0) | (judgements.value == 1)) or len(names) != 1:
-        raise InputError("these are no judgements of a next-word study of one model")
+        raise InputError("these are not judgements of a next-word study of one model")
     is_model = ~judgements.is_real[judgements.item]
     if is_model.all() or not is_model.any():
         raise InputError("the next-word task needs judgements of prefixes of both sides, of data and of the model")

@@ -171,8 +171,8 @@ def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check
     paragraphs = [
         "Some of these texts were written by people, the others by computer programs. Read each one and decide: real "
         "(written by a person) or fake (written by a program).",
-        "The texts are in random order. Judge each one on its own, and judge all of them. If you cannot tell, choose "
-        "what seems more likely.",
+        "The texts are in random order. Judge each one on its own and do not skip any. If you are not sure, choose the "
+        "answer that seems more likely.",
     ]
     if mark_share(real) > 0 and mark_share(generated) > 0:
         paragraphs.append(

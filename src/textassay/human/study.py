@@ -166,7 +166,7 @@ def load_study(folder: Path) -> Study:
         raise InputError(f"no study in {folder}: make one with 'textassay human build'")
     document = read_json_document(path)
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise InputError(f"{path} is no study that this version of textassay reads: build it again")
+        raise InputError(f"{path} is not a study that this version of textassay reads: build it again")
     try:
         return _study(document)
     except InputError as error:

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from textassay.display import Displayed
+
 __all__ = ["HELDOUT", "REAL", "Finding", "Severity", "excerpt", "own_finding"]
 
 Severity = Literal["warning", "note"]
@@ -13,7 +15,7 @@ _WIDTH = 160
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Displayed):
     """One thing that differs between two sides, or is wrong with one.
 
     Attributes

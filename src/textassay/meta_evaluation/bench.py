@@ -18,6 +18,7 @@ from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.catalog import DISCRIMINATORS
 from textassay.discriminator.plain import PlainLogistic
+from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.inspection.inspection import Finding, inspect_corpus
 from textassay.meta_evaluation.worlds import N_FOR_TRUTH, WORLD_NAMES, World, worlds
@@ -115,7 +116,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Bench:
+class Bench(Displayed):
     """All cells of a run, in the order corpus, seed, world, size, estimator.
 
     Attributes

@@ -180,7 +180,7 @@ class Evaluation:
             if given not in allowed:
                 raise unknown_name(what, str(given), allowed)
         if by == "majority" and judgements.scale != "real-or-fake":
-            raise InputError("ratings are no votes: a majority needs judgements of real or fake")
+            raise InputError("ratings are not votes: a majority needs judgements of real or fake")
         n_items = len(judgements.items)
         counts = np.bincount(judgements.item, minlength=n_items).astype(np.float64)
         sums = np.bincount(judgements.item, weights=judgements.value, minlength=n_items)

@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import json_ready
 from textassay.inspection.finding import Finding
@@ -107,7 +108,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, eq=False)
-class Judging:
+class Judging(Displayed):
     """All of a meta-evaluation.
 
     Attributes

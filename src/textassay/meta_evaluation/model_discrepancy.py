@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.vocabulary import Vocabulary
+from textassay.display import Displayed
 from textassay.errors import OptionError
 from textassay.estimate import Interval
 from textassay.generator.as_drawn import AsDrawn, cut_length
@@ -40,7 +41,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class ModelDiscrepancy:
+class ModelDiscrepancy(Displayed):
     """The discrepancy of two models.
 
     Attributes

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from textassay.display import Displayed
 from textassay.estimate import json_ready
 from textassay.exposure.switching import SwitchedSample
 from textassay.meta_evaluation.table_figure import TableFigure
@@ -301,7 +302,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Displayed):
     """A study, ours beside the published.
 
     Attributes

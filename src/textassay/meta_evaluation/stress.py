@@ -20,6 +20,7 @@ from textassay.comparison.measure import Progress
 from textassay.comparison.run import FOLDS, metric_settings
 from textassay.comparison.store import EstimateStore
 from textassay.corpus.corpus import Corpus
+from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Better
 from textassay.inspection.inspection import Finding, inspect, inspect_corpus
@@ -40,7 +41,7 @@ _Values = Sequence[Mapping[Cell, Mapping[str, Value]]]  # of each draw
 
 
 @dataclass(frozen=True)
-class Stress:
+class Stress(Displayed):
     """What damage does to every metric.
 
     Attributes

@@ -4,6 +4,7 @@ from textassay.metric.base import measure as measure
 from textassay.metric.bleu import Bleu as Bleu
 from textassay.metric.bleu import bleu as bleu
 from textassay.metric.bleu_nearest import BleuNearest as BleuNearest
+from textassay.metric.bleu_nearest import BleuTrain as BleuTrain
 from textassay.metric.bleu_nearest import bleu_nearest as bleu_nearest
 from textassay.metric.bleu_nearest import bleu_train as bleu_train
 from textassay.metric.blindness import alike_share as alike_share
@@ -25,6 +26,7 @@ from textassay.metric.clustering import k_means as k_means
 from textassay.metric.clustering import principal_components as principal_components
 from textassay.metric.clustering import row_hashes as row_hashes
 from textassay.metric.clustering import unit_rows as unit_rows
+from textassay.metric.compression import CompressionRatio as CompressionRatio
 from textassay.metric.compression import compression_ratio as compression_ratio
 from textassay.metric.discrepancy import DistributionalDiscrepancy as DistributionalDiscrepancy
 from textassay.metric.discrepancy import dd as dd
@@ -86,5 +88,6 @@ from textassay.metric.translation_bleu import translation_bleu as translation_bl
 from textassay.metric.vocabulary import Unit as Unit
 from textassay.metric.vocabulary import UnseenVocabulary as UnseenVocabulary
 from textassay.metric.vocabulary import vocabulary as vocabulary
+from textassay.metric.zipf import Zipf as Zipf
 from textassay.metric.zipf import zipf as zipf
 from textassay.metric.zipf import zipf_exponent as zipf_exponent

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.cross_fitting import CrossFit
@@ -51,7 +51,7 @@ def at_least_guessing(interval: Interval, value: float, variance: float) -> Inte
     """Return `interval`, widened to what `variance` alone would make of it where that is more."""
     if variance == 0:
         return interval
-    margin = float(norm.isf((1 - interval.level) / 2)) * math.sqrt(variance)
+    margin = -float(ndtri((1 - interval.level) / 2)) * math.sqrt(variance)
     low, high = max(-1.0, min(interval.low, value - margin)), min(1.0, max(interval.high, value + margin))
     if (low, high) == (interval.low, interval.high):
         return interval

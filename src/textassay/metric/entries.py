@@ -6,29 +6,8 @@ The properties declared here are checked for every metric by the tests in `tests
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any
-
-from textassay.metric.bleu import Bleu
-from textassay.metric.bleu_nearest import BleuNearest, BleuTrain
-from textassay.metric.cider import Cider, CiderD
-from textassay.metric.compression import CompressionRatio
-from textassay.metric.discrepancy import DistributionalDiscrepancy
-from textassay.metric.diversity import DistinctN
-from textassay.metric.frechet import FrechetDistance
-from textassay.metric.huse import Huse
-from textassay.metric.length import Length
-from textassay.metric.lm_score import LmScore
-from textassay.metric.mauve import Mauve
-from textassay.metric.memorization import Memorization
-from textassay.metric.meteor import Meteor
-from textassay.metric.mmd import MaximumMeanDiscrepancy
-from textassay.metric.naturalness import Naturalness
-from textassay.metric.precision_recall import Coverage, Density, Precision, Recall
-from textassay.metric.reverse_lm_score import ReverseLmScore
-from textassay.metric.rouge import Rouge
-from textassay.metric.self_bleu import SelfBleu
-from textassay.metric.vocabulary import UnseenVocabulary
-from textassay.metric.zipf import Zipf
 
 __all__ = ["CATALOG", "Entry"]
 
@@ -39,8 +18,8 @@ class Entry:
 
     Attributes
     ----------
-    make
-        The metric's class; its fields are the parameters.
+    class_name
+        The metric's class in `textassay.metric`; its fields are the parameters.
     summary
         One sentence for lists and reports.
     low, high
@@ -62,7 +41,7 @@ class Entry:
         Sentences a side up to which it belongs to the default set; any number where none.
     """
 
-    make: type[Any]
+    class_name: str
     summary: str
     low: float
     high: float
@@ -74,10 +53,15 @@ class Entry:
     only_named: bool = False
     most: int | None = None
 
+    @property
+    def make(self) -> type[Any]:
+        """The metric's class, loaded when it is first needed."""
+        return resolve_name(f"textassay.metric:{self.class_name}")  # type: ignore[no-any-return]
+
 
 CATALOG: Mapping[str, Entry] = {
     "dd": Entry(
-        DistributionalDiscrepancy,
+        "DistributionalDiscrepancy",
         "Distributional Discrepancy: how much better than chance a classifier tells real from generated sentences",
         low=-1,
         high=1,
@@ -87,7 +71,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=False,
     ),
     "bleu": Entry(
-        Bleu,
+        "Bleu",
         "mean BLEU of each generated sentence against all real sentences",
         low=0,
         high=1,
@@ -97,7 +81,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "self-bleu": Entry(
-        SelfBleu,
+        "SelfBleu",
         "mean BLEU of each generated sentence against all other generated ones: how much they repeat each other",
         low=0,
         high=1,
@@ -107,7 +91,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "distinct-n": Entry(
-        DistinctN,
+        "DistinctN",
         "share of generated n-grams that differ from one another",
         low=0,
         high=1,
@@ -117,7 +101,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "length": Entry(
-        Length,
+        "Length",
         "Kolmogorov-Smirnov distance between the sentence lengths, in tokens",
         low=0,
         high=1,
@@ -127,7 +111,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "vocabulary": Entry(
-        UnseenVocabulary,
+        "UnseenVocabulary",
         "share of generated tokens, or of token types, that the real text does not have",
         low=0,
         high=1,
@@ -137,7 +121,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "fed": Entry(
-        FrechetDistance,
+        "FrechetDistance",
         "Fréchet distance between Gaussians fitted to the sentence vectors of both sides",
         low=0,
         high=math.inf,
@@ -147,7 +131,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "mmd": Entry(
-        MaximumMeanDiscrepancy,
+        "MaximumMeanDiscrepancy",
         "maximum mean discrepancy between the sentence vectors: a kernel two-sample test with its p-value",
         low=-1,
         high=2,
@@ -158,7 +142,7 @@ CATALOG: Mapping[str, Entry] = {
         most=30_000,
     ),
     "mauve": Entry(
-        Mauve,
+        "Mauve",
         "MAUVE: area under the frontier of divergences between the shares of sentences in clusters of an embedding",
         low=0,
         high=1,
@@ -169,7 +153,7 @@ CATALOG: Mapping[str, Entry] = {
         most=30_000,
     ),
     "precision": Entry(
-        Precision,
+        "Precision",
         "share of generated sentences that lie among real ones, within reach of their nearest neighbours",
         low=0,
         high=1,
@@ -180,7 +164,7 @@ CATALOG: Mapping[str, Entry] = {
         most=40_000,
     ),
     "recall": Entry(
-        Recall,
+        "Recall",
         "share of real sentences that lie among generated ones, within reach of their nearest neighbours",
         low=0,
         high=1,
@@ -191,7 +175,7 @@ CATALOG: Mapping[str, Entry] = {
         most=40_000,
     ),
     "density": Entry(
-        Density,
+        "Density",
         "how densely real sentences lie around generated ones, where 1 is usual",
         low=0,
         high=math.inf,
@@ -202,7 +186,7 @@ CATALOG: Mapping[str, Entry] = {
         most=40_000,
     ),
     "coverage": Entry(
-        Coverage,
+        "Coverage",
         "share of real sentences that have a generated one among their nearest neighbours",
         low=0,
         high=1,
@@ -213,7 +197,7 @@ CATALOG: Mapping[str, Entry] = {
         most=40_000,
     ),
     "lm-score": Entry(
-        LmScore,
+        "LmScore",
         "mean cost (nats) of a generated token under a language model of the real text",
         low=0,
         high=math.inf,
@@ -223,7 +207,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "reverse-lm-score": Entry(
-        ReverseLmScore,
+        "ReverseLmScore",
         "mean cost (nats) of a real token under a language model of the generated text",
         low=0,
         high=math.inf,
@@ -233,7 +217,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "compression-ratio": Entry(
-        CompressionRatio,
+        "CompressionRatio",
         "how many times smaller gzip makes the generated text: how much it repeats itself",
         low=0,
         high=math.inf,
@@ -243,7 +227,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "zipf": Entry(
-        Zipf,
+        "Zipf",
         "exponent of the rank-frequency curve of generated words; higher where frequencies fall faster",
         low=0,
         high=math.inf,
@@ -253,7 +237,7 @@ CATALOG: Mapping[str, Entry] = {
         exact_under_reordering=True,
     ),
     "memorization": Entry(
-        Memorization,
+        "Memorization",
         "share of generated sentences that stand in the training text",
         low=0,
         high=1,
@@ -264,7 +248,7 @@ CATALOG: Mapping[str, Entry] = {
         needs=("train",),
     ),
     "huse": Entry(
-        Huse,
+        "Huse",
         "HUSE: twice the error of telling real from generated by people's ratings and log-probabilities",
         low=0,
         high=2,
@@ -275,7 +259,7 @@ CATALOG: Mapping[str, Entry] = {
         needs=("log-probs", "ratings"),
     ),
     "bleu-nearest": Entry(
-        BleuNearest,
+        "BleuNearest",
         "BLEU of the generated text, each sentence against the ten real ones nearest to it",
         low=0,
         high=1,
@@ -286,7 +270,7 @@ CATALOG: Mapping[str, Entry] = {
         only_named=True,
     ),
     "rouge": Entry(
-        Rouge,
+        "Rouge",
         "mean ROUGE of each generated sentence against the ten real ones nearest to it",
         low=0,
         high=1,
@@ -297,7 +281,7 @@ CATALOG: Mapping[str, Entry] = {
         only_named=True,
     ),
     "meteor": Entry(
-        Meteor,
+        "Meteor",
         "mean METEOR of each generated sentence against the best of the ten real ones nearest to it",
         low=0,
         high=1,
@@ -308,7 +292,7 @@ CATALOG: Mapping[str, Entry] = {
         only_named=True,
     ),
     "cider": Entry(
-        Cider,
+        "Cider",
         "mean CIDEr of each generated sentence against the ten real ones nearest to it",
         low=0,
         high=10,
@@ -319,7 +303,7 @@ CATALOG: Mapping[str, Entry] = {
         only_named=True,
     ),
     "cider-d": Entry(
-        CiderD,
+        "CiderD",
         "mean CIDEr-D of each generated sentence against the ten real ones nearest to it",
         low=0,
         high=10,
@@ -330,7 +314,7 @@ CATALOG: Mapping[str, Entry] = {
         only_named=True,
     ),
     "bleu-train": Entry(
-        BleuTrain,
+        "BleuTrain",
         "BLEU of the generated text, each sentence against the ten training sentences nearest to it",
         low=0,
         high=1,
@@ -342,7 +326,7 @@ CATALOG: Mapping[str, Entry] = {
         only_named=True,
     ),
     "naturalness": Entry(
-        Naturalness,
+        "Naturalness",
         "how much likelier words are where they stand than anywhere, where nothing said again counts; by n-gram models",
         low=-math.inf,
         high=math.inf,

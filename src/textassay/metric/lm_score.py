@@ -15,7 +15,7 @@ from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import ndtri
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.prepare import TextOptions, Texts
@@ -201,7 +201,7 @@ class LmScore:
             generated_scores=scored.per_sentence,
         )
         if real_terms is not None and estimate.interval is not None:
-            z = float(stats.norm.ppf((1 + self.level) / 2))
+            z = float(ndtri((1 + self.level) / 2))
             of_real = z * math.sqrt(np.var(real_terms, ddof=1) / len(real_terms))
             arm = estimate.interval.high - estimate.value  # with the model's dependence on its training text
             if real_value - value > math.hypot(arm, of_real):

@@ -259,12 +259,12 @@ def _check_training(record: Mapping[str, Any]) -> None:
 
 def _document(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder of a model: there is no such folder")
+        raise InputError(f"{folder} is not a model folder: there is no such folder")
     path = folder / _DOCUMENT
     try:
         document = parse_json(read_document(path), finite=True)
     except FileNotFoundError:
-        raise InputError(f"{folder} is no folder of a model: it has no {_DOCUMENT}") from None
+        raise InputError(f"{folder} is not a model folder: it has no {_DOCUMENT}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read {path}, it is truncated or damaged: {error}") from None
     if not isinstance(document, dict) or "format" not in document:

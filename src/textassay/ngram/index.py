@@ -140,6 +140,10 @@ class NgramIndex:
 
     def tokens(self, feature: int) -> list[str]:
         """Return the tokens of the n-gram of column `feature` of `count_matrix`."""
+        return self._vocabulary.decode(self.token_ids(feature))
+
+    def token_ids(self, feature: int) -> list[int]:
+        """Return the vocabulary's ids of the tokens of the n-gram of column `feature` of `count_matrix`."""
         if not 0 <= feature < self.n_features:
             raise OptionError(f"feature must be between 0 and {self.n_features - 1}, got {feature}")
         order = int(np.searchsorted(self._firsts, feature, side="right"))
@@ -148,7 +152,7 @@ class NgramIndex:
         for level in self._orders[order - 1 :: -1]:
             reverse.append(int(level.last_tokens[number]))
             number = int(level.prefixes[number])
-        return self._vocabulary.decode(reversed(reverse))
+        return reverse[::-1]
 
     def text(self, feature: int) -> str:
         """Return the n-gram of column `feature` of `count_matrix`, its tokens joined by spaces."""

@@ -12,16 +12,13 @@ from textassay.report.bench_text import render_bench as render_bench
 from textassay.report.bench_text import seeds_told as seeds_told
 from textassay.report.bins import draw_lengths as draw_lengths
 from textassay.report.bins import draw_positions as draw_positions
-from textassay.report.claims import MARGIN as MARGIN
-from textassay.report.claims import claim as claim
-from textassay.report.claims import is_clear as is_clear
-from textassay.report.claims import more_sentences as more_sentences
 from textassay.report.console import print_table as print_table
 from textassay.report.curves import draw_frontier as draw_frontier
 from textassay.report.curves import draw_learning_curve as draw_learning_curve
 from textassay.report.curves import draw_prefixes as draw_prefixes
 from textassay.report.curves import draw_roc as draw_roc
 from textassay.report.digest import Digest as Digest
+from textassay.report.digest import excerpt as excerpt
 from textassay.report.digest import printable as printable
 from textassay.report.digest import shorten as shorten
 from textassay.report.discrepancy_text import render_discrepancy as render_discrepancy
@@ -56,6 +53,7 @@ from textassay.report.judges import judged_alone as judged_alone
 from textassay.report.kinds import KINDS as KINDS
 from textassay.report.kinds import family_of as family_of
 from textassay.report.kinds import group_by_kind as group_by_kind
+from textassay.report.kinds import main_metrics as main_metrics
 from textassay.report.kinds import variant_of as variant_of
 from textassay.report.latex import escape_latex as escape_latex
 from textassay.report.latex import to_latex as to_latex
@@ -98,7 +96,6 @@ from textassay.report.tables import runs_table as runs_table
 from textassay.report.tables import to_csv as to_csv
 from textassay.report.tables import to_markdown as to_markdown
 from textassay.report.text import render as render
-from textassay.report.text import render_brief as render_brief
 from textassay.report.text import render_findings as render_findings
 from textassay.report.training import Monitored as Monitored
 from textassay.report.training import TrainedText as TrainedText

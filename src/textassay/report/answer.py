@@ -5,14 +5,12 @@ import shlex
 from collections.abc import Sequence
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
+from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
 from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
 from textassay.metric.mauve import N_CLUSTERINGS
-from textassay.report.claims import MOSTLY, Claim, more_sentences
 from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
-
-__all__ = ["answer", "command_line", "direction", "scope"]
 
 _DIRECTIONS = {
     "lower": "lower is better",
@@ -45,27 +43,30 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     known = [size for size in sizes.values() if size is not None]
     if len(known) == len(sizes) and len(set(known)) == 1:
         each = " each" if len(known) > 1 else ""
-        generators = f"{join_words(digest.generators)}: {count(known[0])} sentences{each}"
+        generators = f"{join_words(digest.generators)}: {count(known[0])} texts{each}"
     elif len(known) > _MOST_NAMED:
-        sizes_text = f"{count(min(known))} to {count(max(known))} sentences each"
+        sizes_text = f"{count(min(known))} to {count(max(known))} texts each"
         generators = f"{join_words(digest.generators)}: {sizes_text}"
     else:
         generators = join_words(
-            [name if size is None else f"{name} ({count(size)} sentences)" for name, size in sizes.items()]
+            [name if size is None else f"{name} ({count(size)} texts)" for name, size in sizes.items()]
         )
     settings = [f"level {level(comparison.level)}", f"seed {comparison.seed}", f"textassay {comparison.version}"]
     tokenizer = digest.setting("tok")
     if tokenizer is not None:
         settings.insert(0, f"tokeniser {tokenizer}")
     return (
-        ("Real text", f"{comparison.real.name}: {count(comparison.real.n_sentences)} sentences"),
+        ("Real text", f"{comparison.real.name}: {count(comparison.real.n_sentences)} texts"),
         ("Generators" if len(digest.generators) > 1 else "Generator", generators),
         ("Settings", ", ".join(settings)),
     )
 
 
-def answer(digest: Digest) -> tuple[str, ...]:
-    """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees."""
+def answer(digest: Digest, *, warnings: bool = True) -> tuple[str, ...]:
+    """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees.
+
+    With `warnings`, the last one names the kinds of warnings there are.
+    """
     metric = digest.headline
     if metric is None:
         return ("No metric that has a direction could be computed.",)
@@ -78,9 +79,9 @@ def answer(digest: Digest) -> tuple[str, ...]:
         *_repeats(digest, metric),
     ]
     kinds = {group[0].kind for group in digest.grouped_findings() if group[0].severity == "warning"}
-    if kinds:
+    if kinds and warnings:
         which, they = ("warnings", "they") if len(kinds) > 1 else ("warning", "it")
-        sentences.append(f"Read the {which} first, {they} may explain the numbers: {join_words(sorted(kinds))}.")
+        sentences.append(f"Read the {which} first ({join_words(sorted(kinds))}): {they} may explain the numbers.")
     return tuple(sentences)
 
 
@@ -152,14 +153,14 @@ def _closest(digest: Digest, metric: str) -> str:
     if len(measured) == 1:
         return f"{measured[0]} scores {cell(measured[0])} by {metric}{against}."
     superlative = "best" if digest.better(metric) == "higher" else "closest to the real text"
-    first = [generator for generator in measured if generator in digest.best(metric)]
+    first = [generator for generator in measured if generator in digest.marked(metric)]
     if not first:
         if any(pair.p_adjusted is not None for pair in digest.pairs(metric)):
             told = f"No two of the {len(measured)} generators are separated by {metric}{against}"
             return f"{told}: {_open_order(digest, metric, measured)}."
         return (
             f"{measured[0]} has the best value by {metric}: {cell(measured[0])}{against}; whether it is {superlative} "
-            "cannot be told, since its differences from the others have no intervals."
+            "is not clear, since its differences from the others have no intervals."
         )
     if len(first) == 1:
         text = f"{first[0]} is {superlative} by {metric}: {cell(first[0])}, rank 1 of {len(measured)}"
@@ -173,7 +174,7 @@ def _closest(digest: Digest, metric: str) -> str:
     if len(measured) > 2 and last == measured[-1:]:
         text += f"; {last[0]} is last at {values}"
     elif len(measured) > 2 and 0 < len(last) <= _MOST_NAMED and not set(last) & set(first):
-        text += f"; last, in no order that can be told, are {join_words(last)} at {values}"
+        text += f"; last, in no clear order, are {join_words(last)} at {values}"
     return f"{text}{against}."
 
 
@@ -183,7 +184,7 @@ def _open_order(digest: Digest, metric: str, generators: Sequence[str]) -> str:
     found = [pair for pair in digest.pairs(metric) if {pair.a, pair.b} <= set(generators) and pair.low is not None]
     known = [(pair, pair.difference, pair.low, pair.high) for pair in found if pair.difference is not None]
     if not known:
-        return "which of them is closest cannot be told"
+        return "which of them is closest is not clear"
     places = digest.places(metric)
     margin = digest.margin(metric)
     most = max(max(abs(low), abs(high)) for _, _, low, high in known if low is not None and high is not None)
@@ -192,7 +193,7 @@ def _open_order(digest: Digest, metric: str, generators: Sequence[str]) -> str:
     pair, difference, low, high = max(known, key=lambda item: abs(item[1]))
     assert low is not None
     assert high is not None
-    told = f"which of them is closest cannot be told, they may differ by up to {number(most, places)}"
+    told = f"which of them is closest is not clear, they may differ by up to {number(most, places)}"
     n = min((size for name in (pair.a, pair.b) if (size := digest.size(name)) is not None), default=0)
     n_tests = max(1, len(digest.pairs(metric)))
     more = more_sentences(difference, (high - low) / 2, n, level=level, margin=margin, n_tests=n_tests)
@@ -207,12 +208,12 @@ def _tokens(digest: Digest) -> list[str]:
     sentences = []
     for finding in digest.comparison.findings:
         if finding.generator == FLOOR and finding.kind == CHARACTERS:
-            sentences.append("Tokens are characters, since words of the real text are not parted by spaces.")
+            sentences.append("The real text has no spaces between words, so its tokens are characters.")
         elif finding.generator == FLOOR and finding.kind == UNSPACED and finding.severity == "warning":
             tokenizer = (digest.setting("tok") or "").split("+")[0]
             sentences.append(
-                f"Words of the real text are not parted by spaces, and {tokenizer} splits there: these numbers cannot "
-                "show what differs inside a sentence or phrase; use --tokenizer chars."
+                f"The real text has no spaces between words, but {tokenizer} splits at spaces: these numbers cannot "
+                "show differences inside a sentence or phrase; use --tokenizer chars."
             )
     return sentences
 
@@ -226,7 +227,7 @@ def _unequal(digest: Digest, metric: str) -> list[str]:
     if not sides[True] or not sides[False]:
         return []
     those, were = (join_words(sides[True]), "was") if len(sides[True]) == 1 else (f"{len(sides[True])} of them", "were")
-    return [f"But {those} {were} judged with log-probabilities and others without: between them, this is no order."]
+    return [f"But {those} {were} measured with log-probabilities and others without: do not compare the two groups."]
 
 
 def _white_box(digest: Digest, generator: str, metric: str) -> bool:
@@ -243,11 +244,11 @@ def _passing(digest: Digest, metric: str) -> list[str]:
     """Return whether generators are told from real text, by the headline or, where it cannot tell, by other metrics."""
     verdicts = {generator: digest.verdict(generator, metric) for generator in digest.order}
 
-    def named(verdict: Claim) -> list[str]:
+    def named(verdict: Verdict) -> list[str]:
         return [generator for generator, found in verdicts.items() if found == verdict]
 
     sentences = [
-        f"By {metric} it cannot be told whether {generator} differs from real text: "
+        f"By {metric} it is not clear whether {generator} differs from real text: "
         f"{digest.blindness(generator, metric)}."
         for generator in named("blind")
     ]
@@ -256,22 +257,22 @@ def _passing(digest: Digest, metric: str) -> list[str]:
         told = [f"{name}{_p(digest, name, metric)}" for name in named("negligible")]
         most = max(digest.most_apart(name, metric) or 0.0 for name in named("negligible"))
         sentences.append(
-            f"Not told from real text by {metric}, and no more than {number(most, digest.places(metric))} from it: "
+            f"Not told from real text by {metric}, and at most {number(most, digest.places(metric))} away from it: "
             f"{join_words(told)}."
         )
     if named("hardly"):
         told = [f"{name}{_p(digest, name, metric)}" for name in named("hardly")]
         sentences.append(
-            f"Hardly told from real text: {join_words(told)}; the interval reaches what real text itself scores."
+            f"Barely told from real text: {join_words(told)}; the interval reaches what real text itself scores."
         )
     sentences += _told_by_others(
         digest, metric, [name for said in ("blind", "open", "negligible", "hardly") for name in named(said)]
     )
     if verdicts and set(verdicts.values()) == {"separated"}:
         sentences.append(
-            "It is told apart from real text."
+            "Its text can be told from real text."
             if len(verdicts) == 1
-            else "No generator is indistinguishable: each is told apart from real text."
+            else "The text of every generator can be told from real text."
         )
     return sentences
 
@@ -293,8 +294,8 @@ def _still_open(digest: Digest, generators: Sequence[str], metric: str) -> list[
         return []
     if len(told) == 1:
         name, why = generators[0], told[0].removeprefix(generators[0])
-        return [f"By {metric} it cannot be told whether {name} differs from real text{why}."]
-    return [f"By {metric} it cannot be told whether these differ from real text: {join_words(told)}."]
+        return [f"By {metric} it is not clear whether {name} differs from real text{why}."]
+    return [f"By {metric} it is not clear whether these differ from real text: {join_words(told)}."]
 
 
 def _p(digest: Digest, generator: str, metric: str) -> str:
@@ -321,7 +322,7 @@ def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> l
             more = len(clearest) - _MOST_CLEAR
             rest = [f"{more} more"] if more > 0 else []
             which = join_words([*clearest[:_MOST_CLEAR], *rest])
-            sentences.append(f"But {generator} is clearly told from real text by {which}.")
+            sentences.append(f"But {generator} clearly differs from real text by {which}.")
     return sentences
 
 
@@ -335,21 +336,19 @@ def _repeats(digest: Digest, metric: str) -> list[str]:
             copies.setdefault(finding.generator, []).append(f"{100 * share:.0f} % {what}")
     sentences = []
     for generator, shares in copies.items():
-        where = [other for other in (metric, *digest.comparison.metrics) if generator in digest.best(other)]
+        where = [other for other in (metric, *digest.comparison.metrics) if generator in digest.marked(other)]
         if where:
             whose = join_words(_by_family(digest, list(dict.fromkeys(where))))
-            sentences.append(
-                f"Where {generator} comes first ({whose}), it is with sentences of which {join_words(shares)}."
-            )
+            sentences.append(f"Where {generator} comes first ({whose}), mind that of its texts {join_words(shares)}.")
     return sentences
 
 
 def _disagreement(digest: Digest, metric: str) -> list[str]:
     """Return a sentence on metrics whose first places have none in common with the headline's."""
-    first = digest.best(metric)
+    first = digest.marked(metric)
     others: dict[tuple[str, ...], list[str]] = {}
     for other in digest.comparison.metrics:
-        best = digest.best(other)
+        best = digest.marked(other)
         if first and best and not first & best:
             others.setdefault(tuple(g for g in digest.order if g in best), []).append(other)
     if not others:
@@ -357,7 +356,7 @@ def _disagreement(digest: Digest, metric: str) -> list[str]:
     clearest = [(names, metrics) for names, metrics in others.items() if len(names) < _MOST_NAMED]
     shown = sorted(clearest, key=lambda item: -len(item[1]))[:_MOST_DISAGREEMENTS]
     parts = [
-        f"{join_words(names)} {'is first' if len(names) == 1 else 'come first, in no order that can be told,'} "
+        f"{join_words(names)} {'is first' if len(names) == 1 else 'come first, in no clear order,'} "
         f"by {join_words(_by_family(digest, metrics))}"
         for names, metrics in shown
     ]

@@ -22,12 +22,12 @@ _PLACES = 3
 
 def render_bench(bench: Bench, console: Console) -> None:
     """Print what `bench` found on `console`, in its width."""
-    corpora = ", ".join(f"{name} ({count(n)} sentences)" for name, n in bench.corpora.items())
+    corpora = ", ".join(f"{name} ({count(n)} texts)" for name, n in bench.corpora.items())
     _note(console, f"Generators fitted to {corpora}. {seeds_told(bench.seeds)}")
     render_findings(bench.findings, console, brief_notes=True)
     rows = summarize(bench)
     largest = max(bench.sizes)
-    heading(console, f"Share of the true discrepancy found, and order of the worlds, {count(largest)} sentences a side")
+    heading(console, f"Share of the true discrepancy found, and order of the worlds, {count(largest)} texts a side")
     _print_shares(rows, console, n=largest)
     _note(
         console,
@@ -45,9 +45,9 @@ def render_bench(bench: Bench, console: Console) -> None:
         "of value over standard error where both generators are the same.",
     )
     if len(bench.sizes) > 1:
-        heading(console, "Mean share by sentences a side")
+        heading(console, "Mean share by texts a side")
         _print_growth(bench, rows, console)
-    heading(console, f"World by world, {count(largest)} sentences a side")
+    heading(console, f"World by world, {count(largest)} texts a side")
     _print_worlds(bench, console)
 
 

@@ -1,4 +1,4 @@
-"""Where a generator gives itself away: dd by sentence length, and the evidence by place in the sentence."""
+"""Where a generator gives itself away: dd by sentence length, and the evidence by place in the text."""
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ def draw_lengths(explanation: Explanation) -> Drawing | None:
     bins = explanation.lengths
     if not bins:
         return None
-    figure, axes = plane(3.1, 1.75, x="tokens in the sentence", y="dd")
+    figure, axes = plane(3.1, 1.75, x="tokens in the text", y="dd")
     known = [(place, part.value, part) for place, part in enumerate(bins) if part.value is not None]
     ends = [end for *_, part in known for end in (part.value, part.low, part.high) if end is not None]
     low, high = min([0.0, *ends]), max([0.2, *ends])
@@ -50,7 +50,7 @@ def draw_lengths(explanation: Explanation) -> Drawing | None:
         for name, part in zip(names, bins, strict=True)
     )
     name = explanation.generator
-    description = f"dd of {printable(name)} by sentence length: {told}."
+    description = f"dd of {printable(name)} by length: {told}."
     return Drawing("lengths", name, f"lengths-{slug(name)}.svg", to_svg(figure), description)
 
 
@@ -60,7 +60,7 @@ def draw_positions(explanation: Explanation) -> Drawing | None:
     bins = explanation.positions
     if not bins:
         return None
-    figure, axes = plane(3.1, 1.75, x="place in the sentence", y="nats for real")
+    figure, axes = plane(3.1, 1.75, x="place in the text", y="nats for real")
     edges = [100 * part.begin for part in bins] + [100 * bins[-1].end]
     for side, colour, dashes in (("real", REAL, "-"), ("generated", GENERATED, (0, (4, 1.6)))):
         heights = [getattr(part, f"evidence_{side}") for part in bins]
@@ -76,7 +76,7 @@ def draw_positions(explanation: Explanation) -> Drawing | None:
         for part in bins
     )
     name = explanation.generator
-    description = f"Evidence for being real by place in the sentence, {printable(name)}: {told}."
+    description = f"Evidence for being real by place in the text, {printable(name)}: {told}."
     return Drawing("positions", name, f"positions-{slug(name)}.svg", to_svg(figure), description)
 
 

@@ -41,7 +41,7 @@ def draw_roc(digest: Digest, generator: str) -> Drawing | None:
         axes.text(0.95, 0.08, f"AUC {number(area, 3)}", ha="right", color=INK, transform=axes.transAxes)
     _unit_square(axes)
     told = (
-        f"Receiver operating characteristic of the classifier for {printable(generator)}: share of real sentences "
+        f"Receiver operating characteristic of the classifier for {printable(generator)}: share of real texts "
         f"called real against share of generated ones called real, at every threshold; the diagonal is guessing. "
         f"Area {number(area, 3)}."
     )
@@ -74,7 +74,7 @@ def draw_frontier(digest: Digest) -> Drawing | None:
         corners[name] = tuple(max(points, key=min))
     _unit_square(axes)
     names_beside(axes, {name: (corners[name], names[name], _ink(digest, name)) for name in corners},
-                 height=height - 0.54, bold=digest.best(digest.headline or ""))  # fmt: skip
+                 height=height - 0.54, bold=digest.marked(digest.headline or ""))  # fmt: skip
     told = "; ".join(f"{printable(name)} {number(estimate.value, 3)}" for name, estimate in curves.items())
     return Drawing(
         "frontier",
@@ -92,7 +92,7 @@ def draw_learning_curve(explanation: Explanation) -> Drawing | None:
     if not curve:
         return None
     sizes = [point.n_generated for point in curve]
-    figure, axes = plane(3.1, 1.75, x="generated sentences", y="dd")
+    figure, axes = plane(3.1, 1.75, x="generated texts", y="dd")
     axes.fill_between(sizes, [point.low for point in curve], [point.high for point in curve], color=GENERATED,
                       alpha=0.14, linewidth=0)  # fmt: skip
     axes.plot(sizes, [point.value for point in curve], "o-", color=GENERATED, linewidth=1.3, ms=3.4, mew=0)
@@ -107,7 +107,7 @@ def draw_learning_curve(explanation: Explanation) -> Drawing | None:
         explanation.generator,
         f"curve-{slug(explanation.generator)}.svg",
         to_svg(figure),
-        f"dd of {printable(explanation.generator)} by number of sentences: {told}. {curve_statement(explanation)}",
+        f"dd of {printable(explanation.generator)} by number of texts: {told}. {curve_statement(explanation)}",
     )
 
 
@@ -118,7 +118,7 @@ def draw_prefixes(explanation: Explanation) -> Drawing | None:
     if not points:
         return None
     lengths = [point.n_tokens for point in points]
-    figure, axes = plane(3.1, 1.75, x="first tokens of each sentence", y="dd")
+    figure, axes = plane(3.1, 1.75, x="first tokens of each text", y="dd")
     axes.fill_between(lengths, [point.low for point in points], [point.high for point in points], color=GENERATED,
                       alpha=0.14, linewidth=0)  # fmt: skip
     axes.plot(lengths, [point.value for point in points], "o-", color=GENERATED, linewidth=1.3, ms=3.4, mew=0)

@@ -14,7 +14,7 @@ from rich.text import Text
 from textassay.comparison.explanation import Example, Explanation, Giveaway
 from textassay.comparison.learning_curve import FLAT
 from textassay.report.console import heading, print_table, safe
-from textassay.report.digest import printable, shorten
+from textassay.report.digest import excerpt, printable
 from textassay.report.number import MISSING, count, level, number, p_value, span
 
 __all__ = ["curve_statement", "prefix_statement", "render_explanation"]
@@ -47,7 +47,7 @@ def curve_statement(explanation: Explanation) -> str:
         return "There is too little text to tell whether dd still rises with the sample: no half of it can be judged."
     half, full = explanation.curve[-2:]
     added = (
-        f"Going from {count(half.n_real)} real and {count(half.n_generated)} generated sentences to "
+        f"Going from {count(half.n_real)} real and {count(half.n_generated)} generated texts to "
         f"{count(full.n_real)} and {count(full.n_generated)} changed dd by "
         f"{number(explanation.rise, _PLACES, sign=True)} ({share} interval "
         f"{number(explanation.rise_low, _PLACES, sign=True)} to {number(explanation.rise_high, _PLACES, sign=True)})"
@@ -55,14 +55,14 @@ def curve_statement(explanation: Explanation) -> str:
     if explanation.rising:
         return f"Still rising. {added}: at this size dd understates what this classifier can find."
     if explanation.rising is None:
-        return f"Cannot be said at this size. {added}, which leaves open whether more text would show more."
+        return f"Not clear at this size. {added}, which leaves open whether more text would show more."
     return f"Levelled off. {added}, which is less than {FLAT:g}: this classifier has about found what it can find."
 
 
 def prefix_statement(explanation: Explanation) -> str:
     """Return in words after how many tokens dd reaches one half."""
     if not explanation.prefixes:
-        return "Most sentences have no token: there is nothing to cut."
+        return "Most texts have no token: there is nothing to cut."
     longest = explanation.prefixes[-1].n_tokens
     half, low, high = explanation.half_length, explanation.half_low, explanation.half_high
     share = level(explanation.level)
@@ -86,15 +86,17 @@ class _Printer:
     def print_all(self, top: int) -> None:
         found = self._explanation
         heading(self._console, f"What gives {found.generator} away: dd {number(found.value, _PLACES)}")
+        if found.boilerplate and top:
+            self._giveaways("Phrases in many generated texts", found.boilerplate[:top], found.boilerplate)
         self._giveaways("More often in generated text", found.more_generated[:top], found.more_generated)
         self._giveaways("More often in real text", found.more_real[:top], found.more_real)
         self._tests(top)
         self._lengths()
         self._prefixes()
         self._positions()
-        self._sentences("Most clearly generated", found.most_generated, "generated sentences")
-        self._sentences("Most lifelike", found.most_lifelike, "generated sentences")
-        self._sentences("Real, mistaken for generated", found.mistaken, "real sentences")
+        self._sentences("Most clearly generated", found.most_generated, "generated texts", found.overused)
+        self._sentences("Most lifelike", found.most_lifelike, "generated texts", found.more_real)
+        self._sentences("Real, mistaken for generated", found.mistaken, "real texts", found.overused)
         self._curve()
         for note in found.notes:
             self._say(note)
@@ -122,19 +124,19 @@ class _Printer:
         shown = (*found.more_generated[:top], *found.more_real[:top])
         rate = level(1 - found.level)
         text = (
-            f"Sentences that hold the n-gram, and their share. {count(found.n_tested)} n-grams were tested; p is "
+            f"Texts that contain the n-gram, and their share. {count(found.n_tested)} n-grams were tested; p is "
             f"adjusted for that, {rate} false discoveries are expected among all below {1 - found.level:.3g}. "
-            "An n-gram that says nothing beyond one above it is left out."
+            "An n-gram that adds nothing to those above it is left out."
         )
         if any(end in giveaway.ngram.split(" ") for giveaway in shown for end in _ENDS):
-            text += " <sos> and <eos> are the beginning and the end of a sentence."
+            text += " <sos> and <eos> are the beginning and the end of a text."
         self._say(text)
 
     def _lengths(self) -> None:
         bins = self._explanation.lengths
         if not bins:
             return
-        self._title("dd by length of sentence")
+        self._title("dd by length")
         table = self._table("tokens", "generated", "real", "dd", level(self._explanation.level), plain=1)
         for part in bins:
             tokens = f"{part.shortest}" if part.shortest == part.longest else f"{part.shortest}-{part.longest}"
@@ -149,9 +151,7 @@ class _Printer:
         self._print(table)
         half = self._explanation.half_bin
         if half is not None:
-            self._say(
-                f"The shortest sentences among which dd is one half or more have {_tokens(half.shortest)} or more."
-            )
+            self._say(f"The shortest texts among which dd is one half or more have {_tokens(half.shortest)} or more.")
 
     def _prefixes(self) -> None:
         points = self._explanation.prefixes
@@ -175,7 +175,7 @@ class _Printer:
         bins = self._explanation.positions
         if not bins:
             return
-        self._title("Where in the sentence: evidence in favour of real, nats a sentence")
+        self._title("Where in the text: evidence in favour of real, nats per text")
         table = self._table("part", "in real", "in generated", "difference", plain=1)
         gaps = [part.evidence_real - part.evidence_generated for part in bins]
         for part, gap in zip(bins, gaps, strict=True):
@@ -188,7 +188,7 @@ class _Printer:
             )
         self._print(table)
 
-    def _sentences(self, title: str, examples: Sequence[Example], kind: str) -> None:
+    def _sentences(self, title: str, examples: Sequence[Example], kind: str, evidence: Sequence[Giveaway]) -> None:
         self._title(f"{title} (probability of being real)")
         if not examples:
             self._say(f"No {kind}.")
@@ -198,7 +198,7 @@ class _Printer:
         grid.add_column(justify="right", no_wrap=True)
         grid.add_column(no_wrap=True)
         for example in examples:
-            text = shorten(printable(example.text), width) or "(empty)"
+            text = excerpt(printable(example.text), width, evidence) or "(empty)"
             grid.add_row(Text(_probability(example.score), "dim"), safe(self._console, text))
         self._print(grid)
 

@@ -1,4 +1,4 @@
-"""What was found on exposure bias, in sentences, by the rules of `textassay.report.claims`.
+"""What was found on exposure bias, in sentences, by the rules of `textassay.comparison.verdicts`.
 
 An interval that leaves out 1 says that there is exposure bias, or the contrary; one that holds 1 and stays near it,
 that there is no more than so much; any other leaves it open, and the sentence says what would settle it. The statements
@@ -7,10 +7,10 @@ are about the longest prefix that was measured, which is fixed before anything i
 
 import math
 
+from textassay.comparison.verdicts import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
 from textassay.estimate import Interval
 from textassay.exposure.discrepancy import EbDd
 from textassay.exposure.measurement import Exposure, ExposureSettings
-from textassay.report.claims import MARGIN, RATIO_MARGIN, claim, more_sentences
 from textassay.report.number import count, counted, interval, level, number
 
 __all__ = ["DISTANCE_NAMES", "explanations", "rule", "sizes", "verdicts"]
@@ -202,7 +202,7 @@ def _of_dd(found: EbDd, share: float) -> list[str]:
         return []
     told = f"dd after {count(found.length)} own tokens less dd after as many real ones"
     found_text = f"{number(found.difference, 3)} {interval(bounds, 3)}"
-    said = claim(bounds.low, bounds.high, margin=MARGIN)
+    said = verdict_of(bounds.low, bounds.high, margin=MARGIN)
     if said == "separated":
         easier = "more" if bounds.low > 0 else "less"
         return [
@@ -215,7 +215,7 @@ def _of_dd(found: EbDd, share: float) -> list[str]:
     half = (bounds.high - bounds.low) / 2
     more = more_sentences(found.difference, half, found.n_sentences, level=share, margin=MARGIN)
     settle = "" if more is None else f"; {more[0]} would show a difference of {number(more[1], 3)}"
-    return [f"By a classifier it cannot be told whether there is exposure bias: {told} is {found_text}{settle}."]
+    return [f"By a classifier it is not clear whether there is exposure bias: {told} is {found_text}{settle}."]
 
 
 def _absent(
@@ -231,20 +231,20 @@ def _absent(
     thing: str = "exposure bias",
 ) -> str:
     """Return what is said where the interval of a ratio holds `middle`: no more than so much, or that it is open."""
-    if claim(bounds.low, bounds.high, none=middle, margin=RATIO_MARGIN) == "negligible":
+    if verdict_of(bounds.low, bounds.high, none=middle, margin=RATIO_MARGIN) == "negligible":
         most = number(100 * (bounds.high - middle), _places(bounds.low, bounds.high))
         return f"{by} there is no sign of {thing}, and none of more than {most} %: {told}."
     more = more_sentences(
         value - middle, (bounds.high - bounds.low) / 2, n, level=share, margin=RATIO_MARGIN, what=what
     )
     settle = "" if more is None else f"; {more[0]} would show a difference of {number(100 * more[1], 1)} %"
-    return f"{by} it cannot be told whether there is {thing}: {told}{settle}."
+    return f"{by} it is not clear whether there is {thing}: {told}{settle}."
 
 
 def _without_interval(name: str, value: float, why: str) -> str:
     """Return what is said of a ratio that has no interval, and maybe no value."""
     if math.isfinite(value):
-        return f"Nothing is said of {name}, {number(value, 3)}: so few sentences give it no interval."
+        return f"Nothing is said of {name}, {number(value, 3)}: so few texts give it no interval."
     return f"{name} is undefined: {why}."
 
 

@@ -75,7 +75,7 @@ def draw_forest(digest: Digest, metric: str) -> Drawing | None:
     right = max(0.62, 0.2 + INCHES_A_LETTER * max(map(len, shown.values())))
     width, height = 4.7, _ROW * len(rows) + 0.56
     figure, axes = canvas(width, height, left=left, right=right, top=0.1, bottom=0.46)
-    best = digest.best(metric)
+    best = digest.marked(metric)
     floor = digest.estimate(FLOOR, metric)
     if floor is not None:
         if floor.interval is not None and math.isfinite(floor.interval.low + floor.interval.high):

@@ -25,7 +25,7 @@ from textassay.report.number import (
     p_value,
     span,
 )
-from textassay.report.page_cards import generator_cards
+from textassay.report.page_cards import EXAMPLE_WIDTH, generator_cards
 from textassay.report.page_tables import kind_sections, missing_reasons, summary_of
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples
@@ -33,7 +33,6 @@ from textassay.report.svg import slug, to_inline
 
 __all__ = ["to_html"]
 
-_EXAMPLE_WIDTH = 280
 _FEW_GENERATORS = 4
 _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it
 
@@ -64,7 +63,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
     environment.filters["words"] = join_words
     environment.filters["sentence_case"] = lambda text: text[:1].upper() + text[1:]
     environment.filters["shown"] = printable
-    environment.filters["short"] = lambda text: shorten(printable(" ".join(text.split())), _EXAMPLE_WIDTH)
+    environment.filters["short"] = lambda text: shorten(printable(" ".join(text.split())), EXAMPLE_WIDTH)
     figures = {(drawing.kind, drawing.subject): _inline(drawing) for drawing in drawings}
     page = environment.get_template("report.html.j2").render(
         answer=answer(digest),
@@ -95,7 +94,7 @@ def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mappi
         pair_tables=_pair_tables(digest),
         has_floor=FLOOR in digest.floors,
         train_note=digest.train_note,
-        has_best={metric: bool(digest.best(metric)) for metric in comparison.metrics},
+        has_best={metric: bool(digest.marked(metric)) for metric in comparison.metrics},
         has_own_floors=any(digest.own_floor(*cell) is not None for cell in digest.cells),
         signatures=[
             (result.generator, result.metric, str(result.estimate.signature))
@@ -136,7 +135,7 @@ def _headline_rows(digest: Digest, metric: str) -> list[dict[str, Any]]:
             {
                 "name": generator,
                 "floor": generator in digest.floors,
-                "best": generator in digest.best(metric),
+                "best": generator in digest.marked(metric),
                 "n": "" if size is None else count(size),
                 "value": MISSING if estimate is None else number(estimate.value, places),
                 "interval": "" if estimate is None else interval(estimate.interval, places),

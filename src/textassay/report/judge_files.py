@@ -49,7 +49,7 @@ def judging_markdown(judging: Judging, drawings: Sequence[Drawing] = ()) -> str:
     """Return the meta-evaluation as a Markdown document; `drawings` stand beside it."""
     lines = ["# Which metric to trust", "", f"Generators: {escaped(', '.join(judging.generators))}."]
     if judging.findings:
-        lines += ["", "## What to worry about", "", *finding_lines(judging.findings)]
+        lines += ["", "## Warnings and notes", "", *finding_lines(judging.findings)]
         lines += [line for sentence in findings_told(judging) for line in ("", escaped(sentence))]
     for verdict in judging.verdicts:
         lines += ["", f"## By {escaped(gold_told(verdict.gold))}", ""]

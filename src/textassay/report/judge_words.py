@@ -54,7 +54,7 @@ def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
         told.append(f"Worse than {first}: {_taus(judging, verdict.gold, worse)}.")
     if verdict.upside_down:
         told.append(
-            f"Upside down, the more they like a generator the less {verdict.gold} does: "
+            f"Negatively correlated with {verdict.gold}, so that they prefer the worse generators: "
             f"{_taus(judging, verdict.gold, verdict.upside_down)}."
         )
         if verdict.gold not in _GOLDS and judging.agreement(verdict.gold, first).value <= 0:

@@ -31,10 +31,10 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
     statements = []
     if len(winners) == 1:
         (winner,) = winners
-        statements.append(f"Judged by {winner}, which validation text chose among the family in most folds.")
+        statements.append(f"Classifier: {winner}, chosen on validation text in most folds.")
     elif winners:
         parts = [f"{winner} for {_named(names)}" for winner, names in winners.items()]
-        statements.append(f"Judged by what validation text chose in most folds: {', '.join(parts)}.")
+        statements.append(f"Classifiers, chosen on validation text in most folds: {', '.join(parts)}.")
     if whose:
         statements.append(
             f"White box: the classifier was also given the log-probabilities of {_named(whose)}, so that it can find "
@@ -43,7 +43,7 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
     left_out: dict[str, str] = {}
     for generator in digest.order:
         left_out |= digest.detail(generator, metric, "left_out") or {}
-    statements += [f"{name} was not among the judges: {reason}." for name, reason in left_out.items()]
+    statements += [f"{name} was not among the classifiers: {reason}." for name, reason in left_out.items()]
     return tuple(statements)
 
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "Kind", "family_of", "group_by_kind", "variant_of"]
-
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Told apart by a classifier", ("dd",)),
     ("Overlap with real text", ("bleu", "bleu-nearest", "rouge", "meteor", "cider", "cider-d")),
@@ -21,6 +19,19 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("People's judgement", ("huse",)),
 )
 _OTHER = "Other metrics"
+MAIN_METRICS = 5  # on one screen
+# Of which kinds the main table takes a metric, first to last.
+_MAIN_KINDS = (
+    "People's judgement",
+    "Overlap with real text",
+    "Variety",
+    "Distance of sentence vectors",
+    "Likelihood",
+    "Length and vocabulary",
+    "Neighbours of sentence vectors",
+    "Memorisation",
+    _OTHER,
+)
 _MOST_COLUMNS = 6
 _METRIC = re.compile(r"(?P<family>[^(]*)(?:\((?P<variant>.*)\))?$", re.DOTALL)
 
@@ -47,6 +58,22 @@ def group_by_kind(metrics: Iterable[str]) -> tuple[Kind, ...]:
         members = sorted(families, key=lambda family: order.get(family, 0))
         kinds.append(Kind(name, _tables([families[family] for family in members])))
     return tuple(kinds)
+
+
+def main_metrics(metrics: Sequence[str], headline: str) -> tuple[str, ...]:
+    """Return the metrics of the main table: the headline, then one of each kind until there are five.
+
+    Of a kind, its first family; of a family, its last variant (the highest order). Where kinds run out, further
+    families follow, as they are listed.
+    """
+    others = [metric for metric in metrics if family_of(metric) != family_of(headline)]
+    last = {family_of(metric): metric for metric in others}
+    first: dict[str, str] = {}
+    for kind in group_by_kind(last.values()):
+        first[kind.name] = kind.tables[0][0]
+    chosen = [first[kind] for kind in _MAIN_KINDS if kind in first]
+    rest = [metric for metric in last.values() if metric not in chosen]
+    return (headline, *chosen, *rest)[:MAIN_METRICS]
 
 
 def family_of(metric: str) -> str:

@@ -216,9 +216,9 @@ def _settings(digest: Digest) -> str:
     if not sizes:
         generated = ""
     elif min(sizes) == max(sizes):
-        generated = f"{count(sizes[0])} generated sentences{' each' if len(sizes) > 1 else ''}, "
+        generated = f"{count(sizes[0])} generated texts{' each' if len(sizes) > 1 else ''}, "
     else:
-        generated = f"{count(min(sizes))} to {count(max(sizes))} generated sentences each, "
+        generated = f"{count(min(sizes))} to {count(max(sizes))} generated texts each, "
     text = (
         f"{generated}{count(comparison.real.n_sentences)} real ones ({shorten(comparison.real.name, _NAME_WIDTH)}); "
         f"{level(comparison.level)} intervals, seed {comparison.seed}, textassay {comparison.version}."
@@ -280,7 +280,7 @@ def _value(digest: Digest, generator: str, metric: str, *, width: bool = False) 
         return MISSING if (generator, metric) in digest.cells else ""
     value, arm = value_and_half_width(estimate, digest.places(metric))
     value = _plain(value)
-    shown = f"\\textbf{{{value}}}" if generator in digest.best(metric) else value
+    shown = f"\\textbf{{{value}}}" if generator in digest.marked(metric) else value
     return f"{shown} {{\\scriptsize {_plain(arm)}}}" if width and arm else shown
 
 

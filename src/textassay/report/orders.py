@@ -89,7 +89,7 @@ def draw_ranks(digest: Digest) -> Drawing | None:
         top = place * (n + _HEADER) + _HEADER - 0.6
         _ranks_panel(digest, axes, panel, top)
         for row, name in enumerate(names):
-            row_text(axes, top + row, name, bold=digest.order[row] in digest.best(digest.headline or ""))
+            row_text(axes, top + row, name, bold=digest.order[row] in digest.marked(digest.headline or ""))
     axes.set_xlim(0, n_columns)
     axes.set_ylim(n_rows, 0)
     axes.spines["bottom"].set_visible(False)
@@ -139,7 +139,7 @@ def _ranks_panel(digest: Digest, axes: Axes, metrics: Sequence[str], top: float)
             rank = digest.ranks.get((generator, metric))
             if rank is not None:
                 ends = (start + bar + scale * (rank.low - 1), start + bar + scale * (rank.high - 1))
-                bars[generator in digest.best(metric)].append((top + row, *ends))
+                bars[generator in digest.marked(metric)].append((top + row, *ends))
     heights, begins, ends_of = map(list, zip(*rules, strict=True))
     axes.hlines(heights, begins, ends_of, colors=RULE, linewidths=0.8, zorder=0)
     for best, lines in bars.items():

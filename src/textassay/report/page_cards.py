@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from textassay.comparison.explanation import Explanation, Giveaway
-from textassay.report.digest import Digest
+from textassay.report.digest import Digest, excerpt
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judged_alone
 from textassay.report.number import count, level, number
 from textassay.report.sentences import Examples
 
-__all__ = ["Card", "generator_cards"]
-
+EXAMPLE_WIDTH = 280
 _MOST_GIVEAWAYS = 12
 _PER = 1000
 
@@ -99,14 +98,14 @@ def _notes(digest: Digest, name: str, found: Explanation | None) -> tuple[str, .
 
 def _charts(found: Explanation, figures: Mapping[tuple[str, str], Markup]) -> tuple[tuple[str, Markup, str], ...]:
     charts = (
-        ("lengths", "dd by sentence length", "Thin lines: how many sentences there are, real solid, generated dashed."),
+        ("lengths", "dd by length", "Thin lines: how many texts there are, real solid, generated dashed."),
         ("prefixes", "dd of the first tokens", prefix_statement(found)),
         (
             "positions",
-            "Evidence by place in the sentence",
-            "Log-odds of being real that the words there add: real sentences solid, generated ones dashed.",
+            "Evidence by place in the text",
+            "Log-odds of being real that the words there add: real texts solid, generated ones dashed.",
         ),
-        ("curve", "dd with more sentences", curve_statement(found)),
+        ("curve", "dd with more text", curve_statement(found)),
     )
     return tuple(
         (title, figures[kind, found.generator], text)
@@ -116,7 +115,7 @@ def _charts(found: Explanation, figures: Mapping[tuple[str, str], Markup]) -> tu
 
 
 def _giveaways(found: Explanation) -> tuple[tuple[str, tuple[tuple[str, str, str], ...], int], ...]:
-    lists = (("Says too often", found.more_generated), ("Says too rarely", found.more_real))
+    lists = (("Says too often", found.overused), ("Says too rarely", found.more_real))
     return tuple(
         (title, tuple(map(_row, giveaways[:_MOST_GIVEAWAYS])), max(0, len(giveaways) - _MOST_GIVEAWAYS))
         for title, giveaways in lists
@@ -145,11 +144,11 @@ def _sentences(
     lists: Sequence[tuple[str, Sequence[tuple[float, str, int]]]]
     if found is not None:
         lists = [
-            (title, [(example.score, example.text, 1) for example in part])
-            for title, part in (
-                ("Most generated-looking", found.most_generated),
-                ("Most lifelike", found.most_lifelike),
-                ("Real, mistaken for generated", found.mistaken),
+            (title, [(example.score, excerpt(example.text, EXAMPLE_WIDTH, evidence), 1) for example in part])
+            for title, part, evidence in (
+                ("Most generated-looking", found.most_generated, found.overused),
+                ("Most lifelike", found.most_lifelike, found.more_real),
+                ("Real, mistaken for generated", found.mistaken, found.overused),
             )
         ]
     elif examples is not None:

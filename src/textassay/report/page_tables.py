@@ -138,7 +138,7 @@ def _table(
         Row(
             generator,
             generator in digest.floors,
-            any(generator in digest.best(metric) for metric in metrics),
+            any(generator in digest.marked(metric) for metric in metrics),
             tuple(_cell(digest, generator, metric, reasons) for metric in metrics),
         )
         for generator in (*digest.order, *digest.floors)
@@ -163,5 +163,5 @@ def _cell(digest: Digest, generator: str, metric: str, reasons: Sequence[str]) -
         width,
         "" if like is None else number(like.value, places),
         "" if own is None else number(own.value, places),
-        generator in digest.best(metric),
+        generator in digest.marked(metric),
     )

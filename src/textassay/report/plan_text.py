@@ -18,10 +18,10 @@ def render_plan(plan: Plan, console: Console) -> None:
     """Print `plan` on `console`, in its width."""
     if plan.pilot is not None:
         _print_pilot(plan.pilot, console, share=level(plan.level))
-    heading(console, "Sentences needed, real and of each generator")
+    heading(console, "Texts needed, real and of each generator")
     table = _table()
     table.add_column("question", overflow="fold")
-    for header in ("judged", "in all") if plan.folds == 1 else ("sentences",):
+    for header in ("tested", "in all") if plan.folds == 1 else ("texts",):
         table.add_column(header, justify="right", no_wrap=True)
     for requirement in plan.requirements:
         judged = [count(requirement.n_tested)] if plan.folds == 1 else []
@@ -66,7 +66,7 @@ def _print_pilot(pilot: Pilot, console: Console, *, share: str) -> None:
             table.add_row(safe(console, found.generator), *sizes, number(found.value, _PLACES), "", said)
     _print(table, console)
     if pilot.correlation is not None:
-        told = f"Judgements of the same real sentences beside different generators correlate by {pilot.correlation:.2f}"
+        told = f"Scores of the same real texts beside different generators correlate by {pilot.correlation:.2f}"
         least = " or more." if len(pilot.generators) > 2 else "."
         console.print(Padding(safe(console, told + least, "dim"), (0, 0, 0, 2), expand=False))
 

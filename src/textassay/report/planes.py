@@ -80,7 +80,7 @@ def _draw(digest: Digest, quality: str, diversity: str) -> Drawing | None:
     beside = {
         name: ((x.value, y.value), names[name], REAL if name == FLOOR else INK) for name, (x, y) in everyone.items()
     }
-    names_beside(axes, beside, height=height - 0.54, bold=digest.best(digest.headline or ""))
+    names_beside(axes, beside, height=height - 0.54, bold=digest.marked(digest.headline or ""))
     told = "; ".join(
         f"{printable(name)} {number(x.value, digest.places(quality))} and {number(y.value, digest.places(diversity))}"
         for name, (x, y) in everyone.items()

@@ -21,8 +21,8 @@ def reading_guide(digest: Digest) -> tuple[tuple[str, str], ...]:
         guide.append(
             (
                 "Distributional Discrepancy (dd)",
-                "A classifier learns to tell real from generated sentences; dd is twice its balanced accuracy on "
-                "sentences it never saw, minus one. 0: it can only guess. 1: it is never wrong. It is what this "
+                "A classifier learns to tell real from generated texts; dd is twice its balanced accuracy on "
+                "texts it never saw, minus one. 0: it can only guess. 1: it is never wrong. It is what this "
                 "classifier detects, at most the true distance on average, so a small value is no proof of likeness.",
             )
         )
@@ -31,7 +31,7 @@ def reading_guide(digest: Digest) -> tuple[tuple[str, str], ...]:
             (
                 "The floor, (real)",
                 "One half of the real text measured as if it were generated, against the other half. It is the score "
-                "of text that cannot be told from real text. Most metrics move with the number of sentences, so "
+                "of text that cannot be told from real text. Most metrics move with the number of texts, so "
                 "compare it with each generator's value at the floor's size, not with its main value.",
             )
         )

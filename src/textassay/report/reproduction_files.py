@@ -81,7 +81,7 @@ def read_reproduction(path: Path) -> Reproduction:
     try:
         return Reproduction.from_dict(parse_json(read_document(path)))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is no reproduced study: {error}") from error
+        raise InputError(f"{path} is not a reproduced study: {error}") from error
 
 
 def reproduction_csv(reproduction: Reproduction) -> str:

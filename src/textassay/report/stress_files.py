@@ -63,7 +63,7 @@ def stress_markdown(stress: Stress, figures: list[tuple[str, str]]) -> str:
         "# What does each metric make of damage?",
         "",
         *([*finding_lines(stress.findings), ""] if stress.findings else []),
-        f"{count(stress.n_sentences)} sentences a part, {stress.n_draws} random draws (sentences given: {texts}); "
+        f"{count(stress.n_sentences)} texts a part, {stress.n_draws} random draws (texts given: {texts}); "
         f"intervals and tests at {level(stress.level)}; seed {stress.seed}; textassay {stress.to_dict()['version']}.",
         "",
         f"| metric | {' | '.join(stress.damages)} |",

@@ -33,7 +33,7 @@ def render_stress(stress: Stress, console: Console) -> None:
     """Print what `stress` found on `console`."""
     texts = ", ".join(f"{name} {count(n)}" for name, n in stress.texts.items())
     told = (
-        f"{count(stress.n_sentences)} sentences a part, {stress.n_draws} random draws (texts: {texts}); intervals and "
+        f"{count(stress.n_sentences)} texts a part, {stress.n_draws} random draws (texts: {texts}); intervals and "
         f"tests at {level(stress.level)}; seed {stress.seed}."
     )
     render_findings(stress.findings, console, brief_notes=True)

@@ -13,7 +13,7 @@ from textassay.errors import OptionError
 from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
-from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
+from textassay.report.digest import Digest, excerpt, group_findings, join_words, printable
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judge_statements
 from textassay.report.markdown import escaped
@@ -97,7 +97,7 @@ def to_markdown(comparison: Comparison) -> str:
         lines += ["", *(f"- {MISSING}: {escaped(reason)}" for reason, _ in reasons)] if reasons else []
     lines += _pairs(digest)
     lines += _explanations(digest)
-    lines += ["", "## To repeat it", "", "    " + printable(command_line(digest)), ""]
+    lines += ["", "## To repeat the comparison", "", "    " + printable(command_line(digest)), ""]
     return "\n".join(lines)
 
 
@@ -236,14 +236,14 @@ def _metrics(digest: Digest, metrics: Sequence[str]) -> list[str]:
         note += f" {_AT_FLOOR_SIZE}"
     if any(digest.own_floor(generator, metric) for generator in digest.generators for metric in metrics):
         note += (
-            " A generator with fewer sentences, or with log-probabilities or ratings, is compared with real text of "
+            " A generator with fewer texts, or with log-probabilities or ratings, is compared with real text of "
             "its own size and with those, given after it."
         )
     return [*_table(header, rows), "", note]
 
 
 def _findings(digest: Digest) -> list[str]:
-    lines = ["", "## What to worry about", "", *finding_lines(digest.comparison.findings)]
+    lines = ["", "## Warnings and notes", "", *finding_lines(digest.comparison.findings)]
     for warning, names in digest.grouped_warnings():
         lines.append(f"- {escaped(warning)}{f' (the same of {escaped(join_words(names))})' if names else ''}")
     return lines if len(lines) > 3 else [*lines, "Nothing was found."]
@@ -292,7 +292,7 @@ def _explanations(digest: Digest) -> list[str]:
     for explanation in explanations:
         lines += ["", f"### {escaped(explanation.generator)}", ""]
         for title, giveaways in (
-            ("Says too often", explanation.more_generated),
+            ("Says too often", explanation.overused),
             ("Says too rarely", explanation.more_real),
         ):
             shown = [
@@ -300,11 +300,13 @@ def _explanations(digest: Digest) -> list[str]:
                 for found in giveaways[:_MOST_GIVEAWAYS]
             ]
             lines.append(f"- {title}: {'; '.join(shown) or 'no n-gram stands out'}")
-        for title, examples in (
-            ("Most generated", explanation.most_generated),
-            ("Most lifelike", explanation.most_lifelike),
+        for title, examples, evidence in (
+            ("Most generated", explanation.most_generated, explanation.overused),
+            ("Most lifelike", explanation.most_lifelike, explanation.more_real),
         ):
-            lines += [f"- {title}: {escaped(shorten(example.text, _EXAMPLE_WIDTH))}" for example in examples[:1]]
+            lines += [
+                f"- {title}: {escaped(excerpt(example.text, _EXAMPLE_WIDTH, evidence))}" for example in examples[:1]
+            ]
         if explanation.prefixes:
             lines.append(f"- {escaped(prefix_statement(explanation))}")
         lines.append(f"- {escaped(curve_statement(explanation))}")
@@ -316,7 +318,7 @@ def _percent(share: float) -> str:
 
 
 def _marked(digest: Digest, generator: str, metric: str, text: str) -> str:
-    return f"**{text}**" if generator in digest.best(metric) else text
+    return f"**{text}**" if generator in digest.marked(metric) else text
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

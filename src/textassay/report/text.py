@@ -1,10 +1,11 @@
-"""The report for a terminal: what was compared, what to worry about, the numbers, and the answer last.
+"""The report for a terminal: one screen, or everything: the answer, what was compared, warnings, all numbers.
 
 Nothing is interpreted on the way: names and sentences are shown character by character, without colours or links of
 their own. Colours are off where the console is no terminal, and signs fall back to ASCII where it cannot show others.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
@@ -15,12 +16,11 @@ from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.inspection.inspection import Finding
 from textassay.report.answer import answer, direction, scope
 from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.digest import Digest, group_findings, join_words, printable, shorten
+from textassay.report.digest import Digest, group_findings, join_words, printable
 from textassay.report.judges import judge_statements
 from textassay.report.number import MISSING, interval, level, number, p_value, span
+from textassay.report.screen import ScreenPrinter
 from textassay.report.text_tables import COLUMN_GAP, TablePrinter
-
-__all__ = ["render", "render_brief", "render_findings"]
 
 _MOST_PAIRS = 10
 _FEW_GENERATORS = 4
@@ -29,7 +29,7 @@ _DISPENSABLE = (_DISTINCT_HEADER, _LIKE, "p", _BOUND, "rank")
 _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it
 
 
-def render(comparison: Comparison, console: Console) -> None:
+def render(comparison: Comparison, console: Console, *, whole: bool = False, folder: Path | None = None) -> None:
     """Print `comparison` on `console`, in its width.
 
     Parameters
@@ -38,8 +38,17 @@ def render(comparison: Comparison, console: Console) -> None:
         What `compare` returned.
     console
         Where to print; its width decides how many columns stand beside each other.
+    whole
+        Print every metric, pair and note instead of one screen.
+    folder
+        Where its report is; None where there is none.
     """
+    if not whole:
+        where = "--all. The same with figures, as a page: --out DIR." if folder is None else str(folder / "report.html")
+        ScreenPrinter(Digest(comparison), console).print_screen(where)
+        return
     printer = _Printer(Digest(comparison), console)
+    printer.answer()
     printer.scope()
     render_findings(comparison.findings, console, brief_notes=True)
     printer.warnings()
@@ -48,17 +57,6 @@ def render(comparison: Comparison, console: Console) -> None:
     printer.like_beside_like(headline_shown=printer.headline_has_like)
     printer.notes()
     printer.pairs()
-    printer.answer()
-
-
-def render_brief(comparison: Comparison, console: Console) -> None:
-    """Print what fits one screen: what was compared, the loudest findings, the headline metric, the answer."""
-    printer = _Printer(Digest(comparison), console)
-    printer.scope()
-    render_findings([finding for finding in comparison.findings if finding.severity == "warning"], console)
-    printer.headline()
-    printer.notes()
-    printer.answer()
 
 
 def render_findings(findings: Sequence[Finding], console: Console, *, brief_notes: bool = False) -> None:
@@ -75,8 +73,7 @@ def render_findings(findings: Sequence[Finding], console: Console, *, brief_note
     """
     if not findings:
         return
-    heading(console, "What to worry about")
-    width = max(20, console.width - 18)
+    heading(console, "Warnings and notes")
     for group in group_findings(findings):
         first = group[0]
         loud = first.severity == "warning"
@@ -93,7 +90,7 @@ def render_findings(findings: Sequence[Finding], console: Console, *, brief_note
         grid = label_grid()
         for label, example in (("generated", first.example_generated), ("real", first.example_real)):
             if example is not None:
-                grid.add_row(Text(label, "dim"), safe(console, shorten(printable(example), width) or "(empty)"))
+                grid.add_row(Text(label, "dim"), safe(console, printable(example) or "(empty)"))
         if len(group) > 1:
             also = [_also(other) for other in group[1:]]
             grid.add_row(Text("also", "dim"), safe(console, ", ".join(also)))
@@ -138,7 +135,7 @@ class _Printer(TablePrinter):
             table.add_column(safe(self._console, header), justify="right", no_wrap=True, vertical="bottom")
         for generator in self.rows(table):
             cells = [column[generator] for column in columns.values()]
-            table.add_row(self.name_cell(generator, bold=generator in digest.best(metric)), *cells)
+            table.add_row(self.name_cell(generator, bold=generator in digest.marked(metric)), *cells)
         if digest.at_floor_size(metric):
             for label, own in digest.own_floors(metric).items():
                 places = digest.places(metric)
@@ -168,7 +165,7 @@ class _Printer(TablePrinter):
             estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
             bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
             distinct = digest.detail(generator, metric, _DISTINCT)
-            mark = generator in digest.best(metric)
+            mark = generator in digest.marked(metric)
             if estimate is None:
                 value, bounds = self.missing(generator, metric), ""
             else:
@@ -206,7 +203,7 @@ class _Printer(TablePrinter):
             return
         apart = [pair for pair in pairs if digest.separated(pair)]
         close = [pair for pair in pairs if not digest.separated(pair)]
-        heading(self._console, f"Could the order be luck? Pairs by {metric}, p adjusted for all pairs (Holm)")
+        heading(self._console, f"Differences between generators by {metric}, p adjusted for all pairs (Holm)")
         shown = pairs if len(digest.generators) <= _FEW_GENERATORS else close
         if shown is close:
             tail = "; not separated:" if close else "."
@@ -229,10 +226,8 @@ class _Printer(TablePrinter):
             self.say(f"and {len(shown) - _MOST_PAIRS} more in the report.")
 
     def answer(self) -> None:
-        heading(self._console, "Answer")
-        self._console.print(
-            Padding(safe(self._console, " ".join(answer(self._digest)), "bold"), (0, 0, 0, 2), expand=False)
-        )
+        self._console.print(safe(self._console, " ".join(answer(self._digest)), "bold"))
+        self._console.print()
 
 
 def _also(finding: Finding) -> str:

@@ -17,8 +17,6 @@ from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, level, number, value_and_half_width
 
-__all__ = ["COLUMN_GAP", "TablePrinter"]
-
 COLUMN_GAP = 2
 _NAME_WIDTH = 24
 
@@ -35,9 +33,24 @@ class TablePrinter:
         """Print all metrics but the headline: values, half-widths, marks."""
         digest = self._digest
         others = [metric for metric in digest.metrics if metric != digest.headline]
+        columns, extra = self.cells(others)
+        for group in self._packed(columns, keep_families=True, extra=extra):
+            self._print_columns(group, columns, extra=extra)
+        if others:
+            legend = f"± the longer arm of the {level(digest.comparison.level)} interval"
+            arrows = {digest.better(metric) for metric in others} - {"neither"}
+            legend += "".join(f"; {ARROWS[better]} {direction(better)}" for better in sorted(arrows))
+            marked = any(digest.marked(metric) for metric in digest.comparison.metrics)
+            legend += f"; {self.at_floor_size_note()}" * any(map(digest.at_floor_size, others))
+            legend += "".join(f"; {unit}" for unit in units(digest, others))
+            self.say(legend + ("; * none is significantly better." if marked else "."))
+
+    def cells(self, metrics: Sequence[str]) -> tuple[dict[str, dict[str, Text]], list[str]]:
+        """Return each metric's cells by row, and the rows of real text beside generators with a floor of their own."""
+        digest = self._digest
         columns = {}
         own_floors: dict[str, int] = {}
-        for metric in others:
+        for metric in metrics:
             places = digest.places(metric)
             columns[metric] = {name: self._cell(name, metric, places) for name in (*digest.order, *digest.floors)}
             if digest.at_floor_size(metric):
@@ -48,16 +61,7 @@ class TablePrinter:
         for cells in columns.values():
             for label in extra:
                 cells.setdefault(label, Text(""))
-        for group in self._packed(columns, keep_families=True, extra=extra):
-            self._print_columns(group, columns, extra=extra)
-        if others:
-            legend = f"± the longer arm of the {level(digest.comparison.level)} interval"
-            arrows = {digest.better(metric) for metric in others} - {"neither"}
-            legend += "".join(f"; {ARROWS[better]} {direction(better)}" for better in sorted(arrows))
-            marked = any(digest.best(metric) for metric in digest.comparison.metrics)
-            legend += f"; {self.at_floor_size_note()}" * any(map(digest.at_floor_size, others))
-            legend += "".join(f"; {unit}" for unit in self._units(others))
-            self.say(legend + ("; * none is significantly better." if marked else "."))
+        return columns, extra
 
     def like_beside_like(self, *, headline_shown: bool) -> None:
         """Print each generator's values at the floor's size, against the same half of the real text.
@@ -84,10 +88,10 @@ class TablePrinter:
                 name: Text(MISSING if like is None else number(like.value, places)) for name, like in likes.items()
             }
         floor = next((digest.estimate(FLOOR, metric) for metric in columns if digest.estimate(FLOOR, metric)), None)
-        size = "" if floor is None else f" ({floor.sizes.get('n_generated', 0):,} sentences)"
-        least = ", or all sentences of a generator that has fewer" if smaller else ""
+        size = "" if floor is None else f" ({floor.sizes.get('n_generated', 0):,} texts)"
+        least = ", or all texts of a generator that has fewer" if smaller else ""
         if columns:
-            heading(self._console, f"Like beside like: all at the size of the {FLOOR} row{size}{least}")
+            heading(self._console, f"At equal size: all at the size of the {FLOOR} row{size}{least}")
         for metric_columns in columns.values():
             for label in smaller:
                 metric_columns.setdefault(label, Text(""))
@@ -114,20 +118,11 @@ class TablePrinter:
             table.add_section()
             yield from self._digest.floors
 
-    def _units(self, metrics: Sequence[str]) -> list[str]:
-        """Return "a and b in nats per token" for every unit that a number has to be read with."""
-        families: dict[str, dict[str, None]] = {}
-        for metric in metrics:
-            unit = self._digest.told_unit(metric)
-            if unit:
-                families.setdefault(unit, {})[family_of(metric)] = None
-        return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]
-
     def _cell(self, generator: str, metric: str, places: int) -> Text:
         estimate = self._digest.shown(generator, metric)
         if estimate is None:
             return Text(self.missing(generator, metric), "dim")
-        return self._numbers(estimate, places, mark=generator in self._digest.best(metric))
+        return self._numbers(estimate, places, mark=generator in self._digest.marked(metric))
 
     def _numbers(self, estimate: Estimate, places: int, *, mark: bool = False) -> Text:
         value, width = value_and_half_width(estimate, places)
@@ -139,12 +134,12 @@ class TablePrinter:
     def at_floor_size_note(self) -> str:
         """Return at which size the metrics stand of which the floor is the aim."""
         floor = next((found for m in self._digest.metrics if (found := self._digest.estimate(FLOOR, m))), None)
-        size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} sentences"
+        size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} texts"
         told = f"values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
         if any(
             self._digest.own_floors(metric) for metric in self._digest.metrics if self._digest.at_floor_size(metric)
         ):
-            told += ", those of a generator with fewer sentences beside real text of its own size"
+            told += ", those of a generator with fewer texts beside real text of its own size"
         return told
 
     def missing(self, generator: str, metric: str) -> str:
@@ -218,3 +213,13 @@ class TablePrinter:
     def say(self, text: str) -> None:
         """Print a remark."""
         self._console.print(Padding(safe(self._console, text, "dim"), (0, 0, 0, 2), expand=False))
+
+
+def units(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return "a and b in nats per token" for every unit that a number has to be read with."""
+    families: dict[str, dict[str, None]] = {}
+    for metric in metrics:
+        unit = digest.told_unit(metric)
+        if unit:
+            families.setdefault(unit, {})[family_of(metric)] = None
+    return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.resampling.proportion import certified_lower_bound
@@ -150,7 +150,7 @@ def choose_bound(
         expected += sign * share
         variance += share * (1 - share) * (1 / n + 1 / len(side))
         changed += np.abs(above - above[place]) / len(side) ** 2
-    expected -= float(norm.isf(alpha)) * np.sqrt(variance)
+    expected += float(ndtri(alpha)) * np.sqrt(variance)
     gain = expected - expected[place]
     gain[gain <= _STANDARD_ERRORS * np.sqrt(changed)] = 0.0
     best = int(np.argmax(gain))

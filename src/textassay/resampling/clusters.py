@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse, stats
+from scipy.special import stdtr, stdtrit
 
 from textassay.errors import EmptyCorpusError
 from textassay.estimate import Interval
@@ -129,8 +129,10 @@ class ClusteredMeans:
             below = max(below, math.hypot(share - one.low, other.high - beside))
             above = max(above, math.hypot(one.high - share, beside - other.low))
         if error > 0:
-            p_value = 2 * float(stats.t.sf(abs(value) / error, clusters - 1))
+            p_value = 2 * float(stdtr(clusters - 1, -abs(value) / error))
         else:
+            from scipy import stats
+
             answers = np.diag(self.n_clusters[[first, second]])
             p_value = float(stats.fisher_exact(answers).pvalue) if value else 1.0
         return Difference(value, value - below, value + above, p_value)
@@ -148,7 +150,7 @@ class ClusteredMeans:
 
     @staticmethod
     def _quantile(level: float, n_clusters: int) -> float:
-        return float(stats.t.ppf((1 + level) / 2, n_clusters - 1))
+        return float(stdtrit(n_clusters - 1, (1 + level) / 2))
 
 
 def clustered_means(
@@ -200,6 +202,8 @@ def _covariance(
     influence: FloatArray, groups: IntArray, clusters: IntArray, n_groups: int
 ) -> tuple[FloatArray, IntArray]:
     """Return the covariance of the means by one kind of clusters, and how many clusters each group is in."""
+    from scipy import sparse
+
     _, places = np.unique(clusters, return_inverse=True)
     shape = (int(places.max()) + 1, n_groups)
     sums = sparse.csc_matrix(sparse.coo_matrix((influence, (places, groups)), shape=shape))  # adds what is in one cell

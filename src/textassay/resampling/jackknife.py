@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import stdtrit
 
 from textassay.errors import OptionError
 from textassay.estimate import Interval
@@ -206,5 +206,5 @@ def terms_interval(
     margin = 0.0
     if variance > 0:
         freedom = variance**2 / sum(part**2 / (len(sample) - 1) for part, sample in zip(variances, terms, strict=True))
-        margin = float(stats.t.ppf((1 + level) / 2, freedom)) * math.sqrt(variance)
+        margin = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
     return Interval(max(low, value - margin), min(high, value + margin), level, method)

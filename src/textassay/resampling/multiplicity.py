@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from statsmodels.stats.multitest import fdrcorrection
 
 from textassay.errors import OptionError
 
@@ -23,7 +22,13 @@ def benjamini_hochberg(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.floa
     Of the findings at a level, at most that share is false on average, where the tests are independent or depend
     positively. Parameters and result as for `holm`.
     """
-    return _adjusted(p_values, lambda made: np.asarray(fdrcorrection(made)[1], dtype=np.float64))
+
+    def step_up(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        from statsmodels.stats.multitest import fdrcorrection  # takes a second to load
+
+        return np.asarray(fdrcorrection(p_values)[1], dtype=np.float64)
+
+    return _adjusted(p_values, step_up)
 
 
 def holm(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

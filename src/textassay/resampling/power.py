@@ -12,8 +12,6 @@ the normal approximation, with a standard error of its own under the null hypoth
 
 import math
 
-from statsmodels.stats.power import normal_sample_size_one_tail
-
 from textassay.errors import OptionError
 from textassay.resampling.proportion import newcombe_interval
 
@@ -146,6 +144,8 @@ def sentences_to_separate(
 
 
 def _sample_size(difference: float, *, spread_null: float, spread: float, level: float, power: float) -> int:
+    from statsmodels.stats.power import normal_sample_size_one_tail
+
     _check_inside("level", level)
     _check_inside("power", power)
     alpha = (1 - level) / 2

@@ -14,8 +14,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval
@@ -50,6 +48,8 @@ def newcombe_interval(
     OptionError
         If a count exceeds its total or `level` is not in (0, 1).
     """
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
     _check_level("level", level)
     _check_counts(k_real_correct, n_real)
     _check_counts(k_generated_wrong, n_generated)
@@ -76,6 +76,8 @@ def clopper_pearson(count: int, n: int, *, alpha: float, side: Literal["lower", 
     float
         In [0, 1]; the lower bound of no success is 0, the upper bound of nothing but successes 1.
     """
+    from scipy.stats import beta
+
     _check_level("alpha", alpha)
     _check_counts(count, n)
     if side == "lower":

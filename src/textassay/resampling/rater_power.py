@@ -197,7 +197,7 @@ def _texts(
     difference: float, spread_null: float, spread: float, level: float, power: float, judges: int, effect: float
 ) -> int:
     if difference == 0:
-        raise OptionError("what shall be told apart must differ")
+        raise OptionError("the rates to tell apart must differ")
     if effect < 1:
         raise OptionError(f"effect must be at least 1, got {effect}")
     reach = float(norm.isf((1 - level) / 2)) * spread_null + float(norm.isf(1 - power)) * spread

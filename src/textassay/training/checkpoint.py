@@ -74,7 +74,7 @@ def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             if _DOCUMENT not in metadata:
-                raise InputError(f"{path} is no checkpoint of textassay: move it away, or use another folder")
+                raise InputError(f"{path} is not a textassay checkpoint: move it away, or use another folder")
             if metadata.get(_FORMAT) != str(FORMAT):
                 raise InputError(
                     f"the checkpoint {path} has format {metadata.get(_FORMAT, '1')}, this version of textassay reads "

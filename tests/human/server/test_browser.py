@@ -138,7 +138,7 @@ def test_keys_can_be_turned_off_and_do_not_disturb_typing(served: Served) -> Non
     begin(page)
     page.click("#comment")
     page.keyboard.type("fair or far")
-    page.click("text=Turn keys off")
+    page.click("text=Turn shortcuts off")
     page.keyboard.press("r")
     time.sleep(1)  # longer than the comment waits before it is saved
     assert served.answers() == {}
@@ -171,7 +171,7 @@ def test_a_reload_in_the_middle_and_a_browser_that_was_closed(served: Served) ->
     page.keyboard.press("f")
     until_saved(page, 2)
     page.reload()
-    playwright.expect(page.locator("#count")).to_have_text("2 of 4 judged")
+    playwright.expect(page.locator("#count")).to_have_text("2 of 4 answered")
     address = page.url.removeprefix(served.address)
     page.context.close()
     again = served.open(address)
@@ -186,7 +186,7 @@ def test_a_missing_item_is_pointed_at(served: Served) -> None:
     for place in (0, 1, 3):
         page.locator(f"#item-{place} .choice", has_text="Fake").click()
     page.click("#hand-in")
-    playwright.expect(page.locator("#problem")).to_contain_text("1 still to judge")
+    playwright.expect(page.locator("#problem")).to_contain_text("1 still to answer")
     playwright.expect(page.locator("#item-2 .todo")).to_be_visible()
     playwright.expect(page.locator("#item-2")).to_be_in_viewport()
     assert page.evaluate("document.activeElement.closest('.item').id") == "item-2"
@@ -202,7 +202,7 @@ def test_an_answer_that_could_not_be_sent_is_sent_later(served: Served) -> None:
     begin(page)
     page.context.set_offline(True)
     page.keyboard.press("r")
-    playwright.expect(page.locator("#saved")).to_have_text("Not saved, trying again")
+    playwright.expect(page.locator("#saved")).to_have_text("Not saved yet, trying again")
     page.context.set_offline(False)
     until_saved(page, 1)
     assert served.answers() == {"0/0": "real"}
@@ -222,7 +222,7 @@ def test_without_scripts(served: Served) -> None:
     begin(page)
     page.check("#item-0 input[value=real]", force=True)
     page.click("#hand-in")
-    playwright.expect(page.locator("#problem")).to_contain_text("3 still to judge")
+    playwright.expect(page.locator("#problem")).to_contain_text("3 still to answer")
     for place in (1, 2, 3):
         page.check(f"#item-{place} input[value=fake]", force=True)
     page.click("#hand-in")

@@ -42,7 +42,7 @@ def test_five_commands_lead_to_an_analysis(
         page.locator("#item-0").wait_for()
         for item in page.locator(".item").all():
             item.locator(".choice", has_text="Fake").click()
-        page.get_by_role("button", name="Hand in").click()
+        page.get_by_role("button", name="Submit").click()
         page.get_by_text("Your completion code").wait_for()
         page.close()
         server.send_signal(signal.SIGINT)

@@ -114,14 +114,14 @@ def test_a_page_without_a_first_answer_goes_to_another(tmp_path: Path) -> None:
     for site in serve_study(tmp_path, make_study(n_pages=1, k=2), first_answer_limit=600.0):
         idle, busy = site.join(), site.join()
         busy.judge(0, "real")
-        assert "being judged by others" in site.join().html
+        assert "all the remaining pages" in site.join().html
         site.clock.now += 601
         third = site.join()
         assert 'id="sheet"' in third.html  # the place of who gave no answer
-        assert "0 of 4 judged" in third.html
-        assert "Your time ran out" in idle.look() or "being judged by others" in idle.html
+        assert "0 of 4 answered" in third.html
+        assert "Your time ran out" in idle.look() or "all the remaining pages" in idle.html
         assert busy.judge(1, "fake").status_code == 200
-        assert "being judged by others" in site.join().html
+        assert "all the remaining pages" in site.join().html
 
 
 def test_who_looks_again_and_answers_nothing_holds_no_place(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_reloading_and_coming_back_lose_nothing(site: Site) -> None:
     page = person.look()
     checked = re.findall(r'name="item-(\d)" value="(\w+)" checked', page)
     assert checked == [("0", "fake"), ("2", "fake")]
-    assert "2 of 4 judged" in page
+    assert "2 of 4 answered" in page
 
 
 def test_an_incomplete_page_is_refused_says_what_is_missing_and_keeps_the_rest(site: Site) -> None:
@@ -88,7 +88,7 @@ def test_writing_needs_the_proof_of_a_form(site: Site, action: str) -> None:
     assert person.post(action, data | {"proof": ""}).status_code == 403
     assert person.post(action, data | {"proof": other.fields()["proof"]}).status_code == 403
     assert person.post(action, data, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
-    assert "0 of 4 judged" in person.look()
+    assert "0 of 4 answered" in person.look()
     assert site.client.post("/join", data={"proof": data["proof"]}).status_code == 403
 
 
@@ -138,7 +138,7 @@ def test_nonsense_is_refused(site: Site, data: dict[str, str]) -> None:
     person = site.join()
     for action in ("answer", "submit"):
         assert person.post(action, person.fields() | data).status_code == 400
-    assert "0 of 4 judged" in person.look()
+    assert "0 of 4 answered" in person.look()
 
 
 def test_bodies_have_a_limit(site: Site) -> None:
@@ -179,7 +179,7 @@ def test_answers_to_a_page_that_went_to_others_are_not_taken(site: Site) -> None
     assert person.post("answer", data).status_code == 409
     page = person.post("submit", data).text
     assert "Your time ran out" in page
-    assert "being judged by others" in page
+    assert "all the remaining pages" in page
 
 
 def test_more_than_one_page_where_the_owner_allows(open_site: Site) -> None:

@@ -46,7 +46,7 @@ def create_app(service: Service) -> "FastAPI":
     @app.exception_handler(SQLAlchemyError)
     async def not_saved(request: Request, error: Exception) -> Response:
         return service.message(
-            503, "This could not be saved", "Please try again in a moment. What was saved before is safe.",
+            503, "This could not be saved", "Please try again in a moment. Everything that was saved before is safe.",
             {"retry-after": "5"},
         )  # fmt: skip
 
@@ -54,6 +54,6 @@ def create_app(service: Service) -> "FastAPI":
     @app.exception_handler(405)
     @app.exception_handler(422)
     async def elsewhere(request: Request, error: Exception) -> Response:
-        return service.message(404, "There is no such page", "Please check that you copied the whole address.")
+        return service.message(404, "Page not found", "Please check that you copied the whole address.")
 
     return app

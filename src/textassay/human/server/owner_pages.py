@@ -105,7 +105,7 @@ def add_owner_pages(app: "FastAPI", service: Service) -> None:
         if not is_owner(request):
             return knock(request, 401)
         if name not in makers:
-            return service.message(404, "There is no such page", "The dashboard is at /owner.")
+            return service.message(404, "Page not found", "The dashboard is at /owner.")
         rows = await run(read_handed_in)
         content = await run_in_threadpool(makers[name], rows)
         kind = "application/json" if name.endswith("json") else "text/csv; charset=utf-8"

@@ -37,8 +37,8 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
     def by_invitation() -> Response:
         return service.message(
             403,
-            "By invitation",
-            "This study is open to people with a personal link. Please open the link you were sent.",
+            "By invitation only",
+            "You need a personal link to take part in this study. Please open the link you were sent.",
         )
 
     async def act(request: Request, token: str, work: _Work) -> Any:
@@ -66,7 +66,7 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         if not service.stranger_rate.allows(service.address(request)):
             return service.too_often()
         return service.message(
-            404, "This link is not valid", "Please check that you copied all of it, or ask for a new one."
+            404, "This link is not valid", "Please check that you copied the whole link, or ask for a new one."
         )
 
     @app.get("/")
@@ -102,7 +102,9 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         form, joining = await read_form(request), request.cookies.get(_JOINING, "")
         if form is None or not joining or is_forged(request, form, joining):
             return service.message(
-                403, "This form is out of date", "Open the study's link again. Cookies must be allowed for this site."
+                403,
+                "This form is out of date",
+                "Please open the study's link again. Your browser must allow cookies for this site.",
             )
         token = new_token()
 
@@ -120,8 +122,8 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
             return service.message(
                 429,
                 "Too many people from your network",
-                "As many people as this study allows have begun from your internet address. Please try again later. "
-                "If you are taking part as a group, tell the person who runs the study.",
+                "This study limits how many people may start from one internet address, and yours has reached the "
+                "limit. Please try again later. If you are taking part as a group, tell the person who runs the study.",
                 {"retry-after": "300"},
             )
         response = RedirectResponse(f"/p/{token}", 303)
@@ -172,7 +174,7 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
             return found
         if isinstance(found, ValueError):
             return service.message(
-                400, "This answer is not possible", "Please open your link again and continue from there."
+                400, "This answer is not valid", "Please open your link again and continue from there."
             )
         if isinstance(found, NotYours):  # handed in, or gone: the page behind the link says which
             return RedirectResponse(f"/p/{token}", 303)
@@ -180,7 +182,7 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
 
 
 def _answers(form: dict[str, str]) -> tuple[int, dict[int, str], str | None]:
-    """Return the sheet, the answers by place and the comment; ValueError if the sheet is no number."""
+    """Return the sheet, the answers by place and the comment; ValueError if the sheet is not a number."""
     places = {int(found[1]): label for name, label in form.items() if (found := _ANSWER.fullmatch(name))}
     sheet = form.get("sheet", "")
     if not _SHEET.fullmatch(sheet):

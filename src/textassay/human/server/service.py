@@ -105,8 +105,8 @@ class Service:
 
     def too_often(self) -> "Response":
         """Return what is said to somebody who asks too often."""
-        return self.message(429, "A little slower, please", "Too many requests at once. Try again in a minute; "
-                            "nothing that was saved is lost.", {"retry-after": "10"})  # fmt: skip
+        return self.message(429, "Please slow down", "You sent too many requests. Please try again in a minute; "
+                            "everything that was saved is safe.", {"retry-after": "10"})  # fmt: skip
 
     def paragraphs(self) -> list[str]:
         """Return the paragraphs of the instructions."""

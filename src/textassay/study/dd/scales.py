@@ -83,7 +83,7 @@ class Scale:
         if list(self.fractions) != sorted(set(self.fractions)) or self.fractions[-1] != 1:
             raise OptionError(f"fractions must rise to 1, got {self.fractions}")
         if self.unseen and self.n_train is None and self.n_class is None:
-            raise OptionError("where unseen text is wanted, n_train or n_class must be a number")
+            raise OptionError("where unseen text is needed, n_train or n_class must be a number")
 
     def n_judged(self, n_train: int) -> int:
         """Return how many sentences a side our classifier judges, where there are `n_train` to train generators on.

@@ -1,5 +1,5 @@
 "use strict";
-// Saves each answer when it is given, lets keys judge, and says what is missing before the page is handed in.
+// Saves each answer when it is given, answers by keyboard, and says what is missing before the page is submitted.
 (() => {
   const form = document.getElementById("sheet");
   const items = [...form.querySelectorAll(".item")];
@@ -34,7 +34,7 @@
         throw new Error(String(answer.status));
       }
     } catch {
-      say("Not saved, trying again", true);
+      say("Not saved yet, trying again", true);
       pause = Math.min(2 * pause, 15000);
     }
     sending = false;
@@ -49,7 +49,7 @@
 
   function count() {
     const given = items.filter(isGiven).length;
-    document.getElementById("count").textContent = `${given} of ${items.length} judged`;
+    document.getElementById("count").textContent = `${given} of ${items.length} answered`;
     document.getElementById("progress").value = given;
     for (const item of items) if (isGiven(item)) item.classList.remove("missing");
     if (!problem.hidden) list();
@@ -149,7 +149,7 @@
   button.addEventListener("click", () => {
     keysOn = !keysOn;
     button.setAttribute("aria-pressed", String(keysOn));
-    button.textContent = keysOn ? "Turn keys off" : "Turn keys on";
+    button.textContent = keysOn ? "Turn shortcuts off" : "Turn shortcuts on";
     form.classList.toggle("keys-off", !keysOn);
   });
   mark(Math.max(0, items.findIndex((item) => !isGiven(item))));

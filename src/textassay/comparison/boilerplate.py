@@ -1,0 +1,119 @@
+"""Phrases of any length that a generator repeats from text to text, such as "I hope this helps !" in 80 %.
+
+A phrase starts as an n-gram of 2 to 4 tokens that stands in at least `FREQUENT` of the generated texts, significantly
+more often than in real ones and at least `TIMES` as often, and grows on both sides as long as `KEPT` of its texts share
+the next token. Unlike the list of n-grams, none is left out because another one tells the same: only what shares
+two neighbouring tokens with a phrase that is listed already is not listed again.
+"""
+
+import itertools
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.comparison.explanation import Giveaway
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.vocabulary import EOS, SOS
+
+FREQUENT = 0.05
+TIMES = 5
+KEPT = 0.9
+MAX_TOKENS = 40
+_MOST = 5
+
+IntArray = npt.NDArray[np.int64]
+
+
+def find_boilerplate(
+    real: Corpus, generated: Corpus, seeds: Iterable[tuple[list[int], float]]
+) -> tuple[Giveaway, ...]:  # fmt: skip
+    """Return the phrases that grow from `seeds`, the most frequent first, at most five.
+
+    Parameters
+    ----------
+    real, generated
+        With their ends marked; one vocabulary.
+    seeds
+        The token ids of n-grams and their adjusted p-values, the most frequent first.
+    """
+    texts = np.repeat(np.arange(len(generated)), generated.lengths)
+    phrases: list[Giveaway] = []
+    listed: list[list[int]] = []
+    for seed, p_adjusted in seeds:
+        if len(phrases) == _MOST:
+            break
+        if _n_words(seed, generated) < 2 or any(_overlaps(seed, phrase) for phrase in listed):
+            continue
+        phrase = _grown(seed, generated, texts)
+        listed.append(phrase)
+        shown = _without_leading_signs(phrase, generated)
+        n_real, n_generated = (_n_texts(shown, corpus) for corpus in (real, generated))
+        phrases.append(
+            Giveaway(
+                ngram=" ".join(generated.vocabulary.decode(shown)),
+                order=len(shown),
+                n_real=n_real,
+                n_generated=n_generated,
+                share_real=n_real / len(real),
+                share_generated=n_generated / len(generated),
+                p_adjusted=p_adjusted,
+            )
+        )
+    return tuple(sorted(phrases, key=lambda phrase: -phrase.n_generated))
+
+
+def _grown(seed: list[int], corpus: Corpus, texts: IntArray) -> list[int]:
+    """Return the longest phrase around `seed` that most of its texts share."""
+    starts = _places(seed, corpus)
+    n_least = KEPT * len(np.unique(texts[starts]))
+    phrase = list(seed)
+    growing = True
+    while growing and len(phrase) < MAX_TOKENS:
+        growing = False
+        for on_the_right in (True, False):
+            if phrase[-1 if on_the_right else 0] in (EOS, SOS):
+                continue
+            beside = corpus.tokens[starts + len(phrase)] if on_the_right else corpus.tokens[starts - 1]
+            pairs = np.unique(np.stack([beside.astype(np.int64), texts[starts]]), axis=1)
+            tokens, n_texts = np.unique(pairs[0], return_counts=True)
+            if n_texts.max() >= n_least:
+                token = int(tokens[np.argmax(n_texts)])
+                starts = starts[beside == token] - (not on_the_right)
+                phrase = [*phrase, token] if on_the_right else [token, *phrase]
+                growing = True
+    return phrase
+
+
+def _places(phrase: list[int], corpus: Corpus) -> IntArray:
+    """Return where `phrase` starts in the tokens of `corpus`."""
+    n_starts = max(0, len(corpus.tokens) - len(phrase) + 1)
+    matches = np.ones(n_starts, dtype=bool)
+    for place, token in enumerate(phrase):
+        matches &= corpus.tokens[place : place + n_starts] == token
+    return np.flatnonzero(matches)
+
+
+def _n_texts(phrase: list[int], corpus: Corpus) -> int:
+    """Return how many texts hold `phrase`."""
+    return len(np.unique(np.searchsorted(corpus.offsets, _places(phrase, corpus), side="right")))
+
+
+def _n_words(phrase: list[int], corpus: Corpus) -> int:
+    return sum(_is_word(token, corpus) for token in phrase)
+
+
+def _is_word(token: int, corpus: Corpus) -> bool:
+    return token not in (SOS, EOS) and any(map(str.isalnum, corpus.vocabulary.decode([token])[0]))
+
+
+def _without_leading_signs(phrase: list[int], corpus: Corpus) -> list[int]:
+    """Return `phrase` without the punctuation that ends what stands before it."""
+    while phrase[0] != SOS and not _is_word(phrase[0], corpus):
+        phrase = phrase[1:]
+    return phrase
+
+
+def _overlaps(seed: list[int], phrase: list[int]) -> bool:
+    """Return whether two neighbours of `seed` are neighbours in `phrase`, too."""
+    return not set(itertools.pairwise(seed)).isdisjoint(itertools.pairwise(phrase))

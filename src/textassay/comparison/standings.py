@@ -1,0 +1,264 @@
+"""Where the generators of a comparison stand: by which value they are ranked, who is first, what may be said of it.
+
+Nothing here knows a metric by its name: the headline is the first metric that has a direction and a value.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, PairDifference, Rank, Result
+from textassay.comparison.verdicts import MARGIN, Verdict, is_clear, verdict_of
+from textassay.estimate import Better, Estimate
+from textassay.metric.blindness import blindness
+
+
+@dataclass(frozen=True)
+class Standings:
+    """A comparison with look-ups."""
+
+    comparison: Comparison
+
+    @cached_property
+    def cells(self) -> Mapping[tuple[str, str], Result]:
+        """Results by generator and metric."""
+        return {(result.generator, result.metric): result for result in self.comparison.results}
+
+    @cached_property
+    def ranks(self) -> Mapping[tuple[str, str], Rank]:
+        """Rank intervals by generator and metric."""
+        return {(rank.generator, rank.metric): rank for rank in self.comparison.ranks}
+
+    @cached_property
+    def alpha(self) -> float:
+        """One minus the level: a p-value below it is significant."""
+        return 1 - self.comparison.level
+
+    @cached_property
+    def headline(self) -> str | None:
+        """Return the first metric that has a direction and a value for some generator."""
+        for metric in self.comparison.metrics:
+            if self.better(metric) != "neither" and any(self.value(g, metric) is not None for g in self.generators):
+                return metric
+        return None
+
+    @property
+    def generators(self) -> tuple[str, ...]:
+        """The generators as they came."""
+        return self.comparison.generators
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Generators by rank under the headline metric, as they came where there is none."""
+        return self.generators if self.headline is None else self.order_by(self.headline)
+
+    def order_by(self, metric: str) -> tuple[str, ...]:
+        """Return the generators by rank under a metric, best first; ties by value, then as they came."""
+
+        def key(generator: str) -> tuple[float, float, float]:
+            rank = self.ranks.get((generator, metric))
+            badness = self.badness(generator, metric)
+            return (math.inf, math.inf, badness) if rank is None else (rank.low, rank.high, badness)
+
+        return tuple(sorted(self.generators, key=key))
+
+    @cached_property
+    def floors(self) -> tuple[str, ...]:
+        """Which rows of reference the comparison has: real text, held-out real text, the training text."""
+        present = {result.generator for result in self.comparison.results}
+        return tuple(name for name in (FLOOR, HELDOUT, TRAIN) if name in present)
+
+    @cached_property
+    def _betters(self) -> Mapping[str, Better]:
+        return {result.metric: result.better for result in self.comparison.results}
+
+    @cached_property
+    def _pairs(self) -> Mapping[str, tuple[PairDifference, ...]]:
+        found: dict[str, list[PairDifference]] = {}
+        for pair in self.comparison.pairs:
+            found.setdefault(pair.metric, []).append(pair)
+        return {metric: tuple(pairs) for metric, pairs in found.items()}
+
+    def better(self, metric: str) -> Better:
+        """Return the direction of a metric; "neither" where no result tells it."""
+        return self._betters.get(metric, "neither")
+
+    def estimate(self, generator: str, metric: str) -> Estimate | None:
+        """Return the estimate of a cell, none where it has none or the value is undefined."""
+        cell = self.cells.get((generator, metric))
+        if cell is None or cell.estimate is None or not math.isfinite(cell.estimate.value):
+            return None
+        return cell.estimate
+
+    def value(self, generator: str, metric: str) -> float | None:
+        """Return the value of a cell as it is shown, none where there is none."""
+        estimate = self.shown(generator, metric)
+        return None if estimate is None else estimate.value
+
+    def at_floor_size(self, metric: str) -> bool:
+        """Return whether a metric's generators are ranked, and so shown, at the floor's size.
+
+        So it is where closer to real text is better, and what real text scores is known.
+        """
+        return self.better(metric) == "closer" and any(
+            self.matched(name, metric) is not None and self.floor(name, metric) is not None for name in self.generators
+        )
+
+    def shown(self, generator: str, metric: str) -> Estimate | None:
+        """Return the estimate that tables show and mark: the one by which generators are ranked."""
+        return (self.matched if self.at_floor_size(metric) else self.estimate)(generator, metric)
+
+    def beside(self, generator: str, metric: str) -> Estimate | None:
+        """Return the estimate at the floor's size where that is not the one shown, but of use beside it."""
+        return None if self.at_floor_size(metric) else self.matched(generator, metric)
+
+    def matched(self, generator: str, metric: str) -> Estimate | None:
+        """Return the estimate at the floor's size; for the floor row itself its own."""
+        if generator == FLOOR:
+            return self.estimate(FLOOR, metric)
+        cell = self.cells.get((generator, metric))
+        if cell is None or cell.matched is None or not math.isfinite(cell.matched.value):
+            return None
+        return cell.matched
+
+    def floor(self, generator: str, metric: str) -> Estimate | None:
+        """Return what real text scores at the size of `matched`: the floor row, or a smaller one for a small corpus."""
+        cell = self.cells.get((generator, metric))
+        if generator == FLOOR or cell is None or cell.floor is None or not math.isfinite(cell.floor.value):
+            return self.estimate(FLOOR, metric)
+        return cell.floor
+
+    def own_floor(self, generator: str, metric: str) -> Estimate | None:
+        """Return `floor` where it is not the floor row itself; None where the two are the same.
+
+        It is another one for a generator with fewer sentences, or with log-probabilities or ratings of its own.
+        """
+        floor = self.floor(generator, metric)
+        return None if floor == self.estimate(FLOOR, metric) else floor
+
+    def detail(self, generator: str, metric: str, key: str) -> Any:
+        """Return one detail of a cell's estimate, none where there is none."""
+        estimate = self.estimate(generator, metric)
+        return None if estimate is None else estimate.details.get(key)
+
+    def badness(self, generator: str, metric: str) -> float:
+        """Return a number that grows with the distance from best, infinite where there is no value."""
+        value = self.value(generator, metric)
+        if value is None:
+            return math.inf
+        better = self.better(metric)
+        floor = self.floor(generator, metric)
+        if better == "closer" and floor is not None:
+            return abs(value - floor.value)
+        return {"lower": value, "higher": -value}.get(better, 0.0)
+
+    def best(self, metric: str) -> frozenset[str]:
+        """Return the generators that none is significantly better than; none where the metric has no direction.
+
+        Of several generators, those whose difference from every other is undefined are left out.
+        """
+        if self.better(metric) == "neither":
+            return frozenset()
+        return frozenset(name for name in self._compared(metric) if self.ranks[name, metric].low == 1)
+
+    def marked(self, metric: str) -> frozenset[str]:
+        """Return the generators that tables mark as best: none where all share first place, for that says nothing."""
+        first = self.best(metric)
+        return frozenset() if len(first) == len(self._compared(metric)) else first
+
+    def _compared(self, metric: str) -> list[str]:
+        """Return the ranked generators that could be compared with another, or the only one."""
+        compared = {name for pair in self.pairs(metric) if pair.p_adjusted is not None for name in (pair.a, pair.b)}
+        alone = len(self.generators) == 1
+        return [name for name in self.generators if (name, metric) in self.ranks and (alone or name in compared)]
+
+    def pairs(self, metric: str) -> tuple[PairDifference, ...]:
+        """Return the differences of one metric."""
+        return self._pairs.get(metric, ())
+
+    def separated(self, pair: PairDifference) -> bool:
+        """Return whether the adjusted p-value is below one minus the level."""
+        return pair.p_adjusted is not None and pair.p_adjusted < self.alpha
+
+    def verdict(self, generator: str, metric: str) -> Verdict | None:
+        """Return whether `metric` tells a generator's text from real text, by the rules of `verdicts`.
+
+        With a p-value: the interval on all text against guessing, which is 0, and what real text scores; where it is
+        not significant and the judge could not see most texts, that is said instead. Without: the difference from
+        what real text scores, at the floor's size. None where nothing can be said.
+        """
+        p, estimate = self.detail(generator, metric, "p_value"), self.estimate(generator, metric)
+        floor, margin = self.floor(generator, metric), self.margin(metric)
+        if p is not None and p >= self.alpha and self.blindness(generator, metric) is not None:
+            return "blind"
+        if p is not None and estimate is not None:
+            if estimate.interval is None:
+                return "separated" if p < self.alpha else "open"
+            none = 0.0 if floor is None else max(floor.value, 0.0)
+            low, high = estimate.interval.low, estimate.interval.high
+            said = verdict_of(low, high, none=none, margin=margin, p=p, alpha=self.alpha)
+            if said == "separated" and high < none:
+                return "hardly"
+            return "negligible" if said == "open" and margin is not None and high - none <= margin else said
+        gap = self.gap(generator, metric)
+        if gap is None:
+            return None
+        difference, half_width, _ = gap
+        return verdict_of(difference - half_width, difference + half_width, margin=margin)
+
+    def gap(self, generator: str, metric: str) -> tuple[float, float, int] | None:
+        """Return how far a generator is from real text, half the interval of that, and the sentences it rests on.
+
+        With a p-value, on all text from guessing or what real text scores; without, at the floor's size from that, the
+        two half intervals added, so that it is separated where they do not overlap.
+        """
+        floor, like = self.floor(generator, metric), self.matched(generator, metric)
+        own = self.estimate(generator, metric)
+        if self.detail(generator, metric, "p_value") is not None and own is not None and own.interval is not None:
+            none = 0.0 if floor is None else max(floor.value, 0.0)
+            return own.value - none, (own.interval.high - own.interval.low) / 2, _n_sentences(own)
+        if floor is None or like is None or floor.interval is None or like.interval is None:
+            return None
+        difference = like.value - floor.value
+        ends = (like.interval, floor.interval) if difference > 0 else (floor.interval, like.interval)
+        return difference, max(0.0, abs(difference) - (ends[0].low - ends[1].high)), _n_sentences(like)
+
+    def most_apart(self, generator: str, metric: str) -> float | None:
+        """Return how far from real text a generator may be for all that its interval says; None where unknown."""
+        gap = self.gap(generator, metric)
+        if gap is None:
+            return None
+        difference, half_width, _ = gap
+        one_sided = self.detail(generator, metric, "p_value") is not None
+        return max(0.0, difference + half_width) if one_sided else abs(difference) + half_width
+
+    def clearness(self, generator: str, metric: str) -> float | None:
+        """Return how clearly a metric with a direction separates a generator from real text; None where it does not."""
+        gap = None if self.better(metric) == "neither" else self.gap(generator, metric)
+        if gap is None or not is_clear(abs(gap[0]), gap[1]):
+            return None
+        return abs(gap[0]) / gap[1] if gap[1] > 0 else math.inf
+
+    def margin(self, metric: str) -> float | None:
+        """Return the smallest difference by a metric that matters, as far as that is known: of fractions."""
+        units = {found.unit for name in self.generators if (found := self.estimate(name, metric)) is not None}
+        return MARGIN if units == {"fraction"} else None
+
+    def blindness(self, generator: str, metric: str) -> str | None:
+        """Return in words why the judge of `metric` could not see most texts of both sides; None where it could."""
+        alike, unseen = (self.detail(generator, metric, key) for key in ("alike", "unseen"))
+        return blindness(alike or 0.0, unseen or {})
+
+    def size(self, generator: str) -> int | None:
+        """Return the number of sentences of a generator, none where no estimate tells it."""
+        for metric in self.comparison.metrics:
+            estimate = self.estimate(generator, metric)
+            if estimate is not None and "n_generated" in estimate.sizes:
+                return estimate.sizes["n_generated"]
+        return None
+
+
+def _n_sentences(estimate: Estimate) -> int:
+    return min((estimate.sizes[key] for key in ("n_generated", "n_real") if key in estimate.sizes), default=0)

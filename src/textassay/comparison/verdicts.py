@@ -1,0 +1,115 @@
+"""What an interval lets one say of a difference: the rules, in one place, for every answer in words.
+
+separated
+    The interval leaves out "no difference", and the p-value, where there is one, is significant. Said: "told apart",
+    "closer", "exposure bias".
+hardly
+    The p-value is significant, but the interval reaches what real text scores. Said: "hardly told", and why.
+negligible
+    The interval holds "no difference" and stays within a margin named beforehand. Said: no more than so much.
+open
+    It holds "no difference" and reaches beyond the margin, or no margin is known. Said: "cannot be told", how large the
+    difference may be, and about how many more sentences would show it.
+blind
+    It is not significant, and the judge could not see most texts: they share nothing with the text it learnt from.
+    Said: "cannot be told", and why (`textassay.metric.blindness`); `Comparison.verdict` decides.
+unknown
+    There is no interval. Nothing is said.
+
+A margin is the smallest difference that matters: `MARGIN` for fractions such as dd, the smallest that `textassay plan`
+answers for unasked; `RATIO_MARGIN` for ratios such as EB-C; of other units none is known. How many sentences it takes:
+half an interval shrinks with the square root of their number. Asked for is the difference that was measured, or the
+margin if that is larger, with the power of `textassay plan`.
+
+Where one metric cannot tell and another of the same comparison separates clearly, the answer names it. Clearly means
+that the gap between the two intervals is larger than their two halves together, which luck does not do among thirty
+metrics. First place of a text that is mostly (`MOSTLY`) repeats or copies is said to be that of such text.
+"""
+
+import math
+from typing import Literal
+
+from textassay.comparison.planning import DETECTABLE, POWER, sentences_to_settle
+
+Verdict = Literal["separated", "hardly", "negligible", "open", "blind", "unknown"]
+
+MARGIN = min(DETECTABLE)
+RATIO_MARGIN = 0.05
+MOSTLY = 0.5
+_MOST_TIMES = 100  # as many sentences: beyond that, how many it takes is not worth telling
+
+
+def verdict_of(
+    low: float | None,
+    high: float | None,
+    *,
+    none: float = 0.0,
+    margin: float | None = None,
+    p: float | None = None,
+    alpha: float | None = None,
+) -> Verdict:
+    """Return what may be said of a difference with the interval from `low` to `high`, of which `none` is no difference.
+
+    `p` and `alpha` are of a test, where there is one: what is not significant is not separated.
+    """
+    if low is None or high is None or not math.isfinite(low + high):
+        return "unknown"
+    significant = p is None or alpha is None or p < alpha
+    if not low <= none <= high and significant:
+        return "separated"
+    if p is not None and significant:
+        return "hardly"
+    return "negligible" if margin is not None and max(none - low, high - none) <= margin else "open"
+
+
+def is_clear(gap: float, widths: float) -> bool:
+    """Return whether values `gap` apart are clearly so, `widths` being the sum of their half intervals."""
+    return gap > 2 * widths
+
+
+def more_sentences(
+    difference: float,
+    half_width: float,
+    n: int,
+    *,
+    level: float,
+    margin: float | None = None,
+    n_tests: int = 1,
+    what: str = "texts a side",
+) -> tuple[str, float] | None:
+    """Return how many more sentences a side would show a difference, in words, and that difference.
+
+    Parameters
+    ----------
+    difference
+        As measured; the margin, if that is larger, is what is asked for.
+    half_width
+        Of its interval at `level`, from `n` sentences a side.
+    margin
+        The smallest difference that matters, where it is known.
+    n_tests
+        How many tests Holm's method adjusts for.
+    what
+        Of which there are `n`.
+
+    Returns
+    -------
+    tuple or None
+        None where so many are there already, or nothing can be computed.
+    """
+    effect = max(abs(difference), margin or 0.0)
+    if not (effect > 0 and half_width > 0 and math.isfinite(half_width) and n > 0):
+        return None
+    if (half_width / effect) ** 2 > _MOST_TIMES:
+        return f"more than {_MOST_TIMES} times as many {what}", effect
+    needed = sentences_to_settle(effect, half_width, n, level=level, power=POWER, n_tests=n_tests)
+    more = needed - n
+    if more <= 0:
+        return None
+    return f"about {_rounded(more):,} more {what}", effect
+
+
+def _rounded(n: int) -> int:
+    """Return `n` to two figures, upwards."""
+    step: int = 10 ** max(0, len(str(n)) - 2)
+    return -(-n // step) * step

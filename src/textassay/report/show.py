@@ -1,0 +1,170 @@
+"""A result as text for `print`, and as HTML for notebooks; every text in it is escaped."""
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from markupsafe import Markup, escape
+from rich.console import Console
+from rich.text import Text
+
+from textassay.comparison.comparison import Comparison
+from textassay.display import Displayed
+from textassay.estimate import Estimate, Interval
+from textassay.inspection.finding import Finding
+from textassay.report.answer import answer
+from textassay.report.console import ARROWS, label_grid, print_table, safe
+from textassay.report.digest import Digest, printable
+from textassay.report.number import MISSING, count, decimals, half_width, interval, level, number, value_and_half_width
+from textassay.report.screen import ScreenPrinter, giveaway_lines, legend, main_table, warning_messages
+
+_WIDTH = 100
+_GIVEAWAYS_WIDTH = 200  # of a line in a notebook
+# Which function of `textassay.report` prints a result of a class; the fields of any other are listed.
+_PRINTERS = {
+    "Bench": "render_bench",
+    "Explanation": "render_explanation",
+    "Exposure": "render_exposure",
+    "HumanAnalysis": "render_analysis",
+    "Judging": "render_judging",
+    "ModelDiscrepancy": "render_discrepancy",
+    "Plan": "render_plan",
+    "Reproduction": "render_reproduction",
+    "Stress": "render_stress",
+}
+
+
+def as_text(result: Displayed) -> str:
+    """Return `result` as the terminal shows it, in 80 columns; an estimate in one line."""
+    if isinstance(result, Estimate):
+        return _estimate_line(result)
+    file = io.StringIO()
+    _printer(result)(Console(file=file, width=80))
+    return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").split("\n"))
+
+
+def as_html(result: Displayed) -> str:
+    """Return `result` as a part of a page: tables for comparisons and estimates, else what the terminal shows."""
+    if isinstance(result, Comparison):
+        return _comparison_html(result)
+    if isinstance(result, Estimate):
+        return _estimate_html(result)
+    console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_terminal=True, force_jupyter=False)
+    _printer(result)(console)
+    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def _printer(result: Displayed) -> Callable[[Console], None]:
+    """Return what prints a result on a console."""
+    if isinstance(result, Finding):
+        finding = result
+        return lambda console: import_module("textassay.report.text").render_findings([finding], console)
+    if isinstance(result, Comparison):
+        screen = Digest(result)
+        return lambda console: ScreenPrinter(screen, console).print_screen("to_frame(). The page with figures: save().")
+    name = _PRINTERS.get(type(result).__name__)
+    if name is None:
+        return lambda console: _print_fields(result, console)
+    printer = getattr(import_module("textassay.report"), name)
+    return lambda console: printer(result, console)
+
+
+def _print_fields(result: Any, console: Console) -> None:
+    """Print the numbers and short texts of a result, a line each."""
+    console.print(Text(type(result).__name__, "bold"))
+    grid = label_grid()
+    for field in fields(result):
+        shown = _shown(getattr(result, field.name))
+        if shown is not None:
+            grid.add_row(Text(field.name.replace("_", " "), "dim"), safe(console, shown))
+    print_table(console, grid)
+
+
+def _shown(value: Any) -> str | None:
+    """Return a number, a text or a quantity with its interval as people read it; None for anything larger."""
+    if isinstance(value, str | bool) or value is None:
+        return None if value is None else str(value)
+    if isinstance(value, int):
+        return count(value)
+    if isinstance(value, float):
+        return number(value, decimals(value, None))
+    bounds = getattr(value, "interval", None)
+    if isinstance(bounds, Interval) and isinstance(value.value, float):
+        places = decimals(value.value, (bounds.high - bounds.low) / 2)
+        return f"{number(value.value, places)} {interval(bounds, places)}"
+    return None
+
+
+def _estimate_line(estimate: Estimate) -> str:
+    places = decimals(estimate.value, half_width(estimate))
+    bounds = estimate.interval
+    told = "" if bounds is None else f" {interval(bounds, places)} ({level(bounds.level)})"
+    return f"{printable(estimate.metric)} = {number(estimate.value, places)}{told}"
+
+
+def _estimate_html(estimate: Estimate) -> str:
+    places = decimals(estimate.value, half_width(estimate))
+    bounds = estimate.interval
+    rows = [["value", number(estimate.value, places)]]
+    rows += [] if bounds is None else [[f"{level(bounds.level)} interval", interval(bounds, places)]]
+    rows += [["unit", estimate.unit], ["better", estimate.better]]
+    rows += [[name, count(size)] for name, size in estimate.sizes.items()]
+    rows.append(["signature", str(estimate.signature)])
+    return _part(html_table([estimate.metric, ""], rows))
+
+
+def _comparison_html(comparison: Comparison) -> str:
+    digest = Digest(comparison)
+    first, *others = answer(digest, warnings=False)
+    parts = [Markup("<p><b>{}</b> {}</p>").format(printable(first), printable(" ".join(others)))]
+    messages = warning_messages(digest)
+    if messages:
+        parts.append(Markup("<p>Warnings</p>") + html_list(messages))
+    metrics = main_table(digest)
+    if metrics:
+        header = ["generator", *(f"{metric} {ARROWS[digest.better(metric)]}" for metric in metrics)]
+        rows = []
+        for name in (*digest.order, *digest.floors):
+            cells = []
+            for metric in metrics:
+                estimate = digest.shown(name, metric)
+                value = MISSING if estimate is None else " ".join(value_and_half_width(estimate, digest.places(metric)))
+                cells.append(f"*{value}" if name in digest.marked(metric) else value)
+            rows.append([name, *cells])
+        parts.append(html_table(header, rows))
+        parts.append(Markup("<p><small>{}</small></p>").format(legend(digest, metrics)))
+    explanations = {found.generator: found for found in comparison.explanations}
+    lines = [
+        f"{name} {line}"
+        for name in digest.order
+        if name in explanations
+        for line in giveaway_lines(explanations[name], _GIVEAWAYS_WIDTH, both=True)
+    ]
+    if lines:
+        parts.append(Markup("<p>What gives them away</p>") + html_list(lines))
+    return _part(*parts)
+
+
+def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
+    """Return a table of texts, which are escaped; the first column names the rows."""
+    head = Markup("").join(Markup("<th>{}</th>").format(printable(cell)) for cell in header)
+    lines = [
+        Markup("<tr><th>{}</th>{}</tr>").format(
+            printable(name), Markup("").join(Markup("<td>{}</td>").format(printable(cell)) for cell in cells)
+        )
+        for name, *cells in rows
+    ]
+    return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, Markup("").join(lines))
+
+
+def html_list(items: Sequence[str]) -> Markup:
+    """Return a list of texts, which are escaped."""
+    return Markup("<ul>{}</ul>").format(
+        Markup("").join(Markup("<li>{}</li>").format(printable(item)) for item in items)
+    )
+
+
+def _part(*parts: Markup) -> str:
+    return str(Markup('<div class="textassay">{}</div>').format(Markup("").join(map(escape, parts))))

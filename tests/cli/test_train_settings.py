@@ -1,0 +1,114 @@
+"""The options of ``train MODEL`` are the model's own settings: all of them, and they reach what is trained."""
+
+import json
+from collections.abc import Callable
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
+from textassay.cli.groups import MODELS
+from textassay.cli.train_models import command
+from textassay.model_store import KINDS
+from textassay.training import DecayRecipe, Recipe
+
+Run = Callable[..., Any]
+Refused = Callable[..., str]
+
+# What the texts, other options or the command itself decide.
+TOLD = {"seed", "recipe", "length", "max_length", "positions", "attributes", "ends"}
+# What a training against a discriminator does not ask the generator's class for.
+UNUSED = {"leakgan": {"batch_size"}, "cot": {"batch_size", "dropout"}, "scratchgan": {"batch_size", "dropout"}}
+GENERATORS = {
+    **{name: name for name in MODELS if name in KINDS},
+    "seqgan": "lstm",
+    "rankgan": "lstm",
+    "cot": "lstm",
+    "scratchgan": "tied-lstm",
+    "wgan": "noise-gru",
+}
+ROUNDS: dict[str, type] = {
+    "cot": CotRecipe,
+    "leakgan": LeakGanRecipe,
+    "rankgan": RankGanRecipe,
+    "scratchgan": ScratchGanRecipe,
+    "seqgan": SeqGanRecipe,
+    "wgan": WganRecipe,
+}
+OPTIMIZED = {"translation": DecayRecipe, **dict.fromkeys(("lstm", "gpt2", "transformer-xl", "c2s", "seqgan"), Recipe)}
+SEQGAN = ("train", "seqgan", "--real", "train.txt", "--valid", "real.txt", "--width", 4, "--epochs", 1, "--workers", 1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_setting_is_an_option(name: str) -> None:
+    groups: dict[str, set[str]] = {"rounds": set(), "model": set()}
+    for setting in command(name).settings.values():  # type: ignore[attr-defined]
+        groups["rounds" if setting.group == "rounds" else "model"].add(setting.name)
+    wanted = set(signature(KINDS[GENERATORS[name]]).parameters) - TOLD - UNUSED.get(name, set())
+    assert wanted <= groups["model"]
+    if name in OPTIMIZED:
+        assert set(signature(OPTIMIZED[name]).parameters) <= groups["model"]
+    if name in ROUNDS:
+        assert set(signature(ROUNDS[name]).parameters) - {"length"} == groups["rounds"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_help_shows_the_options_of_the_model_alone(run: Run, name: str) -> None:
+    shown = run("train", name, "--help")
+    assert shown.status == 0
+    assert " ".join(MODELS[name].split()) in " ".join(shown.stdout.split())
+    assert ("--roll-outs" in shown.stdout) == (name in ("leakgan", "rankgan", "seqgan"))
+    assert ("--contexts" in shown.stdout) == (name in ("att2seq", "c2s", "gc2s"))
+    assert ("--references" in shown.stdout) == (name == "rankgan")
+    assert ("--memory-reset-prob" in shown.stdout) == (name == "transformer-xl")
+    assert ("--tokenizer" in shown.stdout) == (name != "translation")
+
+
+def test_without_a_name_they_are_listed(run: Run) -> None:
+    for group, names in (("train", MODELS), ("study", ("dd-real", "judges", "list"))):
+        listed = run(group)
+        assert listed.status == 0
+        assert listed.stdout == run(group, "--help").stdout
+        assert all(name in listed.stdout for name in names)
+
+
+def test_settings_of_the_rounds_reach_them(folder: Path, run: Run, refused: Refused) -> None:
+    asked = ("--rounds", 0, "--roll-outs", 3, "--discount", 0.9, "--discriminator-filters", "1:5,2:6",
+             "--discriminator-learning-rate", 0.01, "--schedule", "cosine", "--quiet", "--out", "out")  # fmt: skip
+    assert run(*SEQGAN, *asked).status == 0
+    recorded = json.loads((folder / "out" / "training.json").read_text())
+    rounds = recorded["rounds"]
+    assert (rounds["n_roll_outs"], rounds["discount"], rounds["filters"]) == (3, 0.9, {"1": 5, "2": 6})
+    assert (rounds["judge_learning_rate"], rounds["learning_rate"]) == (0.01, 0.01)
+    assert recorded["network"]["recipe"]["schedule"] == "cosine"
+    changed = ("--rounds", 0, "--roll-outs", 4, "--discount", 0.9, "--discriminator-filters", "1:5,2:7", *asked[8:])
+    assert refused(*SEQGAN, *changed) == (
+        "out was begun with other settings (roll-outs 3, now 4, discriminator-filters 1:5,2:6, now 1:5,2:7): "
+        "choose another --out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "option", "value", "line"),
+    [
+        ("seqgan", "--discriminator-learning-rate", "0", "--discriminator-learning-rate must be above 0, got 0"),
+        ("seqgan", "--discriminator-filters", "2,3", "cannot read --discriminator-filters '2,3': write widths and"),
+        ("seqgan", "--baseline", "mean", "--baseline must be none or leave-one-out, got mean"),
+        ("rankgan", "--references", "0", "--references must be at least 1, got 0"),
+        ("leakgan", "--feature-filters", "1:0", "--feature-filters must be different windows of at least 1"),
+        ("scratchgan", "--discriminator-width", "0", "--discriminator-width must be at least 1, got 0"),
+        ("cot", "--mediator-dropout", "1", "--mediator-dropout must be"),
+        ("wgan", "--gradient-penalty", "-1", "--gradient-penalty must be at least 0, got -1"),
+        ("lstm", "--schedule", "wavy", "--schedule must be constant, linear, cosine or inverse-sqrt, got wavy"),
+        ("lstm", "--init-range", "0", "--init-range must be above 0, got 0"),
+        ("gpt2", "--width", "7", "--width must be a multiple of heads, 4, got 7"),
+        ("transformer-xl", "--cutoffs", "20,x", "cannot read --cutoffs '20,x': write whole numbers"),
+        ("transformer-xl", "--cutoffs", "20,10", "--cutoffs must rise, from"),
+        ("ngram", "--discounts", "none", "--discounts must be one of"),
+        ("position-unigram", "--strength", "0", "--strength must be above 0, got 0"),
+    ],
+)
+def test_messages_name_the_option(refused: Refused, model: str, option: str, value: str, line: str) -> None:
+    assert line in refused("train", model, "--real", "train.txt", "--valid", "real.txt", "--out", "o", option, value)

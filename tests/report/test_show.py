@@ -1,0 +1,98 @@
+"""Every public result prints itself, and shows itself in a notebook, with nothing in it that a page would interpret."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made_up import sentences
+from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison, make_explanation, make_findings
+from made_up_judgements import simulate
+from made_up_reproductions import make_reproduction
+from textassay.comparison import compare, plan
+from textassay.display import Displayed
+from textassay.estimate import Estimate, Interval, Signature
+from textassay.generator import Quantity, TextLikelihood
+from textassay.human import analyse
+from textassay.meta_evaluation import DAMAGES, DamageCurve, Stress
+from textassay.report import read_comparison
+
+DAMAGE = next(iter(DAMAGES))
+TAGS = {"div", "table", "thead", "tbody", "tr", "th", "td", "p", "b", "small", "ul", "li", "pre", "span"}
+RESULTS: dict[str, Callable[[], Displayed]] = {
+    "comparison": lambda: make_comparison(
+        (HOSTILE[0], "b"), metrics=MANY_METRICS, findings=make_findings((HOSTILE[0], "b")), explained=True
+    ),
+    "estimate": lambda: Estimate(
+        "bleu(order=4)", 0.25, Interval(0.2, 0.3, 0.95, "t"), "fraction", "higher", {"n_generated": 10}, Signature({})
+    ),
+    "explanation": lambda: make_explanation("lstm"),
+    "plan": plan,
+    "finding": lambda: make_findings(("a", "b"))[1],
+    "likelihood": lambda: TextLikelihood(
+        np.full(3, -9.0), 10_000, 1_234_567, 7_654_321, 0.1, *map(_quantity, (16.9, 3.1, 14.2))
+    ),
+    "stress": lambda: Stress(
+        (DamageCurve("dd", "lower", DAMAGE, (0.1, 0.8), np.zeros((2, 3)), verdict="sees", smallest=0.1),),
+        ("dd",), (DAMAGE,), (0.1, 0.8), 2000, 5, 0.95, 0, {"real": 10_000},
+    ),
+    "analysis": lambda: analyse(simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5})),
+    "reproduction": make_reproduction,
+}  # fmt: skip
+
+
+def _quantity(value: float) -> Quantity:
+    return Quantity(value, Interval(0.99 * value, 1.01 * value, 0.95, "t"))
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_prints_and_shows_itself(name: str) -> None:
+    result = RESULTS[name]()
+    text = str(result)
+    assert text
+    assert text != repr(result)
+    assert "\x1b" not in text
+    page = _Tags()
+    page.feed(result._repr_html_())
+    assert page.text.strip()
+    assert page.tags <= TAGS
+
+
+def test_a_comparison_prints_the_main_table_and_is_short_as_a_value() -> None:
+    comparison = make_comparison(REVIEWS, metrics=MANY_METRICS)
+    assert "AttentionAC is closest" in " ".join(str(comparison).split())
+    assert "self-bleu" in str(comparison)
+    assert "save()" in " ".join(str(comparison).split())
+    assert repr(comparison) == "<Comparison of 12 generators with real.txt by 27 metrics>"
+
+
+def test_an_estimate_is_one_line() -> None:
+    assert str(RESULTS["estimate"]()) == "bleu(order=4) = 0.250 [0.200, 0.300] (95 %)"
+
+
+def test_save_writes_every_file_from_python(tmp_path: Path) -> None:
+    comparison = compare({"same": sentences(60, 2)}, sentences(120, 1), metrics=["dd"], effort="quick", workers=1)
+    written = {path.relative_to(tmp_path / "out").as_posix() for path in comparison.save(tmp_path / "out")}
+    assert {"report.html", "results.json", "results.csv", "results.md", "results.tex", "sentences.csv"} <= written
+    assert read_comparison(tmp_path / "out") == replace(comparison, results=read_comparison(tmp_path / "out").results)
+    assert (tmp_path / "out" / "results.md").read_text(encoding="utf-8") == comparison.to_markdown()
+    assert (tmp_path / "out" / "results.tex").read_text(encoding="utf-8") == comparison.to_latex()
+    again = read_comparison(tmp_path / "out")
+    assert again.texts is None
+    assert again.save(tmp_path / "out")
