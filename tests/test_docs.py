@@ -141,6 +141,8 @@ def test_pages_import_faces_only() -> None:
     rooms = {path.name for path in (REPOSITORY / "src" / "textassay").iterdir() if (path / "__init__.pyi").exists()}
     deeper = re.compile(r"\btextassay\.(\w+)\.([a-z]\w*)\.\w+|\bfrom textassay\.(\w+)\.\w+ import")
     for page in PAGES:
+        if page.name == "architecture.md":  # for those who work on the insides
+            continue
         code = "".join(code for kind, code in _blocks(page) if kind in ("python", "py"))
         assert not deeper.search(page.read_text(encoding="utf-8")), f"{_name(page)} goes deeper than a face"
         imported = set(re.findall(r"from textassay\.(\w+) import", code))
