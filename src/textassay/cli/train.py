@@ -316,7 +316,7 @@ class TrainText(Train):
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
         """Return everything that decides what is trained."""
         hashes = {"real": texts.train.fingerprint, "valid": texts.valid.fingerprint, "vocabulary": texts.form.hash}
-        return {**super().record(texts), **hashes}
+        return {"auto-batch": False, **super().record(texts), **hashes}
 
 
 @dataclass(frozen=True, kw_only=True)
