@@ -114,7 +114,7 @@ def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_no_page_mentions_an_unknown_option() -> None:
-    known = {"--help", "--debug", "--version"}
+    known = {"--help", "--debug", "--version", "--install-completion", "--show-completion"}
     waiting: list[Any] = [get_command(make_app())]
     while waiting:
         command = waiting.pop()

@@ -192,7 +192,7 @@ def test_label_studio_with_one_text_a_task(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[", "no JSON document"),
+        ("[", "not a JSON document"),
         ("{}", "list of tasks"),
         ('[{"data": {"text": "\\ud800"}, "annotations": []}]', "lone surrogate"),
         ("[1]", "task 1 has no annotations"),

@@ -213,10 +213,10 @@ def test_a_damaged_study_is_refused_in_one_line(tmp_path: Path, change: str, mes
     ("content", "message"),
     [
         (b"", "is empty"),
-        (b"{", "no JSON document"),
+        (b"{", "not a JSON document"),
         (b"\xff\xfe\x00", "UTF-16"),
-        (b"[1]", "no study"),
-        (b'"a"', "no study"),
+        (b"[1]", "not a study"),
+        (b'"a"', "not a study"),
         (b'{"a": "\\ud800"}', "lone surrogate"),
     ],
 )

@@ -120,7 +120,7 @@ def test_ratings_are_means() -> None:
     assert found.real is not None
     assert found.real.share.value == 4.0
     assert found.rates == (None, None, None)
-    with pytest.raises(InputError, match="no votes"):
+    with pytest.raises(InputError, match="not votes"):
         majority_verdict(ratings)
 
 

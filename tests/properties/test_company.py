@@ -55,7 +55,8 @@ def beside(generated: Mapping[str, list[str]], seed: int) -> dict[str, tuple[Any
     found = {}
     for name, texts in generated.items():
         rng = np.random.default_rng([seed, len(name), len(texts)])
-        found[name] = (-np.round(9 * rng.random(N), 1), -np.round(9 * rng.random(len(texts)), 1))
+        real = -np.round(9 * rng.random(N), 1)
+        found[name] = (-np.round(9 * rng.random(len(texts)), 1), real)
     return found
 
 

@@ -38,7 +38,8 @@ TEXT_FILES = {".json", ".csv", ".md", ".tex", ".txt", ".tsv", ".jsonl", ".yaml"}
 # Weights and kept work are not what a user reads.
 NOT_READ = {"estimates", "stages", "checkpoint", "checkpoints"}
 MASKS = (
-    (re.compile(r"(\"(?:[a-z_]*seconds[a-z_]*|peak_bytes|started|finished|date|created)\": )[^,\n}]+"), r"\1<masked>"),
+    (re.compile(r"(\"[a-z_]*seconds[a-z_]*\": )(\{[^}]*\}|[^{\[,\n}]+)"), r"\1<masked>"),
+    (re.compile(r"(\"(?:peak_bytes|started|finished|date|created)\": )[^{\[,\n}]+"), r"\1<masked>"),
     (re.compile(r"\d+(\.\d+)? (processor )?seconds"), "<seconds>"),
     (re.compile(r"textassay \d+\.\d+\.\d+"), "textassay <version>"),
     (re.compile(r"(\"version\": )\"[^\"]+\""), r"\1<version>"),
@@ -141,7 +142,21 @@ def _write(path: Path, text: str, folder: Path) -> None:
     text = text.replace(str(folder), "<folder>")
     for pattern, replacement in MASKS:
         text = pattern.sub(replacement, text)
+    if path.suffix == ".csv":
+        text = _without_times(text)
     path.write_text("\n".join(line.rstrip() for line in text.split("\n")), encoding="utf-8")
+
+
+def _without_times(text: str) -> str:
+    """Return a CSV document with the columns of processor times masked."""
+    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+    times = {k for k, name in enumerate(header) if "seconds" in name}
+    if not times:
+        return text
+    kept = io.StringIO()
+    masked = [["<masked>" if k in times else cell for k, cell in enumerate(row)] for row in rows]
+    csv.writer(kept, lineterminator="\n").writerows([header, *masked])
+    return kept.getvalue()
 
 
 def _write_texts(folder: Path) -> None:
