@@ -164,7 +164,7 @@ def test_a_folder_cannot_run_code(tmp_path: Path) -> None:
         def __reduce__(self) -> Any:
             return print, ("harm",)
 
-    with pytest.raises(InputError, match="is no folder of a discriminator"):
+    with pytest.raises(InputError, match="is not a discriminator folder"):
         ta.discriminators.from_pretrained(tmp_path)
     ta.discriminators.NaiveBayes().fit(TEXTS, IS_REAL).save_pretrained(tmp_path)
     with pytest.raises(InputError, match="holds a NaiveBayes: use that class"):

@@ -21,7 +21,7 @@ __all__ = ["load_fitted", "save_fitted"]
 
 FORMAT = 1
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"
-_ROOMS = ("corpus", "discriminator", "discriminators", "embedding", "generator", "ngram", "training")
+_ROOMS = ("corpus", "discriminator", "discriminators", "embedding", "ngram", "training")
 _TREES = "sklearn.ensemble._hist_gradient_boosting"
 _ALLOWED = {
     ("builtins", "bytearray"),
@@ -87,7 +87,7 @@ def load_fitted(folder: Path) -> dict[str, Any]:
         arrays = load((folder / _ARRAYS).read_bytes())
         content = (folder / _OBJECTS).read_bytes()
     except OSError:
-        raise InputError(f"{folder} is no folder of a discriminator: it has no {_ARRAYS} and {_OBJECTS}") from None
+        raise InputError(f"{folder} is not a discriminator folder: it has no {_ARRAYS} and {_OBJECTS}") from None
     except Exception as error:  # safetensors has errors of its own
         raise InputError(f"{folder / _ARRAYS} is truncated or damaged: {error}") from None
     try:
