@@ -77,8 +77,8 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:
     """
     names = sorted(allowed)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return OptionError(f"unknown {kind} '{name}': {hint}Valid: {', '.join(names) or 'none'}")
+    hint = f": did you mean {' or '.join(near)}? Valid" if near else "; valid"
+    return OptionError(f"unknown {kind} '{name}'{hint}: {', '.join(names) or 'none'}")
 
 
 def check_range(name: str, value: float | None, low: float, high: float | None = None) -> None:

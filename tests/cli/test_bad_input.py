@@ -213,7 +213,7 @@ def test_values_out_of_range(refused: Refused, option: str, value: str, expected
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--effort", "hard"), "unknown effort 'hard': Valid: default, max, quick"),
+        (("--effort", "hard"), "unknown effort 'hard'; valid: default, max, quick"),
         (("--effort", "quik"), "did you mean quick"),
         (("--device", "gpu"), "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
         (("--device", "cuda:"), "got 'cuda:'"),

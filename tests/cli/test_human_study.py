@@ -200,7 +200,7 @@ def test_mistakes_are_one_line(refused: Refused, arguments: tuple[str, ...], mes
 
 
 def test_exports_and_imports_of_wrong_kinds(study: Study, folder: Path, refused: Refused) -> None:
-    assert "Valid: csv, html, label-studio, mechanical-turk" in refused("human", "export", "st", "--to", "potato")
+    assert "valid: csv, html, label-studio, mechanical-turk" in refused("human", "export", "st", "--to", "potato")
     (folder / "answers.csv").write_text(_answers(study, 1))
     assert "named twice" in refused("human", "import", "st", "answers.csv", "./answers.csv", "--out", "x")
     assert "holds no judgements" in refused("human", "import", "st", "real.txt", "--out", "x")

@@ -120,7 +120,7 @@ def test_what_an_estimate_says() -> None:
     assert (estimate.better, estimate.unit) == ("closer", "fraction")
     assert estimate.sizes == {"n_generated": 2, "n_real": 3, "n_types": 3}
     assert str(estimate.signature).startswith("metric:vocabulary(of=types)|groups:2+3|tok:whitespace|n:2+3|seed:2|")
-    with pytest.raises(OptionError, match=r"unknown value of vocabulary\(of\) 'words'.*Valid: tokens, types"):
+    with pytest.raises(OptionError, match=r"unknown value of vocabulary\(of\) 'words'.*[Vv]alid: tokens, types"):
         UnseenVocabulary(of="words")  # type: ignore[arg-type]
 
 

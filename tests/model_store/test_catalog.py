@@ -45,7 +45,7 @@ def test_unknown_names() -> None:
     with pytest.raises(OptionError, match="unknown generator 'gtp2': did you mean gpt2"):
         make_generator("gtp2")
     with pytest.raises(
-        OptionError, match=r"unknown preset of lstm 'huge': Valid: exposure-32, exposure-512, .*, paper"
+        OptionError, match=r"unknown preset of lstm 'huge'; valid: exposure-32, exposure-512, .*, paper"
     ):
         make_generator("lstm", preset="huge")
     with pytest.raises(OptionError, match="unknown setting of ngram 'width'"):
