@@ -69,7 +69,7 @@ def empty_sentences(pair: Pair) -> Finding | None:
         contrast.counts,
         contrast.sizes,
         (None, None),
-        "They count as sentences: remove them from both files if they are stray lines and no sentences.",
+        "They count as sentences: remove them from both files if they are stray blank lines.",
     )
 
 
