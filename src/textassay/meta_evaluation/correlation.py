@@ -112,12 +112,12 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, kind: CorrelationKind = "ken
 
 def _exact_p(first: FloatArray, second: FloatArray, kind: CorrelationKind) -> float:
     """Return the share of all orders of `second` whose correlation with `first` is at least as far from 0."""
-    far, share = _far_as(tuple(np.sort(first).tolist()), tuple(np.sort(second).tolist()), kind)
-    return float(share[np.searchsorted(far, abs(_covariance(first, second, kind)) - 1e-6)])
+    covariances, p_values = _null_distribution(tuple(np.sort(first).tolist()), tuple(np.sort(second).tolist()), kind)
+    return float(p_values[np.searchsorted(covariances, abs(_covariance(first, second, kind)) - 1e-6)])
 
 
 def _covariance(first: FloatArray, second: FloatArray, kind: CorrelationKind) -> float:
-    """Return what the correlation of ranks is but for a factor that no order changes."""
+    """Return the covariance of ranks (of signs of pairs for Kendall), which orders them as the correlation does."""
     if kind == "spearman":
         return float((first - first.mean()) @ (second - second.mean()))
     signs = [np.sign(ranks[:, None] - ranks) for ranks in (first, second)]
@@ -125,12 +125,12 @@ def _covariance(first: FloatArray, second: FloatArray, kind: CorrelationKind) ->
 
 
 @cache
-def _far_as(
+def _null_distribution(
     first: tuple[float, ...], second: tuple[float, ...], kind: CorrelationKind
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what sorted ranks have over all orders: the covariances, ascending, and the share of orders as far from 0.
+    """Return the absolute covariances of all orders of two lists of ranks, ascending, and the p-value of each.
 
-    Ranks of few items have few values and ties: what this keeps is small.
+    It depends on the ranks only by their ties, so it is computed once for each pattern of ties.
     """
     ranks, orders = (np.asarray(first), np.asarray(second)), _orders(len(first))
     if kind == "spearman":
@@ -140,8 +140,8 @@ def _far_as(
         covariances = np.zeros(len(orders))
         for one, other in itertools.combinations(range(len(first)), 2):
             covariances += np.sign(ranks[0][one] - ranks[0][other]) * signs[orders[:, one], orders[:, other]]
-    far, counts = np.unique(np.abs(covariances).round(6), return_counts=True)
-    return far, counts[::-1].cumsum()[::-1] / len(orders)
+    absolute, counts = np.unique(np.abs(covariances).round(6), return_counts=True)
+    return absolute, counts[::-1].cumsum()[::-1] / len(orders)
 
 
 @cache
