@@ -23,7 +23,7 @@ from textassay.comparison.prefix_curve import PrefixCurve, prefix_curve
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.execution import default_workers, workers
-from textassay.meta_evaluation.bench import Bench, Cell, parse_estimator, run_bench
+from textassay.meta_evaluation.bench import Bench, BenchCell, parse_estimator, run_bench
 from textassay.meta_evaluation.bench_summary import ALL, nulls, summarize
 from textassay.meta_evaluation.worlds import WORLD_NAMES
 from textassay.metric.discrepancy import dd, exact_discrepancy
@@ -264,7 +264,7 @@ def draw_lines(
 def draw_bounds(bench: Bench) -> str:
     """Return the truth, dd with its interval and the certified bound of some worlds, one a row."""
     known = {cell.world: cell for cell in bench.cells if cell.estimator == "default"}
-    cells: list[Cell] = sorted((known[name] for name in IN_THE_PICTURE_OF_BOUNDS), key=lambda cell: cell.truth)
+    cells: list[BenchCell] = sorted((known[name] for name in IN_THE_PICTURE_OF_BOUNDS), key=lambda cell: cell.truth)
     height = 0.24 * len(cells) + 0.8
     figure, axes = canvas(5.2, height, left=1.5, right=0.15, top=0.34, bottom=0.46)
     for row, cell in enumerate(cells):

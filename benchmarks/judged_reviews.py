@@ -11,8 +11,6 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.human.mechanical_turk import read_mechanical_turk
 from textassay.seeding import stream
 
-__all__ = ["FAMILIES", "MARKUP", "N_HALVES", "SEED", "Array", "Data", "Indices", "read"]
-
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Value = Callable[[Indices], float]

@@ -20,7 +20,8 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.generator.ngram import NgramModel
 from textassay.generator.simple import Copier, WordShuffler
-from textassay.metric.catalog import CATALOG, default_metrics
+from textassay.metric.catalog import default_metrics
+from textassay.metric.entries import CATALOG
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_forest
 from textassay.report.svg import slug

@@ -20,7 +20,7 @@ from textassay.corpus.text_form import TextForm
 from textassay.execution import default_workers, workers
 from textassay.model_store.catalog import PRESETS, make_generator
 from textassay.monitoring.monitor import METRICS, TextMonitor
-from textassay.training.loop import Recipe
+from textassay.training.recipe import Recipe
 
 SIZES = (1000, 5000)
 REPEATS = 3

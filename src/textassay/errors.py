@@ -10,23 +10,6 @@ from collections.abc import Collection, Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-__all__ = [
-    "EmptyCorpusError",
-    "InputError",
-    "MissingExtraError",
-    "OptionError",
-    "OutputError",
-    "TextassayError",
-    "TooFewSentencesError",
-    "UnavailableError",
-    "check_least",
-    "check_positive",
-    "check_range",
-    "check_share",
-    "check_type",
-    "unknown_name",
-]
-
 
 class TextassayError(Exception):
     """Root of all errors that textassay raises on purpose."""

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from textassay.display import Displayed
 
-__all__ = ["Better", "Estimate", "Evidence", "Interval", "Signature", "json_ready"]
-
 Better = Literal["lower", "higher", "closer", "neither"]
 FloatArray = npt.NDArray[np.float64]
 

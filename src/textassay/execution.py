@@ -23,16 +23,6 @@ from textassay.errors import MissingExtraError, OptionError, check_range
 if TYPE_CHECKING:
     import threadpoolctl
 
-__all__ = [
-    "MAX_WORKERS",
-    "check_device",
-    "default_workers",
-    "device",
-    "device_name",
-    "one_blas_thread",
-    "parallel_map",
-    "workers",
-]
 
 MAX_WORKERS = 1024  # threads that are started, whatever the machine has
 

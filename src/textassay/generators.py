@@ -17,18 +17,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.characters import split_characters
-from textassay.corpus.contexts import learn_attributes, read_contexts, with_contexts
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.limits import running_text
-from textassay.corpus.parallel import ParallelText, learn_joint_form
-from textassay.corpus.prepare import Texts, opened_texts
-from textassay.corpus.spacing import AUTO
-from textassay.corpus.split import split_last
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.texts import TextFile, as_texts
-from textassay.corpus.tokenizer import Tokenizer
-from textassay.corpus.windows import cut_windows
+from textassay.corpus import (
+    AUTO,
+    Corpus,
+    ParallelText,
+    TextFile,
+    TextForm,
+    Texts,
+    Tokenizer,
+    as_texts,
+    cut_windows,
+    learn_attributes,
+    learn_joint_form,
+    opened_texts,
+    read_contexts,
+    running_text,
+    split_characters,
+    split_last,
+    with_contexts,
+)
 from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 
 __all__ = [
@@ -219,7 +226,7 @@ class TextGenerator:
         OutputError
             If it cannot be written.
         """
-        from textassay.model_store.saved import save_model
+        from textassay.model_store import save_model
 
         save_model(self.model, Path(folder), form=self.form)
 
@@ -232,7 +239,7 @@ class TextGenerator:
         InputError
             If there is none, it is damaged, or it is of another kind.
         """
-        from textassay.model_store.saved import load_generator
+        from textassay.model_store import load_generator
 
         saved = load_generator(Path(folder))
         kind = saved.document["kind"]
@@ -258,7 +265,7 @@ class TextGenerator:
             raise OptionError(f"this {type(self).__name__} was loaded: make a new one to fit it")
 
     def _new_model(self, lengths: Mapping[str, Any]) -> Any:
-        from textassay.model_store.catalog import make_generator
+        from textassay.model_store import make_generator
 
         return make_generator(self.kind, preset=self.preset, seed=self.seed, **{**lengths, **self.settings})
 
@@ -527,7 +534,7 @@ class Translation(TextGenerator):
 
     def translate(self, sources: Texts, *, beam: int = 5, length_power: float = 1.0) -> list[str]:
         """Return the best translation of each source that beam search finds."""
-        from textassay.translation.translation_decoding import translate
+        from textassay.translation import translate
 
         return list(translate(self.model, self.corpus(sources), width=beam, power=length_power).corpus.texts)
 
@@ -582,7 +589,7 @@ class Adversarial(TextGenerator):
 
     def _network(self) -> Any:
         """Return the class of the generator."""
-        from textassay.network.lstm import LstmModel
+        from textassay.network import LstmModel
 
         return LstmModel
 
@@ -617,8 +624,7 @@ class Adversarial(TextGenerator):
         return network, recipe
 
     def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
-        from textassay.adversarial.rounds import train_in_rounds
-        from textassay.adversarial.validation import VALID
+        from textassay.adversarial import VALID, train_in_rounds
 
         network, recipe = self._plan()
         if self.length is not None:
@@ -648,17 +654,17 @@ class SeqGan(Adversarial):
     _saved_as = ("lstm",)
 
     def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS
+        from textassay.adversarial import SEQGAN_PRESETS
 
         return SEQGAN_PRESETS
 
     def _two_sided(self) -> Any:
-        from textassay.adversarial.seqgan import SeqGan as TwoSided
+        from textassay.adversarial import SeqGan as TwoSided
 
         return TwoSided
 
     def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
-        from textassay.adversarial.rounds import COLLAPSE, Phase
+        from textassay.adversarial import COLLAPSE, Phase
 
         longest = network.pop("longest")
         model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
@@ -681,12 +687,12 @@ class RankGan(SeqGan):
     kind = "rankgan"
 
     def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
+        from textassay.adversarial import RANKGAN_PRESETS
 
         return RANKGAN_PRESETS
 
     def _two_sided(self) -> Any:
-        from textassay.adversarial.rankgan import RankGan as TwoSided
+        from textassay.adversarial import RankGan as TwoSided
 
         return TwoSided
 
@@ -698,17 +704,17 @@ class CoT(Adversarial):
     _saved_as = ("lstm",)
 
     def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial.cot import COT_PRESETS
+        from textassay.adversarial import COT_PRESETS
 
         return COT_PRESETS
 
     def _two_sided(self) -> Any:
-        from textassay.adversarial.cot import CoT as TwoSided
+        from textassay.adversarial import CoT as TwoSided
 
         return TwoSided
 
     def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
-        from textassay.adversarial.rounds import Collapse
+        from textassay.adversarial import Collapse
 
         longest = network.pop("longest")
         model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
@@ -727,17 +733,17 @@ class ScratchGan(CoT):
     _saved_as = ("tied-lstm",)
 
     def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS
+        from textassay.adversarial import SCRATCHGAN_PRESETS
 
         return SCRATCHGAN_PRESETS
 
     def _network(self) -> Any:
-        from textassay.network.tied_lstm import TiedLstm
+        from textassay.network import TiedLstm
 
         return TiedLstm
 
     def _two_sided(self) -> Any:
-        from textassay.adversarial.scratchgan import ScratchGan as TwoSided
+        from textassay.adversarial import ScratchGan as TwoSided
 
         return TwoSided
 
@@ -748,18 +754,18 @@ class LeakGan(Adversarial):
     kind = "leakgan"
 
     def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS
+        from textassay.adversarial import LEAKGAN_PRESETS
 
         return LEAKGAN_PRESETS
 
     def _network(self) -> Any:
-        from textassay.network.leakgan import LeakGanModel
+        from textassay.network import LeakGanModel
 
         return LeakGanModel
 
     def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
-        from textassay.adversarial.leakgan import LeakGan as TwoSided
-        from textassay.adversarial.rounds import COLLAPSE, Phase
+        from textassay.adversarial import COLLAPSE, Phase
+        from textassay.adversarial import LeakGan as TwoSided
 
         longest = network.pop("longest")
         model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
@@ -779,18 +785,18 @@ class Wgan(Adversarial):
     _saved_as = ("noise-gru",)
 
     def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial.wgan_recipe import WGAN_PRESETS
+        from textassay.adversarial import WGAN_PRESETS
 
         return WGAN_PRESETS
 
     def _network(self) -> Any:
-        from textassay.network.noise_gru import NoiseGru
+        from textassay.network import NoiseGru
 
         return NoiseGru
 
     def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
-        from textassay.adversarial.rounds import train_in_rounds
-        from textassay.adversarial.wgan import COLLAPSE, VALID, WganTraining
+        from textassay.adversarial import WganTraining, train_in_rounds
+        from textassay.adversarial.wgan import COLLAPSE, VALID
 
         network, recipe = self._plan()
         recipe = recipe if self.length is None else replace(recipe, length=self.length)
@@ -820,7 +826,7 @@ class Pretrained(_Ready):
     kind = "pretrained"
 
     def __init__(self, name_or_path: str | os.PathLike[str], *, batch_size: int = 32, max_length: int = 200) -> None:
-        from textassay.model_store.pretrained import PretrainedModel
+        from textassay.model_store import PretrainedModel
 
         super().__init__()
         model = PretrainedModel(os.fspath(name_or_path), batch_size=batch_size, max_length=max_length)
@@ -838,7 +844,7 @@ class RandomLstm(_Ready):
     kind = "random-lstm"
 
     def __init__(self, *, seed: int = 0) -> None:
-        from textassay.network.random_lstm import RandomLstm as Model
+        from textassay.network import RandomLstm as Model
 
         super().__init__(seed=seed)
         model = Model(seed=seed)
@@ -862,7 +868,7 @@ class External(_Ready):
     kind = "command"
 
     def __init__(self, command: str, *, column: str | None = None, timeout: float | None = None) -> None:
-        from textassay.generator.external import ExternalCommand
+        from textassay.generator import ExternalCommand
 
         super().__init__()
         self._command = ExternalCommand(command, column=column, timeout=timeout)
@@ -878,7 +884,7 @@ def from_pretrained(folder: str | os.PathLike[str]) -> TextGenerator:
 
     Names such as ``pretrained:gpt2``, ``command:...`` and ``random-lstm:SEED`` are taken, too, as on the command line.
     """
-    from textassay.model_store.saved import load_generator
+    from textassay.model_store import load_generator
 
     before, _, after = os.fspath(folder).partition(":")
     if before == "pretrained":

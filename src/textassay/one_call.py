@@ -10,55 +10,57 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from textassay.approximation.approximation import FLOOR as FLOOR_PROBABILITY
-from textassay.approximation.approximation import N_SAMPLES, Approximation
-from textassay.approximation.approximation import approximate as approximate_corpus
-from textassay.comparison.comparison import FLOOR, TRAIN, Comparison
-from textassay.comparison.measure import Progress
-from textassay.comparison.run import compare
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.docstrings import docstring_sentences
-from textassay.corpus.parallel import ParallelText
-from textassay.corpus.prepare import TextOptions, Texts, opened_texts, prepare_corpora
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.texts import as_texts
-from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.discriminator.base import Discriminator
-from textassay.discriminator.catalog import as_discriminator
-from textassay.discriminator.meta_accuracy import MetaEvaluation
-from textassay.discriminator.meta_evaluator import Balance
-from textassay.discriminator.meta_evaluator import meta_evaluate as cross_fitted_meta_evaluation
+from textassay.approximation import FLOOR as FLOOR_PROBABILITY
+from textassay.approximation import N_SAMPLES, Approximation
+from textassay.approximation import approximate as approximate_corpus
+from textassay.comparison import FLOOR, TRAIN, Comparison, Progress, compare
+from textassay.corpus import (
+    Corpus,
+    ParallelText,
+    TextForm,
+    TextOptions,
+    Texts,
+    as_texts,
+    docstring_sentences,
+    opened_texts,
+    prepare_corpora,
+    resolve_tokenizer,
+)
+from textassay.discriminator import Balance, Discriminator, MetaEvaluation, as_discriminator
+from textassay.discriminator import meta_evaluate as cross_fitted_meta_evaluation
 from textassay.errors import InputError, OptionError
-from textassay.exposure.distance import Distance
-from textassay.exposure.lengths import choose_lengths
-from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
-from textassay.exposure.translation import TranslationCurve, translation_eb_c
-from textassay.generator.next_words import Ends
+from textassay.exposure import (
+    Distance,
+    Exposure,
+    ExposureSettings,
+    TranslationCurve,
+    choose_lengths,
+    measure_exposure,
+    translation_eb_c,
+)
+from textassay.generator import Ends
 from textassay.generators import TextGenerator, from_pretrained
-from textassay.human.files import read_judgements
-from textassay.human.judgements import Judgements
-from textassay.meta_evaluation.bench import Bench, parse_estimator, run_bench
-from textassay.meta_evaluation.compared import evaluations_of
-from textassay.meta_evaluation.damaged_values import Evaluator
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.gold import place_judgements, read_gold
-from textassay.meta_evaluation.judging import Judging, judge_evaluators
-from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy, model_discrepancy
-from textassay.meta_evaluation.stress import Stress, run_stress
-from textassay.meta_evaluation.worlds import FIRST_TEST_SEED, N_FOR_TRUTH, WORLD_NAMES
-from textassay.metric.base import Effort
-from textassay.metric.catalog import CATALOG, default_metrics
-
-__all__ = [
-    "approximate",
-    "bench",
-    "discrepancy",
-    "exposure_bias",
-    "judge",
-    "meta_evaluate",
-    "stress",
-    "translation_exposure_bias",
-]
+from textassay.human import Judgements, read_judgements
+from textassay.meta_evaluation import (
+    FIRST_TEST_SEED,
+    N_FOR_TRUTH,
+    WORLD_NAMES,
+    Bench,
+    Evaluation,
+    Evaluator,
+    Judging,
+    ModelDiscrepancy,
+    Stress,
+    evaluations_of,
+    judge_evaluators,
+    model_discrepancy,
+    parse_estimator,
+    place_judgements,
+    read_gold,
+    run_bench,
+    run_stress,
+)
+from textassay.metric import CATALOG, Effort, default_metrics
 
 Model = TextGenerator | str | os.PathLike[str]
 # What no comparison computes unless it is named, but a meta-evaluation does.

@@ -12,8 +12,6 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["stream", "uniforms"]
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from textassay.meta_evaluation import ALL, Bench, Row, nulls, summarize, tau_with_truth
-from textassay.meta_evaluation.bench import Cell
+from textassay.meta_evaluation.bench import BenchCell
 
-CELL = Cell(
+CELL = BenchCell(
     estimator="plain",
     corpus="text",
     world="a",
@@ -32,7 +32,7 @@ CELL = Cell(
 )
 
 
-def _bench(cells: Iterable[Cell]) -> Bench:
+def _bench(cells: Iterable[BenchCell]) -> Bench:
     cells = tuple(cells)
     return Bench(
         cells,
@@ -43,11 +43,11 @@ def _bench(cells: Iterable[Cell]) -> Bench:
     )
 
 
-def _row(cells: Iterable[Cell], estimator: str = "plain", kind: str = ALL, n: int = 50) -> Row:
+def _row(cells: Iterable[BenchCell], estimator: str = "plain", kind: str = ALL, n: int = 50) -> Row:
     return next(r for r in summarize(_bench(cells)) if (r.estimator, r.kind, r.n) == (estimator, kind, n))
 
 
-def _world(name: str, truth: float, value: float | None, **changes: object) -> Cell:
+def _world(name: str, truth: float, value: float | None, **changes: object) -> BenchCell:
     return replace(CELL, world=name, truth=truth, value=value, truth_low=truth, truth_high=truth, **changes)  # type: ignore[arg-type]
 
 

@@ -10,14 +10,14 @@ from rich.console import Console
 
 from textassay.errors import OutputError
 from textassay.meta_evaluation import Bench
-from textassay.meta_evaluation.bench import Cell
+from textassay.meta_evaluation.bench import BenchCell
 from textassay.report import bench_document, draw_bench, render_bench, seeds_told, write_bench
 
-CELL = Cell("plain", "news", "order-2-of-4", "order-of-4", "ngram", False, 100, 500, "dd", 0.2, 0.15, 0.25, 0.95, 0.1,
-            "lower", 0.8, 0.79, 0.81, 1.5, 2.5)  # fmt: skip
+CELL = BenchCell("plain", "news", "order-2-of-4", "order-of-4", "ngram", False, 100, 500, "dd", 0.2, 0.15, 0.25, 0.95,
+            0.1, "lower", 0.8, 0.79, 0.81, 1.5, 2.5)  # fmt: skip
 
 
-def _bench(*cells: Cell) -> Bench:
+def _bench(*cells: BenchCell) -> Bench:
     names, sizes = (tuple(dict.fromkeys(getattr(c, key) for c in cells)) for key in ("estimator", "n"))
     return Bench(cells, names, sizes, (100,), {"news": 1000})
 

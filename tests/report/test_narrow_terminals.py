@@ -34,7 +34,7 @@ from textassay.meta_evaluation import (
     Stress,
     judge_evaluators,
 )
-from textassay.meta_evaluation.bench import Cell
+from textassay.meta_evaluation.bench import BenchCell
 from textassay.report import (
     AdversarialTraining,
     TrainedText,
@@ -123,7 +123,7 @@ def _stress() -> Report:
 
 def _bench() -> Report:
     cells = [
-        Cell(name, "news", world, "order-of-4", "ngram", False, 100, n, "dd", 0.2, 0.15, 0.25, 0.95, 0.1,
+        BenchCell(name, "news", world, "order-of-4", "ngram", False, 100, n, "dd", 0.2, 0.15, 0.25, 0.95, 0.1,
              "lower", 0.8, 0.79, 0.81, 12345.6, 98765.4)
         for name in ("plain", "quick", "a-long-estimator(effort=max)")
         for world in ("order-2-of-4", "order-3-of-4", "a-world-with-a-very-long-name")

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["listed_features", "marked_features"]
-
 TESTS = Path(__file__).resolve().parents[1]
 
 

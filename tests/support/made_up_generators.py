@@ -8,8 +8,6 @@ from textassay.corpus import TextForm
 from textassay.study import Part, Stage, Work, as_written, save_draws
 from textassay.study.generators import DRAWN, ORACLE, OTHER_DOMAIN, Generated, World, WorldTexts, stage_kind
 
-__all__ = ["WRITERS", "made_up_world"]
-
 _LONGEST = 14
 
 

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from textassay.human import Comment, Item, Judgements, Scale
 
-__all__ = ["from_table", "simulate"]
-
 
 def from_table(
     rows: Mapping[str, tuple[str | None, Sequence[float | None]]],

@@ -7,8 +7,6 @@ from made_up import sentences
 from textassay.study import Network
 from textassay.study.gan_as_lm import GAN_SCALES, GanScale
 
-__all__ = ["micro_scale", "write_characters"]
-
 
 def micro_scale() -> GanScale:
     """Return the scale."""

@@ -8,8 +8,6 @@ from made_up import sentences
 from textassay.study import Network
 from textassay.study.generators import GENERATORS_SCALES, GeneratorsScale
 
-__all__ = ["micro_generators", "write_reviews"]
-
 
 def micro_generators(*, n_train: int = 300, n_drawn: int = 60) -> GeneratorsScale:
     """Return the scale; generators are trained, but learn little."""

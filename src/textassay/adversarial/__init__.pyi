@@ -5,6 +5,7 @@ from textassay.adversarial.cot import COT_PRESETS as COT_PRESETS
 from textassay.adversarial.cot import CoT as CoT
 from textassay.adversarial.cot import CotRecipe as CotRecipe
 from textassay.adversarial.cot import divergence as divergence
+from textassay.adversarial.from_scratch import FromScratch as FromScratch
 from textassay.adversarial.gumbel import annealed as annealed
 from textassay.adversarial.gumbel import gumbel_max as gumbel_max
 from textassay.adversarial.gumbel import gumbel_noise as gumbel_noise
@@ -28,8 +29,10 @@ from textassay.adversarial.rankgan import RankGan as RankGan
 from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS as RANKGAN_PRESETS
 from textassay.adversarial.rankgan_recipe import RankGanRecipe as RankGanRecipe
 from textassay.adversarial.roll_outs import Actions as Actions
+from textassay.adversarial.rounds import COLLAPSE as COLLAPSE
 from textassay.adversarial.rounds import Collapse as Collapse
 from textassay.adversarial.rounds import Phase as Phase
+from textassay.adversarial.rounds import TwoSided as TwoSided
 from textassay.adversarial.rounds import train_in_rounds as train_in_rounds
 from textassay.adversarial.scratchgan import ScratchGan as ScratchGan
 from textassay.adversarial.scratchgan_network import new_step_judge as new_step_judge

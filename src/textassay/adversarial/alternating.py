@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Alternating", "discriminator_loss", "generator_loss"]
-
 
 def discriminator_loss(real: "Tensor", generated: "Tensor") -> "Tensor":
     """Return -E log D - E log(1 - D) in nats, a scalar, from log-odds of being real, shapes (N,) and (M,)."""

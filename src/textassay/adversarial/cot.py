@@ -20,17 +20,14 @@ from textassay.adversarial.from_scratch import FromScratch
 from textassay.adversarial.player import Player
 from textassay.adversarial.roll_outs import Actions
 from textassay.adversarial.rounds import Phase
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import check_least, check_positive, check_share
-from textassay.generator.base import LanguageModel
-from textassay.network.lstm import LstmModel
-from textassay.network.reader import Reader, Weights
+from textassay.generator import LanguageModel
+from textassay.network import LstmModel, Reader, Weights
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
-
-__all__ = ["COT_PRESETS", "CoT", "CotRecipe", "divergence"]
 
 
 @dataclass(frozen=True)

@@ -16,19 +16,16 @@ from textassay.adversarial.player import Player, part_of
 from textassay.adversarial.roll_outs import Actions, draw_actions, variety
 from textassay.adversarial.rounds import Phase
 from textassay.adversarial.validation import validated
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import UNK, Corpus
 from textassay.errors import check_range
-from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in, training_record
-from textassay.network.lstm import LstmModel
+from textassay.generator import LanguageModel, check_train, drawn_corpus, tokens_in, training_record
+from textassay.network import LstmModel
 from textassay.seeding import stream
-from textassay.training.backend import single_threaded
-from textassay.training.history import History
+from textassay.training import History, single_threaded
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["FromScratch"]
 
 _NEVER = -30.0  # bias of <unk> as it begins, where real text has none: nobody would teach the generator to avoid it
 _SMALL = 1 << 20  # logits of a batch; for as few, threads wait for each other longer than they work

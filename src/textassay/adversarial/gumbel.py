@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["annealed", "gumbel_max", "gumbel_noise", "gumbel_softmax"]
-
 
 def gumbel_noise(like: "Tensor", rng: "torch.Generator") -> "Tensor":
     """Return Gumbel noise of the shape, precision and device of `like`: ``-log(-log(U))``, U uniform in (0, 1)."""

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from textassay.training.history import Reading
-
-__all__ = ["Round", "RoundsHistory", "mean_values"]
+from textassay.training import Reading
 
 
 @dataclass(frozen=True)

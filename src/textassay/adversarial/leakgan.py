@@ -29,20 +29,16 @@ from textassay.adversarial.policy_gradient import policy_loss
 from textassay.adversarial.refresh import refresh
 from textassay.adversarial.roll_outs import Actions, draw_actions, log_probs_of, mean_outcomes
 from textassay.adversarial.validation import validated
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import PAD, SOS, UNK
+from textassay.corpus import PAD, SOS, UNK, Corpus
 from textassay.execution import parallel_map
-from textassay.generator.base import check_train, drawn_corpus, tokens_in, training_record
-from textassay.network.leakgan import LeakGanModel
-from textassay.network.leakgan_network import Reading, pooled_windows, read_on, through
+from textassay.generator import check_train, drawn_corpus, tokens_in, training_record
+from textassay.network import LeakGanModel, Reading, pooled_windows, read_on, through
 from textassay.seeding import stream
-from textassay.training.backend import single_threaded, training_device
-from textassay.training.history import History
+from textassay.training import History, single_threaded, training_device
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["LeakGan"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

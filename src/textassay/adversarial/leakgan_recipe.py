@@ -12,8 +12,6 @@ from typing import Any
 from textassay.adversarial.seqgan_recipe import FILTERS
 from textassay.errors import check_least, check_positive
 
-__all__ = ["LEAKGAN_PRESETS", "LeakGanRecipe"]
-
 
 @dataclass(frozen=True)
 class LeakGanRecipe:

@@ -14,7 +14,6 @@ from scipy.stats import rankdata
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["goal_agreement", "intrinsic_rewards", "rank_rescaled"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

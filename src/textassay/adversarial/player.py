@@ -11,8 +11,6 @@ from textassay.errors import InputError, OptionError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Player", "part_of"]
-
 
 class Player:
     """Weights that learn by Adam.

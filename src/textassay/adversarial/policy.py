@@ -3,13 +3,11 @@
 import math
 from typing import TYPE_CHECKING
 
-from textassay.corpus.vocabulary import UNK
-from textassay.network.reader import Reader, Weights
+from textassay.corpus import UNK
+from textassay.network import Reader, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-__all__ = ["Policy"]
 
 
 class Policy(Reader):

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["leave_one_out", "policy_loss"]
-
 
 def policy_loss(log_probs: "Tensor", returns: "Tensor", taken: "Tensor") -> "Tensor":
     """Return minus the mean over trajectories of sum_t R_t log pi(u_t), a scalar; its gradient estimates -grad J.

@@ -17,15 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.adversarial.sequence_cnn import sentences_of
-from textassay.discriminator.cnn_network import cnn_features
+from textassay.discriminator import cnn_features
 from textassay.execution import parallel_map
-from textassay.training.backend import single_threaded
+from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["features", "log_rank_of", "log_ranks", "ranker_loss", "without_output"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -18,16 +18,15 @@ from textassay.adversarial.ranker import log_rank_of, ranker_loss, without_outpu
 from textassay.adversarial.rankgan_recipe import RankGanRecipe
 from textassay.adversarial.roll_outs import Judge
 from textassay.adversarial.seqgan import SeqGan
-from textassay.corpus.corpus import Corpus
-from textassay.generator.base import LanguageModel
-from textassay.network.lstm import LstmModel
+from textassay.corpus import Corpus
+from textassay.generator import LanguageModel
+from textassay.network import LstmModel
 from textassay.seeding import stream
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["RankGan"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

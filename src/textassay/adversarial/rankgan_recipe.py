@@ -13,8 +13,6 @@ from typing import Any
 from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, Baseline, SeqGanRecipe
 from textassay.errors import check_least, check_positive
 
-__all__ = ["RANKGAN_PRESETS", "RankGanRecipe"]
-
 
 @dataclass(frozen=True)
 class RankGanRecipe(SeqGanRecipe):

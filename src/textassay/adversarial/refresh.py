@@ -8,12 +8,11 @@ import numpy.typing as npt
 
 from textassay.adversarial.player import Player
 from textassay.adversarial.roll_outs import Actions, variety
-from textassay.discriminator.network import seeded
+from textassay.discriminator import seeded
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["refresh"]
 
 IntArray = npt.NDArray[np.int64]
 

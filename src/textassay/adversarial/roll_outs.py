@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus import EOS, PAD, SOS
 from textassay.execution import parallel_map
-from textassay.network.reader import Reader, State, Weights
-from textassay.network.sampling import Beginnings, Choice, draw_sentences
+from textassay.network import Beginnings, Choice, Reader, State, Weights, draw_sentences
 from textassay.seeding import uniforms
-from textassay.training.backend import single_threaded
+from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Actions", "Judge", "draw_actions", "log_probs_of", "mean_outcomes", "variety"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

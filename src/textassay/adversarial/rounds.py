@@ -19,14 +19,11 @@ from textassay.adversarial.history import Round, RoundsHistory
 from textassay.adversarial.player import part_of
 from textassay.errors import InputError, OptionError, OutputError, check_range
 from textassay.estimate import json_ready
-from textassay.training.backend import threads
-from textassay.training.checkpoint import load_checkpoint, save_checkpoint
-from textassay.training.history import Reading
+from textassay.training import Reading, load_checkpoint, save_checkpoint, threads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["COLLAPSE", "Collapse", "Phase", "TwoSided", "train_in_rounds"]
 
 Tensors = Mapping[str, "Tensor"]
 

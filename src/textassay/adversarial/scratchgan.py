@@ -22,17 +22,15 @@ from textassay.adversarial.roll_outs import Actions, log_probs_of
 from textassay.adversarial.rounds import Phase
 from textassay.adversarial.scratchgan_network import new_step_judge, returns_of, step_logits, step_loss, step_rewards
 from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import InputError
-from textassay.generator.base import LanguageModel
-from textassay.network.tied_lstm import FIXED, TiedLstm
+from textassay.generator import LanguageModel
+from textassay.network import FIXED, TiedLstm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from torch import Tensor
-
-__all__ = ["ScratchGan"]
 
 
 class ScratchGan(FromScratch):

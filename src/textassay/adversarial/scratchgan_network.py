@@ -11,13 +11,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from textassay.training.dropout import dropped
+from textassay.training import dropped
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["new_step_judge", "returns_of", "step_logits", "step_loss", "step_rewards"]
 
 Weights = Mapping[str, "Tensor"]
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from textassay.errors import OptionError, check_least, check_positive, check_share
 
-__all__ = ["SCRATCHGAN_PRESETS", "ScratchGanRecipe"]
-
 
 @dataclass(frozen=True)
 class ScratchGanRecipe:

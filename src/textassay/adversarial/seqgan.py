@@ -26,17 +26,15 @@ from textassay.adversarial.roll_outs import Actions, Judge, draw_actions, log_pr
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.adversarial.sequence_cnn import fitting_filters, judge_loss, new_judge, prob_real
 from textassay.adversarial.validation import validated
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK
-from textassay.generator.base import LanguageModel, check_train, drawn_corpus, tokens_in
-from textassay.network.lstm import LstmModel
+from textassay.corpus import UNK, Corpus
+from textassay.generator import LanguageModel, check_train, drawn_corpus, tokens_in
+from textassay.network import LstmModel
 from textassay.seeding import stream
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["SeqGan"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

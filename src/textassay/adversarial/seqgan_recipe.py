@@ -9,9 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from textassay.errors import OptionError, check_least, check_positive, check_share
-from textassay.training.recipe import Recipe
-
-__all__ = ["FILTERS", "SEQGAN_PRESETS", "Baseline", "SeqGanRecipe"]
+from textassay.training import Recipe
 
 # Of the discriminator: window in words to number of filters.
 FILTERS: Mapping[int, int] = MappingProxyType(

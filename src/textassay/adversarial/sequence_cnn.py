@@ -13,16 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from textassay.discriminator.cnn_network import cnn_logits, cnn_loss, cnn_weights
-from textassay.discriminator.word_rows import Sentences
+from textassay.discriminator import Sentences, cnn_logits, cnn_loss, cnn_weights
 from textassay.execution import parallel_map
-from textassay.training.backend import single_threaded
+from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["fitting_filters", "judge_loss", "new_judge", "prob_real", "sentences_of"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

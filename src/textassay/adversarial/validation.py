@@ -5,13 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.generator.base import LanguageModel
-from textassay.network.network import NetworkLanguageModel
-from textassay.network.reader import Weights
-from textassay.network.scoring import token_scores
-
-__all__ = ["ORACLE", "VALID", "validated"]
+from textassay.corpus import Corpus
+from textassay.generator import LanguageModel
+from textassay.network import NetworkLanguageModel, Weights, token_scores
 
 VALID = "valid_nll_per_token"  # what validation says: of validation text under the generator
 ORACLE = "oracle_nll_per_token"  # of what the generator draws under the oracle

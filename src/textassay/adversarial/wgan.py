@@ -23,19 +23,17 @@ from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
 from textassay.adversarial.wgan_critic import WganCritic, critic_loss
 from textassay.adversarial.wgan_recipe import WganRecipe
 from textassay.adversarial.wgan_rows import TextWindows, helped, left_padded
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
+from textassay.corpus import EOS, Corpus
 from textassay.errors import OptionError, check_range
-from textassay.generator.base import check_train, training_record
-from textassay.network.noise_gru import NoiseGru
+from textassay.generator import check_train, training_record
+from textassay.network import NoiseGru
 from textassay.seeding import stream
-from textassay.training.backend import single_threaded
+from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["COLLAPSE", "VALID", "WganTraining", "train_wgan"]
 
 VALID = "approximate_nll"  # what validation says: nats per token, by the mean of the distributions of noise vectors
 COLLAPSE = Collapse("distinct", least=0.02, patience=20)

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.network.gru_cell import gru_inputs, gru_shapes, gru_step, new_gru_weights
+from textassay.network import gru_inputs, gru_shapes, gru_step, new_gru_weights
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["WganCritic", "critic_loss", "gradient_norms", "gradient_penalty"]
 
 Weights = Mapping[str, "Tensor"]
 Score = Callable[["Tensor"], "Tensor"]

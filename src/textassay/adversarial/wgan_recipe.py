@@ -12,8 +12,6 @@ from typing import Any
 from textassay.adversarial.wgan_rows import Curriculum
 from textassay.errors import check_least, check_positive, check_share
 
-__all__ = ["WGAN_PRESETS", "WganRecipe"]
-
 
 @dataclass(frozen=True)
 class WganRecipe:

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
+from textassay.corpus import EOS, Corpus
 from textassay.errors import InputError, check_least
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Curriculum", "TextWindows", "helped", "left_padded"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -38,15 +38,11 @@ from textassay.approximation.tallies import (
     sizes_below,
     soft_tallies,
 )
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SPECIAL_TOKENS
+from textassay.corpus import SPECIAL_TOKENS, Corpus
 from textassay.display import Displayed
 from textassay.errors import OptionError, UnavailableError, unknown_name
-from textassay.generator.base import LanguageModel
-from textassay.generator.text_likelihood import Quantity
-from textassay.metric.base import check_level
-
-__all__ = ["FLOOR", "N_SAMPLES", "Approximation", "CurvePoint", "approximate", "choose_mode"]
+from textassay.generator import LanguageModel, Quantity
+from textassay.metric import check_level
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -11,8 +11,6 @@ import math
 
 from textassay.errors import OptionError
 
-__all__ = ["EPSILON", "GAMMA", "hoeffding_bound", "samples_needed"]
-
 GAMMA, EPSILON = 1e-3, 1e-2  # of the paper
 
 

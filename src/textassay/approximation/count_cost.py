@@ -25,18 +25,6 @@ from scipy.stats import binom
 
 from textassay.errors import OptionError
 
-__all__ = [
-    "check_floor",
-    "expected_bias_bits",
-    "floor_bits",
-    "harmonic_bits",
-    "jackknife_bits",
-    "plain_bits",
-    "richardson",
-    "second_order_bits",
-    "soft_correction_bits",
-]
-
 FloatArray = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.integer[Any]]
 

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS
+from textassay.corpus import EOS
 from textassay.execution import parallel_map
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends, model_vocabulary, next_rows
-from textassay.network.batch_reading import BatchReader, reads_in_batches
-from textassay.network.scoring import log_probs_of
-from textassay.training.backend import single_threaded
+from textassay.generator import Ends, LanguageModel, model_vocabulary, next_rows
+from textassay.network import BatchReader, log_probs_of, reads_in_batches
+from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["gold_log_probs", "next_probs"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

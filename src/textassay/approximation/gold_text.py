@@ -14,14 +14,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, UNK
+from textassay.corpus import EOS, UNK, Corpus
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.generator.next_words import Ends
-from textassay.generator.text_likelihood import Quantity
-from textassay.resampling.jackknife import terms_interval
-
-__all__ = ["N_STRETCHES", "GoldText", "gold_text"]
+from textassay.generator import Ends, Quantity
+from textassay.resampling import terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -15,21 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.approximation.gold_history import next_probs
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.errors import InputError
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends, model_vocabulary
+from textassay.generator import Ends, LanguageModel, model_vocabulary
 from textassay.seeding import stream
-
-__all__ = [
-    "NoiseDriven",
-    "SoftmaxStepper",
-    "SteppableGenerator",
-    "WindowStepper",
-    "as_window_stepper",
-    "emits_distributions",
-    "has_softmax",
-]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

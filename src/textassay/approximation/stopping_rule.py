@@ -24,11 +24,8 @@ from textassay.approximation.steppable import NoiseDriven, WindowStepper
 from textassay.approximation.tallies import Mode, Progress
 from textassay.errors import OptionError
 from textassay.estimate import json_ready
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import model_vocabulary
+from textassay.generator import LanguageModel, model_vocabulary
 from textassay.seeding import stream
-
-__all__ = ["ALPHA", "CHANGE", "RuleCurve", "check_samples", "log_slope", "rule_curve", "rule_of_draws"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

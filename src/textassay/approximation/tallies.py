@@ -24,16 +24,6 @@ from textassay.approximation.gold_text import GoldText
 from textassay.approximation.steppable import NoiseDriven, WindowStepper
 from textassay.seeding import stream
 
-__all__ = [
-    "QUANTITIES",
-    "Keep",
-    "Mode",
-    "multinomial_tallies",
-    "one_hot_tallies",
-    "sizes_below",
-    "soft_tallies",
-]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Tallies = Mapping[str, FloatArray]  # name to sums over each row, shape (K, B)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from textassay.cli.models import OpenedGenerator
-    from textassay.corpus.corpus import Corpus
+    from textassay.corpus import Corpus
 
 _PARTS = "parts"
 
@@ -74,13 +74,10 @@ class Approximate(Files, Computing):
         """Average the generator's output along the text, print and write what the text costs, and return 0."""
         from rich.console import Console
 
-        from textassay.approximation.approximation import approximate, choose_mode
+        from textassay.approximation import approximate, choose_mode
         from textassay.cli.models import open_generator, set_precision
         from textassay.cli.progress import show_progress
-        from textassay.report.approximation_figures import draw_approximation
-        from textassay.report.approximation_text import render_approximation
-        from textassay.report.svg import on_white
-        from textassay.report.whole_files import write_whole
+        from textassay.report import draw_approximation, on_white, render_approximation, write_whole
 
         self._check()
         with self.computing():
@@ -127,8 +124,7 @@ class Approximate(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.approximation.count_cost import check_floor
-        from textassay.approximation.stopping_rule import check_samples
+        from textassay.approximation import check_floor, check_samples
 
         check_samples(self.samples, name="--samples")
         check_floor(self.floor, self.samples, name="--floor")
@@ -139,8 +135,7 @@ class Approximate(Files, Computing):
 
     def _read(self, opened: "OpenedGenerator") -> "Corpus":
         """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
-        from textassay.corpus.characters import read_running
-        from textassay.corpus.limits import running_text
+        from textassay.corpus import read_running, running_text
 
         if self.window is not None:
             with running_text():
@@ -157,7 +152,7 @@ class _Parts:
     def __init__(self, options: Approximate, opened: "OpenedGenerator", corpus: "Corpus") -> None:
         from importlib.metadata import version
 
-        from textassay.comparison.store import EstimateStore
+        from textassay.comparison import EstimateStore
 
         assert options.out is not None
         self._store = EstimateStore(options.out / _PARTS)
@@ -171,14 +166,14 @@ class _Parts:
         """Return what was kept of `part`, or None."""
         import numpy as np
 
-        from textassay.comparison.store import estimate_key
+        from textassay.comparison import estimate_key
 
         found: dict[str, Any] | None = self._store.load_document(estimate_key(*self._decides, part))
         return None if found is None else {name: np.asarray(rows, dtype=np.float64) for name, rows in found.items()}
 
     def save(self, part: str, arrays: "Mapping[str, npt.NDArray[np.float64]]") -> None:
         """Keep arrays of `part`."""
-        from textassay.comparison.store import estimate_key
+        from textassay.comparison import estimate_key
 
         document = {name: array.tolist() for name, array in arrays.items()}
         self._store.save_document(estimate_key(*self._decides, part), document)

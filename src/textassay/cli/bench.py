@@ -15,8 +15,8 @@ from textassay.cli.options import parse_generators
 from textassay.errors import EmptyCorpusError, OptionError, unknown_name
 
 if TYPE_CHECKING:
-    from textassay.corpus.corpus import Corpus
-    from textassay.meta_evaluation.worlds import World
+    from textassay.corpus import Corpus
+    from textassay.meta_evaluation import World
 
 DOCSTRINGS = "docstrings"
 NETWORKS = "lstm"  # what the names of their worlds begin with
@@ -62,10 +62,9 @@ class Bench(Tokens, Unseeded, Output):
 
         from textassay.cli.messages import print_line
         from textassay.execution import device
-        from textassay.meta_evaluation.bench import parse_estimator, run_bench
-        from textassay.metric.catalog import split_names
-        from textassay.report.bench_files import bench_document, write_bench
-        from textassay.report.bench_text import render_bench, seeds_told
+        from textassay.meta_evaluation import parse_estimator, run_bench
+        from textassay.metric import split_names
+        from textassay.report import bench_document, render_bench, seeds_told, write_bench
 
         estimators = [parse_estimator(name, level=self.level) for name in split_names(self.estimators)]
         names, networks = _world_names(self.worlds)
@@ -89,9 +88,7 @@ class Bench(Tokens, Unseeded, Output):
         return 0
 
     def _read(self, files: dict[str, str]) -> "dict[str, Corpus]":
-        from textassay.corpus.corpus import Corpus
-        from textassay.corpus.docstrings import docstring_sentences
-        from textassay.corpus.reader import read_texts
+        from textassay.corpus import Corpus, docstring_sentences, read_texts
 
         if not files:
             texts = {DOCSTRINGS: docstring_sentences()}
@@ -135,8 +132,8 @@ def _world_names(text: str | None) -> tuple[list[str], list[str]]:
 
     A name stands for all worlds that begin with it.
     """
-    from textassay.meta_evaluation.worlds import WORLD_NAMES
-    from textassay.metric.catalog import split_names
+    from textassay.meta_evaluation import WORLD_NAMES
+    from textassay.metric import split_names
 
     if text is None:
         return list(WORLD_NAMES), []
@@ -161,7 +158,7 @@ def _is_part(beginning: str, name: str) -> bool:
 
 def _networks(corpus: "Corpus", seed: int, *, names: Sequence[str]) -> "list[World]":
     """Return the worlds of networks that are called for; they are trained anew each time."""
-    from textassay.meta_evaluation.neural_worlds import neural_worlds
+    from textassay.meta_evaluation import neural_worlds
 
     made = neural_worlds(corpus, seed)
     for name in names:

@@ -31,15 +31,14 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.options import Condition, check_sources, parse_condition, parse_files, parse_generators
 from textassay.errors import OptionError, unknown_name
-from textassay.inspection.finding import HELDOUT
-from textassay.inspection.finding import REAL as FLOOR
+from textassay.inspection import HELDOUT
+from textassay.inspection import REAL as FLOOR
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from textassay.comparison.columns import SideColumns
-    from textassay.comparison.comparison import Comparison
-    from textassay.corpus.reader import TextFile
+    from textassay.comparison import Comparison, SideColumns
+    from textassay.corpus import TextFile
 
 _OTHER_REAL = "give real text of another draw, or leave it out"
 _REMEDIES = {
@@ -86,10 +85,9 @@ class Compare(Reading, Running, Output):
 
         from textassay.cli.messages import print_line
         from textassay.cli.progress import show_progress
-        from textassay.comparison.run import FOLDS, compare
-        from textassay.corpus.number_files import read_features
-        from textassay.metric.base import check_effort
-        from textassay.metric.catalog import split_names
+        from textassay.comparison import FOLDS, compare
+        from textassay.corpus import read_features
+        from textassay.metric import check_effort, split_names
 
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
@@ -121,7 +119,7 @@ class Compare(Reading, Running, Output):
                 progress=progress,
             )
             if self.out is not None:
-                from textassay.report.document import write_report
+                from textassay.report import write_report
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
         self.show(comparison, partial(_render, whole=self.all, folder=self.out))
@@ -149,8 +147,8 @@ class Compare(Reading, Running, Output):
         self, conditions: Sequence[Condition], metrics: Sequence[str] | None, beside: Mapping[str, Any]
     ) -> list[str]:
         """Return the full name of each condition's metric; raise where it, or a metric asked for, cannot be."""
-        from textassay.comparison.run import FOLDS, metric_settings
-        from textassay.metric.catalog import default_metrics, parse_metric, parse_metrics
+        from textassay.comparison import FOLDS, metric_settings
+        from textassay.metric import default_metrics, parse_metric, parse_metrics
 
         settings = metric_settings(
             effort=self.effort,
@@ -183,13 +181,13 @@ class Compare(Reading, Running, Output):
 
 
 def _render(comparison: "Comparison", console: "Console", *, whole: bool, folder: Path | None) -> None:
-    from textassay.report.text import render
+    from textassay.report import render
 
     render(comparison, console, whole=whole, folder=folder)
 
 
 def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":
-    from textassay.corpus.number_files import read_side_columns
+    from textassay.corpus import read_side_columns
 
     n_real = len(texts[FLOOR].texts)
     return {

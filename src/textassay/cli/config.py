@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from textassay.corpus.yaml_file import read_yaml
+from textassay.corpus import read_yaml
 from textassay.errors import InputError, OptionError, unknown_name
-
-__all__ = ["read_config"]
 
 NAMED_FILES = ("generators", "features", "log-probs", "ratings")
 

@@ -34,9 +34,8 @@ class Contexts(Files):
 
     def run(self) -> int:
         """Make the table, print or write it, and return 0."""
-        from textassay.corpus.contexts import contexts_text, review_contexts
-        from textassay.corpus.reader import read_texts
-        from textassay.report.whole_files import write_whole
+        from textassay.corpus import contexts_text, read_texts, review_contexts
+        from textassay.report import write_whole
 
         if self.out is not None:
             check_writable(self.out.parent)

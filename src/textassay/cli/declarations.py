@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from textassay.cli.adapter import Between, Check
-from textassay.corpus.limits import set_limits
+from textassay.corpus import set_limits
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import MAX_WORKERS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from textassay.corpus.reader import TextFile
+    from textassay.corpus import TextFile
 
 Progress = Callable[[str, int, int], None]
 
@@ -229,7 +229,7 @@ class Files:
 
     def read_file(self, source: str) -> "TextFile":
         """Return the texts of a file; raise an EmptyCorpusError where all of its lines are blank."""
-        from textassay.corpus.reader import read_texts
+        from textassay.corpus import read_texts
 
         file = read_texts(source, column=self.column)
         if not any(text and not text.isspace() for text in file.texts):

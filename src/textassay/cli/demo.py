@@ -18,7 +18,7 @@ from textassay.cli.compare import Compare
 from textassay.cli.declarations import Quiet, Seed
 
 if TYPE_CHECKING:
-    from textassay.generator.base import Generator
+    from textassay.generator import Generator
 
 _FEWEST = 100  # for dd of one half of the real text against the other
 
@@ -41,9 +41,9 @@ class Demo:
     def run(self) -> int:
         """Make the texts, compare them as ``textassay compare`` does, and return its exit status."""
         from textassay.cli.options import check_writable
-        from textassay.comparison.same_settings import check_same_settings
-        from textassay.corpus.docstrings import docstring_sentences
-        from textassay.report.whole_files import write_whole
+        from textassay.comparison import check_same_settings
+        from textassay.corpus import docstring_sentences
+        from textassay.report import write_whole
 
         check_writable(self.out)
         check_same_settings(self.out, real=None, level=Compare.level, seed=self.seed, settings={})
@@ -75,9 +75,8 @@ def demo_texts(sentences: Sequence[str], *, seed: int, n: int | None = None) -> 
 
     With `n`, no more than so many of the others, and as few from each generator.
     """
-    from textassay.corpus.corpus import corpora_from_texts
-    from textassay.generator.ngram import NgramModel
-    from textassay.generator.simple import Copier, WordShuffler
+    from textassay.corpus import corpora_from_texts
+    from textassay.generator import Copier, NgramModel, WordShuffler
     from textassay.seeding import stream
 
     order = stream(seed, "demo", "halves").permutation(len(sentences))

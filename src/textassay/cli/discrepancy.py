@@ -42,9 +42,8 @@ class Discrepancy(Computing):
         from rich.console import Console
 
         from textassay.cli.models import open_model
-        from textassay.meta_evaluation.model_discrepancy import model_discrepancy
-        from textassay.report.discrepancy_text import render_discrepancy
-        from textassay.report.whole_files import write_whole
+        from textassay.meta_evaluation import model_discrepancy
+        from textassay.report import render_discrepancy, write_whole
 
         if self.out is not None:
             check_writable(self.out)

@@ -17,7 +17,7 @@ from textassay.errors import TooFewSentencesError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from textassay.comparison.explanation import Explanation
+    from textassay.comparison import Explanation
 
 _WIDTH_OF_FILE = 100
 
@@ -42,12 +42,9 @@ class Explain(Reading, Running, Output):
 
         from textassay.cli.messages import print_line
         from textassay.cli.texts import read_sources
-        from textassay.comparison.comparison import FLOOR, RealText
-        from textassay.comparison.explain import TOP, explain_generators
-        from textassay.comparison.run import FOLDS
-        from textassay.comparison.store import EstimateStore
-        from textassay.corpus.prepare import prepare_corpora
-        from textassay.metric.base import check_effort
+        from textassay.comparison import FLOOR, FOLDS, TOP, EstimateStore, RealText, explain_generators
+        from textassay.corpus import prepare_corpora
+        from textassay.metric import check_effort
 
         version = installed_version("textassay")
         folds = FOLDS if self.folds is None else self.folds
@@ -95,7 +92,7 @@ class Explain(Reading, Running, Output):
         return 0
 
     def _render(self, explanations: "tuple[Explanation, ...]", console: "Console") -> None:
-        from textassay.report.explanation_text import render_explanation
+        from textassay.report import render_explanation
 
         for explanation in explanations:
             render_explanation(explanation, console, top=self.top)
@@ -104,7 +101,7 @@ class Explain(Reading, Running, Output):
         """Write ``explain.json`` and ``explain.txt`` into `folder`, each whole or not at all."""
         from rich.console import Console
 
-        from textassay.report.whole_files import write_whole
+        from textassay.report import write_whole
 
         page = Console(file=io.StringIO(), width=_WIDTH_OF_FILE, force_terminal=False, no_color=True)
         self._render(explanations, page)

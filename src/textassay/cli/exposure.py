@@ -25,9 +25,8 @@ from textassay.errors import InputError, OptionError, TooFewSentencesError, unkn
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
-    from textassay.corpus.corpus import Corpus
-    from textassay.exposure.lengths import ChosenLengths
-    from textassay.exposure.measurement import ExposureSettings, Keep
+    from textassay.corpus import Corpus
+    from textassay.exposure import ChosenLengths, ExposureSettings, Keep
 
 VALUES = "values"  # the folder under --out
 _BLEU_RUNS, _ORACLE_RUNS = 10, 5
@@ -92,9 +91,8 @@ class Exposure(Files, Computing):
 
         from textassay.cli.models import set_precision
         from textassay.cli.progress import show_progress
-        from textassay.exposure.measurement import measure_exposure
-        from textassay.report.exposure_files import write_exposure
-        from textassay.report.exposure_text import render_exposure
+        from textassay.exposure import measure_exposure
+        from textassay.report import render_exposure, write_exposure
 
         settings, lengths = self._settings()
         file = self.read_file(self.real)
@@ -132,10 +130,8 @@ class Exposure(Files, Computing):
 
     def _settings(self) -> "tuple[ExposureSettings, tuple[int, ...] | None]":
         """Return what to measure and the lengths of prefixes; raise for whatever is wrong before anything is read."""
-        from textassay.exposure.distance import DISTANCES, Distance
-        from textassay.exposure.measurement import ExposureSettings
-        from textassay.exposure.runs import parse_kind
-        from textassay.generator.next_words import Ends, check_ends
+        from textassay.exposure import DISTANCES, Distance, ExposureSettings, parse_kind
+        from textassay.generator import Ends, check_ends
 
         check_ends(self.ends)
         kinds = _listed("--prefixes", self.prefixes)
@@ -179,10 +175,9 @@ class Exposure(Files, Computing):
         self, opened: "Opened", corpus: "Corpus", lengths: tuple[int, ...] | None
     ) -> "tuple[Corpus, ChosenLengths]":
         """Return the sentences or blocks to measure on, and the lengths; raise where the model knows them already."""
-        from textassay.continuation.prefixes import blocks
-        from textassay.exposure.lengths import LONGEST, choose_lengths
-        from textassay.generator.base import tokens_in
-        from textassay.generator.next_words import Ends
+        from textassay.continuation import blocks
+        from textassay.exposure import LONGEST, choose_lengths
+        from textassay.generator import Ends, tokens_in
 
         tokens_in(opened.form.vocabulary, corpus, generator=opened.model.name)  # raises where a sentence holds <eos>
         if corpus.unk_rate == 1:
@@ -222,7 +217,7 @@ class Exposure(Files, Computing):
         """Return what keeps cells under --out, by the content they were computed from."""
         from importlib.metadata import version
 
-        from textassay.comparison.store import EstimateStore, estimate_key
+        from textassay.comparison import EstimateStore, estimate_key
 
         if self.out is None:
             return None
@@ -262,7 +257,7 @@ def _listed(option: str, text: str) -> tuple[str, ...]:
 
 def _opened(name: str) -> "Opened":
     from textassay.cli.models import open_model
-    from textassay.exposure.bleu import NotForTranslationError, check_not_translation
+    from textassay.exposure import NotForTranslationError, check_not_translation
 
     opened = open_model(name)
     try:

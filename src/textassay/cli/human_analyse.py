@@ -12,8 +12,7 @@ from textassay.cli.messages import print_line
 from textassay.errors import OptionError
 
 if TYPE_CHECKING:
-    from textassay.human.analysis import HumanAnalysis
-    from textassay.human.judgements import Judgements
+    from textassay.human import HumanAnalysis, Judgements
 
 Results = Annotated[
     Path, Argument(metavar="FILE", help="Results of Mechanical Turk or Label Studio, a long CSV, or a STUDY.")
@@ -46,12 +45,8 @@ class Analyse(Printing):
 
     def run(self) -> int:
         """Read judgements, analyse them, write and print what was found, and return 0."""
-        from textassay.human.analysis import analyse
-        from textassay.human.reasons import read_reasons
-        from textassay.human.results import read_results
-        from textassay.human.verdicts import check_ties
-        from textassay.report.human_files import write_analysis
-        from textassay.report.human_text import render_analysis
+        from textassay.human import analyse, check_ties, read_reasons, read_results
+        from textassay.report import render_analysis, write_analysis
 
         ties = check_ties(self.ties)
         votes = _votes(self.votes)

@@ -12,7 +12,7 @@ from textassay.cli.human_study import NewStudy, PerPage, check_no_study, show_st
 from textassay.errors import OptionError
 
 if TYPE_CHECKING:
-    from textassay.human.next_word import Prefix
+    from textassay.human import Prefix
 
 Model = Annotated[
     str | None,
@@ -40,8 +40,7 @@ class NextWord(Files, Printing):
 
     def run(self) -> int:
         """Draw prefixes or read them, build the study, write it, say what is in it, and return 0."""
-        from textassay.human.next_word import build_next_word
-        from textassay.human.study import save_study
+        from textassay.human import build_next_word, save_study
 
         if self.page_size % 2:
             raise OptionError(f"--page-size must be even, got {self.page_size}")
@@ -62,8 +61,8 @@ class NextWord(Files, Printing):
     def _prefixes(self) -> "tuple[list[Prefix], list[Prefix], str]":
         """Return the prefixes from real text, those from the model, and the model's name."""
         from textassay.cli.models import open_model
-        from textassay.corpus.reader import read_texts
-        from textassay.human.next_word import draw_prefixes, read_prefixes
+        from textassay.corpus import read_texts
+        from textassay.human import draw_prefixes, read_prefixes
 
         if self.prefixes is not None:
             if self.model is not None or self.real is not None:
@@ -88,8 +87,7 @@ class Exposure(Printing):
 
     def run(self) -> int:
         """Score the judgements of a next-word study, print the score, and return 0."""
-        from textassay.human.next_word_score import score_next_word
-        from textassay.human.results import read_results
+        from textassay.human import read_results, score_next_word
         from textassay.report.human_study import render_exposure
 
         results = read_results(self.file, database=self.database, kind="next-word")

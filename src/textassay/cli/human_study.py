@@ -26,8 +26,7 @@ from textassay.cli.options import check_sources, parse_generators
 from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
 if TYPE_CHECKING:
-    from textassay.human.acceptance import Accepted
-    from textassay.human.study import Study, StudyPage
+    from textassay.human import Accepted, Study, StudyPage
 
 StudyFolder = Annotated[Path, Argument(metavar="STUDY", help="A folder written by 'human build'.")]
 NewStudy = Annotated[Path, Option(metavar="STUDY", help="The folder of the study.")]
@@ -68,10 +67,9 @@ class Build(Files, Printing):
 
     def run(self) -> int:
         """Build a study, write it, say what is in it, and return 0."""
-        from textassay.corpus.rare_words import mark_rare_words
-        from textassay.human.pages import CHECK_TEXT, build_study, giveaways, skipped_blanks
-        from textassay.human.study import save_study
-        from textassay.report.human_study import tie_advice
+        from textassay.corpus import mark_rare_words
+        from textassay.human import CHECK_TEXT, build_study, giveaways, save_study, skipped_blanks
+        from textassay.report import tie_advice
 
         generators = parse_generators(self.generators or [])
         if self.rare_from is not None and self.mark_rare is None:
@@ -115,8 +113,7 @@ class Build(Files, Printing):
         return 0
 
     def _prepared(self, source: str) -> Sequence[str]:
-        from textassay.corpus.normalization import normalize
-        from textassay.corpus.reader import read_texts
+        from textassay.corpus import normalize, read_texts
 
         texts: Sequence[str] = read_texts(source, column=self.column).texts
         if self.normalize:
@@ -134,11 +131,8 @@ class Export:
 
     def run(self) -> int:
         """Write the files, name them, and return 0."""
-        from textassay.human.html_form import html_form
-        from textassay.human.label_studio import label_studio_files
-        from textassay.human.study import load_study
-        from textassay.human.turk_template import turk_files
-        from textassay.report.whole_files import write_whole
+        from textassay.human import html_form, label_studio_files, load_study, turk_files
+        from textassay.report import write_whole
 
         study = load_study(self.study)
         kinds: dict[str, Callable[[Study], dict[str, str]]] = {
@@ -168,12 +162,8 @@ class Import(Printing):
 
     def run(self) -> int:
         """Apply the rules to what was handed in, write judgements and refusals, say what counts, and return 0."""
-        from textassay.human.acceptance import accept, collect
-        from textassay.human.files import read_submissions
-        from textassay.human.ratings_file import ratings_csv
-        from textassay.human.study import load_study
-        from textassay.report.human_study import render_import
-        from textassay.report.whole_files import write_whole
+        from textassay.human import accept, collect, load_study, ratings_csv, read_submissions
+        from textassay.report import render_import, write_whole
 
         study = load_study(self.study)
         if len({file.resolve() for file in self.files}) < len(self.files):
@@ -215,9 +205,8 @@ class JudgeInTerminal:
         """Let one rater judge in the terminal, and return 0."""
         from rich.console import Console
 
-        from textassay.human.study import load_study
-        from textassay.human.terminal import BACK, QUIT, TerminalSession, judge_pages, keys_of
-        from textassay.report.console import safe
+        from textassay.human import BACK, QUIT, TerminalSession, judge_pages, keys_of, load_study
+        from textassay.report import safe
 
         study = load_study(self.study)
         session = TerminalSession(study, self.rater, self.out)
@@ -243,7 +232,7 @@ class JudgeInTerminal:
 
 def check_no_study(folder: Path) -> None:
     """Raise if there is a study in `folder` already: judgements may belong to it."""
-    from textassay.human.study import STUDY_FILE
+    from textassay.human import STUDY_FILE
 
     if (folder / STUDY_FILE).exists():
         raise OutputError(
@@ -253,7 +242,7 @@ def check_no_study(folder: Path) -> None:
 
 def show_study(command: Printing, study: "Study", path: Path) -> None:
     """Print what is in a new study, as `command` is asked to."""
-    from textassay.report.human_study import render_study
+    from textassay.report import render_study
 
     def document(study: "Study") -> dict[str, Any]:
         return {
@@ -282,7 +271,7 @@ def _read_key() -> str:
 
 
 def _instructions(path: Path | None) -> str | None:
-    from textassay.corpus.reader import read_texts
+    from textassay.corpus import read_texts
 
     if path is None:
         return None
@@ -294,8 +283,8 @@ def _instructions(path: Path | None) -> str | None:
 
 def _items_csv(study: "Study") -> str:
     """Return all items without who wrote them, in order: what another program needs to show them."""
-    from textassay.corpus.csv_text import csv_text
-    from textassay.human.study import NONE_OF_THEM
+    from textassay.corpus import csv_text
+    from textassay.human import NONE_OF_THEM
 
     rows = []
     for page in study.pages:
@@ -306,7 +295,7 @@ def _items_csv(study: "Study") -> str:
 
 
 def _refused_csv(accepted: "Accepted") -> str:
-    from textassay.corpus.csv_text import csv_text
+    from textassay.corpus import csv_text
 
     rows = ((one.submission.page, one.submission.rater, one.reason, one.submission.place) for one in accepted.refusals)
     return csv_text(("page", "rater", "reason", "place"), rows)

@@ -11,7 +11,7 @@ from textassay.cli.options import check_sources, parse_generators
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from textassay.inspection.inspection import Finding
+    from textassay.inspection import Finding
 
 TRAIN = "--train"
 
@@ -33,11 +33,9 @@ class Inspect(Tokens, Printing):
         others = {**({} if self.train is None else {TRAIN: self.train}), **generators}
         check_sources(self.real, others, {TRAIN: "name what the generators were trained on, or leave it out"})
 
-        from textassay.comparison.comparison import FLOOR
-        from textassay.corpus.prepare import prepare_corpora
-        from textassay.corpus.reader import read_texts
-        from textassay.corpus.spacing import SpacingWarning
-        from textassay.inspection.inspection import inspect
+        from textassay.comparison import FLOOR
+        from textassay.corpus import SpacingWarning, prepare_corpora, read_texts
+        from textassay.inspection import inspect
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
@@ -54,7 +52,7 @@ class Inspect(Tokens, Printing):
 
 
 def _render(findings: "Sequence[Finding]", console: "Console") -> None:
-    from textassay.report.text import render_findings
+    from textassay.report import render_findings
 
     if findings:
         render_findings(findings, console)

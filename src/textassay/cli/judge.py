@@ -22,12 +22,12 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.options import check_sources, parse_generators
 from textassay.errors import InputError, OptionError
-from textassay.inspection.finding import REAL
+from textassay.inspection import REAL
 
 if TYPE_CHECKING:
-    from textassay.human.judgements import Judgements
-    from textassay.inspection.finding import Finding
-    from textassay.meta_evaluation.evaluation import Evaluation
+    from textassay.human import Judgements
+    from textassay.inspection import Finding
+    from textassay.meta_evaluation import Evaluation
 
 TRAIN = "(train)"
 # What no comparison computes unasked, but a meta-evaluation does, where this version has it.
@@ -86,10 +86,9 @@ class Judge(Tokens, Running, Output):
         self._check()
 
         from textassay.execution import device
-        from textassay.human.files import read_judgements
-        from textassay.meta_evaluation.judging import judge_evaluators
-        from textassay.report.judge_files import write_judging
-        from textassay.report.judge_text import render_judging
+        from textassay.human import read_judgements
+        from textassay.meta_evaluation import judge_evaluators
+        from textassay.report import render_judging, write_judging
 
         notes: list[str] = []
         judgements = None if self.ratings is None else read_judgements(self.ratings)
@@ -134,22 +133,22 @@ class Judge(Tokens, Running, Output):
         if self.real is not None:
             check_sources(self.real, {**({"--train": self.train} if self.train else {}), **self.sources}, {})
 
-        from textassay.discriminator.catalog import make_discriminator
-        from textassay.metric.catalog import split_names
+        from textassay.discriminator import make_discriminator
+        from textassay.metric import split_names
 
         self._full_names()
         for name in split_names(self.discriminators or ""):
             make_discriminator(name)
 
     def _metric_names(self) -> list[str]:
-        from textassay.metric.catalog import split_names
+        from textassay.metric import split_names
 
         return default_evaluators(train=self.train is not None) if self.metrics is None else split_names(self.metrics)
 
     def _full_names(self) -> list[str]:
         """Return the full names of the metrics; raise where one cannot be."""
-        from textassay.comparison.run import metric_settings
-        from textassay.metric.catalog import parse_metrics
+        from textassay.comparison import metric_settings
+        from textassay.metric import parse_metrics
 
         settings = metric_settings(
             effort=self.effort, encoder=self.encoder, has_features=False, folds=5, level=self.level, paper=False
@@ -158,7 +157,7 @@ class Judge(Tokens, Running, Output):
 
     def _select(self, kept: "_KeptResults", generators: Sequence[str]) -> Measured:
         """Return the part of kept results that ``--metrics`` names; all of it by default."""
-        from textassay.meta_evaluation.compared import evaluations_of
+        from textassay.meta_evaluation import evaluations_of
 
         known = kept.comparison.metrics
         names = list(known) if self.metrics is None else self._full_names()
@@ -175,7 +174,7 @@ class Judge(Tokens, Running, Output):
     def _texts(self, judgements: "Judgements | None") -> dict[str, Any]:
         """Return the real text and every generator's, from files or from the items that were judged."""
         from textassay.cli.texts import read_sources
-        from textassay.corpus.reader import read_texts
+        from textassay.corpus import read_texts
 
         if self.generators:
             sources = {REAL: self.real or "", **self.sources}
@@ -204,7 +203,7 @@ class Judge(Tokens, Running, Output):
 
     def _golds(self, judgements: "Judgements | None", texts: Mapping[str, Any], notes: list[str]) -> "list[Evaluation]":
         """Return people's evaluations and the known orders, of the generators that are judged."""
-        from textassay.meta_evaluation.gold import read_gold
+        from textassay.meta_evaluation import read_gold
 
         wanted = [name for name in texts if name not in (REAL, TRAIN)]
         if len(wanted) < 2:
@@ -229,8 +228,7 @@ class Judge(Tokens, Running, Output):
         self, judgements: "Judgements", wanted: Sequence[str], texts: Mapping[str, Any], notes: list[str]
     ) -> "list[Evaluation]":
         """Return people's evaluation and, of real or fake, that of their majorities."""
-        from textassay.meta_evaluation.evaluation import Evaluation
-        from textassay.meta_evaluation.gold import place_judgements
+        from textassay.meta_evaluation import Evaluation, place_judgements
 
         if self.votes is not None and judgements.scale == "number":
             raise OptionError(f"--votes counts votes of real or fake: the ratings of {self.ratings} are numbers")
@@ -257,10 +255,10 @@ class Judge(Tokens, Running, Output):
         notes: list[str],
     ) -> Measured:
         """Return what metrics and classifiers say of the generators."""
-        from textassay.comparison.run import compare
-        from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
-        from textassay.meta_evaluation.compared import evaluations_of
-        from textassay.metric.base import check_effort
+        from textassay.comparison import compare
+        from textassay.inspection import CHARACTERS, UNSPACED
+        from textassay.meta_evaluation import evaluations_of
+        from textassay.metric import check_effort
 
         comparison = compare(
             {name: texts[name] for name in names},
@@ -294,11 +292,10 @@ class Judge(Tokens, Running, Output):
         self, texts: Mapping[str, Any], names: Sequence[str], progress: Callable[[str, int, int], None] | None
     ) -> "list[Evaluation]":
         """Return what each of ``--discriminators`` says of the generators."""
-        from textassay.corpus.prepare import prepare_corpora
-        from textassay.discriminator.catalog import make_discriminator
-        from textassay.discriminator.meta_evaluator import meta_evaluate
-        from textassay.meta_evaluation.evaluation import Evaluation
-        from textassay.metric.catalog import split_names
+        from textassay.corpus import prepare_corpora
+        from textassay.discriminator import make_discriminator, meta_evaluate
+        from textassay.meta_evaluation import Evaluation
+        from textassay.metric import split_names
 
         judges = split_names(self.discriminators or "")
         if not judges:
@@ -321,7 +318,7 @@ class Judge(Tokens, Running, Output):
 
 def default_evaluators(*, train: bool) -> list[str]:
     """Return the metrics that are judged unasked: the default ones, those of `train` text, and word overlap."""
-    from textassay.metric.catalog import CATALOG, default_metrics
+    from textassay.metric import CATALOG, default_metrics
 
     return [*default_metrics(["train"] if train else []), *(name for name in _BESIDES if name in CATALOG)]
 
@@ -345,8 +342,7 @@ class _KeptResults:
     def __init__(self, folder: Path) -> None:
         import numpy as np
 
-        from textassay.report.document import read_comparison
-        from textassay.report.sentences import open_sentences
+        from textassay.report import open_sentences, read_comparison
 
         self.comparison = read_comparison(folder)
         self.texts: dict[str, list[str]] = {name: [] for name in self.comparison.generators}

@@ -24,9 +24,8 @@ from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
-    from textassay.corpus.corpus import Corpus
-    from textassay.generator.scored import ScoredGenerator
-    from textassay.generator.text_likelihood import TextLikelihood
+    from textassay.corpus import Corpus
+    from textassay.generator import ScoredGenerator, TextLikelihood
 
 _FIRST = "give the generated text first, or leave --real out"
 _KINDS = (".npz", ".npy")
@@ -63,7 +62,7 @@ class Likelihood(Files, Computing):
 
         from textassay.cli.model_contexts import scored_contexts
         from textassay.cli.models import open_model, set_precision
-        from textassay.report.likelihood_text import render_likelihood
+        from textassay.report import render_likelihood
 
         self._check()
         sources = {"text": self.text, **({} if self.real is None else {"real": self.real})}
@@ -115,8 +114,7 @@ class Likelihood(Files, Computing):
         check_writable(self.out.parent)
 
     def _score(self, opened: "Opened", corpus: "Corpus") -> "TextLikelihood":
-        from textassay.generator.scored import AtTemperature
-        from textassay.generator.text_likelihood import text_likelihood
+        from textassay.generator import AtTemperature, text_likelihood
 
         model: ScoredGenerator = opened.model
         if self.temperature != 1:
@@ -138,7 +136,7 @@ def _write(out: Path, found: "dict[str, TextLikelihood]") -> None:
     """Write the log-probabilities, real ones first, whole or not at all."""
     import numpy as np
 
-    from textassay.report.whole_files import write_whole
+    from textassay.report import write_whole
 
     buffer = BytesIO()
     generated = found["text"].log_probs

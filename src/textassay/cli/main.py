@@ -24,7 +24,7 @@ import typer
 from textassay.cli.adapter import add_command, add_sub_commands
 from textassay.cli.groups import Group, add_group
 from textassay.cli.messages import show_warning, tell
-from textassay.corpus.limits import input_limits
+from textassay.corpus import input_limits
 
 COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Compare": {

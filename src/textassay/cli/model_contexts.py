@@ -9,18 +9,18 @@ import numpy as np
 
 from textassay.cli.messages import print_line
 from textassay.cli.models import OpenedGenerator
-from textassay.corpus.contexts import (
+from textassay.corpus import (
     COLUMN,
     Attributes,
     Contexts,
+    Corpus,
     context_places,
     learn_attributes,
     read_contexts,
     with_contexts,
 )
-from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.network.conditional import ContextModel
+from textassay.network import ContextModel
 
 _LISTED = 5  # unknown categories that are named
 

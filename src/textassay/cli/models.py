@@ -4,21 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import TextForm
 from textassay.errors import InputError, OptionError
-from textassay.generator.base import Generator, LanguageModel
-
-__all__ = [
-    "COMMAND",
-    "PRECISIONS",
-    "PRETRAINED",
-    "RANDOM",
-    "Opened",
-    "OpenedGenerator",
-    "open_generator",
-    "open_model",
-    "set_precision",
-]
+from textassay.generator import Generator, LanguageModel
 
 PRETRAINED = "pretrained:"
 COMMAND = "command:"
@@ -53,7 +41,7 @@ def open_model(text: str) -> Opened:
     other = _elsewhere(text)
     if other is not None:
         return other
-    from textassay.model_store.saved import load_model
+    from textassay.model_store import load_model
 
     saved = load_model(_folder(text))
     return Opened(saved.model, saved.form, dict(saved.document))
@@ -76,7 +64,7 @@ def open_generator(text: str) -> OpenedGenerator:
     other = _elsewhere(text)
     if other is not None:
         return other
-    from textassay.model_store.saved import load_generator
+    from textassay.model_store import load_generator
 
     saved = load_generator(_folder(text))
     return OpenedGenerator(saved.model, saved.form, dict(saved.document))
@@ -87,7 +75,7 @@ def _elsewhere(text: str) -> Opened | None:
     if text.startswith(COMMAND):
         raise OptionError(f"'{text}' has no probabilities: only 'sample' takes a command")
     if text.startswith(PRETRAINED):
-        from textassay.model_store.pretrained import PretrainedModel
+        from textassay.model_store import PretrainedModel
 
         name = text.removeprefix(PRETRAINED)
         if not name:
@@ -111,7 +99,7 @@ def _folder(text: str) -> Path:
 def _random(seed: str) -> Opened:
     if not (seed.isascii() and seed.isdigit()) and seed:
         raise OptionError(f"name the seed of {RANDOM} as a number, such as {RANDOM}:3, got '{seed}'")
-    from textassay.network.random_lstm import RandomLstm
+    from textassay.network import RandomLstm
 
     model = RandomLstm(seed=int(seed or 0))
     return Opened(model, model.form, {})

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from textassay.cli.messages import print_line
-from textassay.corpus.corpus import Corpus
-from textassay.monitoring.monitor import TextMonitor
-from textassay.report.monitor_figure import draw_monitor
-from textassay.report.training import Monitored
-from textassay.training.history import Reading
+from textassay.corpus import Corpus
+from textassay.monitoring import TextMonitor
+from textassay.report import Monitored, draw_monitor
+from textassay.training import Reading
 
 MONITOR = "monitor.jsonl"
 

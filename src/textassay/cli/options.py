@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from textassay.corpus.download import is_url
-from textassay.corpus.source import check_exists
+from textassay.corpus import check_exists, is_url
 from textassay.errors import InputError, OptionError, OutputError
 
 STANDARD_INPUT = "-"

@@ -11,7 +11,7 @@ from textassay.cli.declarations import Effort, Folds, Generators, Level, Printin
 from textassay.errors import OptionError
 
 if TYPE_CHECKING:
-    from textassay.comparison.planning import Pilot
+    from textassay.comparison import Pilot
 
 PilotFolder = Annotated[Path | None, Option(metavar="DIR", help="A folder written by 'compare --out', as a pilot.")]
 Margins = Annotated[list[float] | None, Option(metavar="E", help="Bound dd within plus or minus E; may be repeated.")]
@@ -39,8 +39,8 @@ class Plan(Reading, Running, Printing):
 
     def run(self) -> int:
         """Plan, print, and return 0."""
-        from textassay.comparison.planning import plan
-        from textassay.report.plan_text import render_plan
+        from textassay.comparison import plan
+        from textassay.report import render_plan
 
         planned = partial(
             plan,
@@ -59,11 +59,10 @@ class Plan(Reading, Running, Printing):
     def _pilot(self) -> "Pilot | None":
         from textassay.cli.options import check_sources, parse_generators
         from textassay.cli.texts import read_sources
-        from textassay.comparison.comparison import FLOOR
-        from textassay.comparison.planning import pilot_of, run_pilot
-        from textassay.corpus.prepare import prepare_corpora
-        from textassay.metric.base import check_effort
-        from textassay.report.document import read_comparison
+        from textassay.comparison import FLOOR, pilot_of, run_pilot
+        from textassay.corpus import prepare_corpora
+        from textassay.metric import check_effort
+        from textassay.report import read_comparison
 
         generators = parse_generators(self.generators) if self.generators else {}
         if self.pilot is not None and (self.real is not None or generators):

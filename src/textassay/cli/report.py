@@ -21,8 +21,7 @@ class Report:
         """Write the files of the folder again from its ``results.json``, print the table, and return 0."""
         from rich.console import Console
 
-        from textassay.report.document import read_comparison, write_report
-        from textassay.report.text import render
+        from textassay.report import read_comparison, render, write_report
 
         comparison = read_comparison(self.folder)
         check_writable(self.folder)

@@ -24,7 +24,7 @@ from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from textassay.cli.models import OpenedGenerator
-    from textassay.corpus.corpus import Corpus
+    from textassay.corpus import Corpus
 
 _KINDS = (".txt", ".jsonl")
 _TEXT = "text"  # the key of a sentence in JSON lines
@@ -88,7 +88,7 @@ class Sample(Files, Computing):
             check_writable(self.out.parent)
 
     def _prefixes(self) -> Sequence[str]:
-        from textassay.corpus.reader import read_texts
+        from textassay.corpus import read_texts
 
         if self.prefix is not None:
             return [self.prefix]
@@ -105,7 +105,7 @@ class Sample(Files, Computing):
         if self.temperature != 1:
             asked["temperature"] = self.temperature
         if self.model.startswith(COMMAND):
-            from textassay.generator.external import ExternalCommand
+            from textassay.generator import ExternalCommand
 
             if prefixes or asked or self.contexts is not None or n is None:
                 refused = "--prefix, --contexts, --temperature, --top-k or --top-p"
@@ -125,7 +125,7 @@ class Sample(Files, Computing):
 
         Nothing drawn is thrown away: sentences with line breaks become JSON lines beside the text file asked for.
         """
-        from textassay.report.whole_files import write_whole
+        from textassay.report import write_whole
 
         out = self.out
         as_json = out is not None and out.suffix == ".jsonl"
@@ -148,7 +148,7 @@ class Sample(Files, Computing):
 
 def _encoded(opened: "OpenedGenerator", prefixes: Sequence[str]) -> "Corpus":
     """Return the prefixes in the model's tokens; say which of their words it does not know."""
-    from textassay.corpus.vocabulary import UNK
+    from textassay.corpus import UNK
 
     prefix = opened.form.corpus(prefixes)
     if (prefix.tokens == UNK).any():

@@ -45,14 +45,12 @@ class Stress(Tokens, Running, Output):
         check_sources(self.real, others, remedies)
 
         from textassay.cli.texts import read_sources
-        from textassay.comparison.comparison import FLOOR
-        from textassay.corpus.corpus import corpora_from_texts
+        from textassay.comparison import FLOOR
+        from textassay.corpus import corpora_from_texts
         from textassay.execution import device
-        from textassay.meta_evaluation.stress import run_stress
-        from textassay.metric.base import check_effort
-        from textassay.metric.catalog import split_names
-        from textassay.report.stress_files import write_stress
-        from textassay.report.stress_text import render_stress
+        from textassay.meta_evaluation import run_stress
+        from textassay.metric import check_effort, split_names
+        from textassay.report import render_stress, write_stress
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)

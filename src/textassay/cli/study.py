@@ -21,7 +21,7 @@ from textassay.cli.options import check_sources, check_writable
 from textassay.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
-    from textassay.study.staged_study import StagedStudy
+    from textassay.study import StagedStudy
 
 Progress = Callable[[str, int, int], None]
 
@@ -41,7 +41,7 @@ class ListStudies:
 
     def run(self) -> int:
         """Print them, and return 0."""
-        from textassay.study.dd.scales import SCALES
+        from textassay.study import SCALES
 
         if self.json:
             json.dump({"studies": dict(STUDIES), "scales": list(SCALES)}, sys.stdout, indent=1)
@@ -81,10 +81,8 @@ class Study(Computing):
         from rich.console import Console
 
         from textassay.cli.progress import show_progress
-        from textassay.report.reproduction_files import write_reproduction
-        from textassay.report.reproduction_text import render_reproduction
-        from textassay.study.dd.scales import SCALES
-        from textassay.study.presets import scale_named
+        from textassay.report import render_reproduction, write_reproduction
+        from textassay.study import SCALES, scale_named
 
         scale_named(SCALES, self.scale)
         self.check()
@@ -156,12 +154,9 @@ class _DdStudy(Files, Study):
             raise unknown_name("value of --positives", self.positives, _POSITIVES)
 
     def make(self, progress: Progress | None) -> "StagedStudy":
-        from textassay.study.dd.scales import SCALES
-        from textassay.study.dd.study import STUDIES as KINDS
-        from textassay.study.dd.study import DdStudy
-        from textassay.study.dd.text import split_text
-        from textassay.study.presets import scale_named
-        from textassay.training.backend import require_neural
+        from textassay.study import SCALES, DdStudy, scale_named, split_text
+        from textassay.study import STUDIES as KINDS
+        from textassay.training import require_neural
 
         require_neural(f"the study {self.name}")
         check_writable(self.out)
@@ -182,7 +177,7 @@ class _DdStudy(Files, Study):
 
     def _read(self) -> tuple[list[str], list[str] | None, list[str] | None]:
         """Return training, validation and test sentences; docstrings are shuffled, files stay in their order."""
-        from textassay.corpus.docstrings import docstring_sentences
+        from textassay.corpus import docstring_sentences
         from textassay.seeding import stream
 
         others = {"--valid": self.valid, "--test": self.test}
@@ -221,11 +216,9 @@ class Judges(Study):
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study; of Mechanical Turk, the report also tells what failed attention checks would change."""
-        from textassay.human.files import read_judgements
-        from textassay.human.mechanical_turk import is_batch, read_mechanical_turk
-        from textassay.human.table_file import read_columns
-        from textassay.study.judges.study import JUDGES_SCALES, JudgesStudy
-        from textassay.training.backend import require_neural
+        from textassay.human import is_batch, read_columns, read_judgements, read_mechanical_turk
+        from textassay.study import JUDGES_SCALES, JudgesStudy
+        from textassay.training import require_neural
 
         check_writable(self.out)
         found = read_judgements(self.judgements)
@@ -250,11 +243,8 @@ class ExposureBias(Study):
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a folder of texts; what one that is not there would give is not measured."""
-        from textassay.study.exposure_bias.scales import EXPOSURE_SCALES
-        from textassay.study.exposure_bias.study import ExposureStudy
-        from textassay.study.exposure_bias.texts import read_exposure_texts
-        from textassay.study.presets import scale_named
-        from textassay.training.backend import require_neural
+        from textassay.study import EXPOSURE_SCALES, ExposureStudy, read_exposure_texts, scale_named
+        from textassay.training import require_neural
 
         check_writable(self.out)
         require_neural("the study exposure-bias")
@@ -275,11 +265,8 @@ class GanAsLm(Study):
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a text."""
-        from textassay.study.gan_as_lm.scales import GAN_SCALES
-        from textassay.study.gan_as_lm.study import GanStudy
-        from textassay.study.gan_as_lm.text import read_gan_text
-        from textassay.study.presets import scale_named
-        from textassay.training.backend import require_neural
+        from textassay.study import GAN_SCALES, GanStudy, read_gan_text, scale_named
+        from textassay.training import require_neural
 
         check_writable(self.out)
         require_neural("the study gan-as-lm")
@@ -296,11 +283,8 @@ class Generators(Study):
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a folder of texts."""
-        from textassay.study.generators.scales import GENERATORS_SCALES
-        from textassay.study.generators.study import GeneratorsStudy
-        from textassay.study.generators.texts import read_generators_texts
-        from textassay.study.presets import scale_named
-        from textassay.training.backend import require_neural
+        from textassay.study import GENERATORS_SCALES, GeneratorsStudy, read_generators_texts, scale_named
+        from textassay.training import require_neural
 
         check_writable(self.out)
         require_neural("the study generators")

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 
 from textassay.cli.options import REMEDY
-from textassay.comparison.comparison import FLOOR
-from textassay.corpus.reader import TextFile, read_texts
+from textassay.comparison import FLOOR
+from textassay.corpus import TextFile, read_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
-
-__all__ = ["read_sources"]
 
 
 def read_sources(

@@ -18,13 +18,11 @@ from textassay.cli.options import check_sources, check_writable
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
-    from textassay.corpus.contexts import Attributes
-    from textassay.corpus.corpus import Corpus
-    from textassay.corpus.text_form import TextForm
-    from textassay.generator.base import LanguageModel
-    from textassay.monitoring.monitor import TextMonitor
-    from textassay.network.network import NetworkLanguageModel
-    from textassay.report.training import TrainedText, Training
+    from textassay.corpus import Attributes, Corpus, TextForm
+    from textassay.generator import LanguageModel
+    from textassay.monitoring import TextMonitor
+    from textassay.network import NetworkLanguageModel
+    from textassay.report import TrainedText, Training
 
 MONITORING = "Monitoring"
 CONTEXTS = "Contexts"
@@ -93,7 +91,7 @@ class Train(Files, Computing, WithSettings):
         Of several processes that a launcher started, only the main one prints and writes the model.
         """
         from textassay.cli.trained_folder import finished
-        from textassay.training.processes import is_main
+        from textassay.training import is_main
 
         if not is_main() and not self.quiet:
             return replace(self, quiet=True).run()
@@ -126,7 +124,7 @@ class Train(Files, Computing, WithSettings):
 
     def load(self, text: str) -> Any:
         """Return what was trained before, from the text of its history."""
-        from textassay.report.training import Training
+        from textassay.report import Training
 
         return Training.from_json(text)
 
@@ -206,11 +204,8 @@ class TrainText(Train):
 
     def read(self) -> TrainingTexts:
         """Return the texts that training needs; say what was held out or left out."""
-        from textassay.corpus.characters import split_characters
-        from textassay.corpus.limits import running_text
-        from textassay.corpus.split import nested_fractions, split_last
-        from textassay.corpus.vocabulary import SPECIAL_TOKENS
-        from textassay.generator.base import check_train
+        from textassay.corpus import SPECIAL_TOKENS, nested_fractions, running_text, split_characters, split_last
+        from textassay.generator import check_train
 
         window = self.window_size
         real = self._texts(self.real)
@@ -266,7 +261,7 @@ class TrainText(Train):
 
     def _form(self, texts: list[str]) -> "TextForm":
         """Return the form of the model of ``--like``, or what is learnt from `texts`."""
-        from textassay.corpus.text_form import TextForm
+        from textassay.corpus import TextForm
 
         return self.form_like() or TextForm.learn(
             texts,
@@ -278,14 +273,14 @@ class TrainText(Train):
 
     def _texts(self, source: str) -> list[str]:
         """Return the sentences of a file; running text is one."""
-        from textassay.corpus.characters import read_running
+        from textassay.corpus import read_running
 
         if self.window_size is not None:
             return [read_running(source, column=self.column)]
         return list(self.read_file(source).texts)
 
     def _cut(self, corpus: "Corpus") -> "Corpus":
-        from textassay.corpus.windows import cut_windows
+        from textassay.corpus import cut_windows
 
         return corpus if self.window_size is None else cut_windows(corpus, self.window_size)
 
@@ -293,7 +288,7 @@ class TrainText(Train):
         """Return the sentences that are not too long, and say how many are, and how many are blank."""
         import numpy as np
 
-        from textassay.report.training import TrainedText
+        from textassay.report import TrainedText
 
         n_long = 0
         if self.max_tokens is not None:
@@ -362,7 +357,7 @@ class Monitors:
 
     def check_monitor(self) -> None:
         """Raise for whatever can be seen to be wrong with these options before the text is read."""
-        from textassay.monitoring.monitor import monitored_metrics
+        from textassay.monitoring import monitored_metrics
 
         if self.monitor is not None:
             monitored_metrics(self.monitor)
@@ -388,7 +383,7 @@ class TrainCatalogued(TrainText):
 
     def new_model(self, told: Mapping[str, Any]) -> "LanguageModel":
         """Return a model that has learnt nothing."""
-        from textassay.model_store.catalog import make_generator
+        from textassay.model_store import make_generator
 
         known = {**self.given("network", "training"), **told}
         with self.as_options("network", "training"):
@@ -410,7 +405,7 @@ class TrainCatalogued(TrainText):
     def fit(self, texts: TrainingTexts, told: Mapping[str, Any], record: Mapping[str, Any]) -> "_Fitted":
         """Return the model, fitted, and what `Training` holds of it."""
         from textassay.cli.trained_folder import SETTINGS, begun
-        from textassay.generator.text_likelihood import text_likelihood
+        from textassay.generator import text_likelihood
 
         model = self.new_model(told)
         with begun(self.out, {SETTINGS: json.dumps(record, indent=1)}):
@@ -422,10 +417,9 @@ class TrainCatalogued(TrainText):
         """Train, write all files, the model last, and return what is reported."""
         from textassay.cli.monitored import monitor_figures
         from textassay.cli.trained_folder import CHECKPOINT, HISTORY
-        from textassay.model_store.saved import save_model
-        from textassay.report.training import Training, draw_training
-        from textassay.report.whole_files import write_whole
-        from textassay.training.processes import is_main
+        from textassay.model_store import save_model
+        from textassay.report import Training, draw_training, write_whole
+        from textassay.training import is_main
 
         told: dict[str, Any] = {} if texts.attributes is None else {"attributes": texts.attributes}
         fitted = self.fit(texts, {**told, **self.lengths(texts.longest)}, record)
@@ -489,9 +483,9 @@ class TrainNetwork(Monitors, TrainCatalogued):
         from textassay.cli.monitored import monitored
         from textassay.cli.progress import show_progress, tell_step
         from textassay.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, begun
-        from textassay.corpus.documents import parse_json, read_document
-        from textassay.monitoring.loop import loop_monitors
-        from textassay.network.batch_size import fit_in_memory, fitting_batch_size
+        from textassay.corpus import parse_json, read_document
+        from textassay.monitoring import loop_monitors
+        from textassay.network import fit_in_memory, fitting_batch_size
 
         model = cast("NetworkLanguageModel", self.new_model(told))
         resumes = (self.out / CHECKPOINT).exists()

@@ -12,11 +12,10 @@ from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
 from textassay.errors import InputError, OptionError, unknown_name
 
 if TYPE_CHECKING:
-    from textassay.adversarial.history import RoundsHistory
-    from textassay.adversarial.rounds import Collapse, Phase, TwoSided
-    from textassay.generator.base import LanguageModel
-    from textassay.monitoring.monitor import Sampler
-    from textassay.report.adversarial_training import AdversarialTraining
+    from textassay.adversarial import Collapse, Phase, RoundsHistory, TwoSided
+    from textassay.generator import LanguageModel
+    from textassay.monitoring import Sampler
+    from textassay.report import AdversarialTraining
 
 ROUNDS = "Adversarial training"
 
@@ -98,8 +97,7 @@ class TrainAdversarial(Monitors, TrainWindows):
 
     def check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.training.backend import require_neural
-        from textassay.training.processes import launched
+        from textassay.training import launched, require_neural
 
         require_neural(f"the {self.model} generator")
         if self.window is not None and self.length is not None:
@@ -139,7 +137,7 @@ class TrainAdversarial(Monitors, TrainWindows):
 
     def load(self, text: str) -> "AdversarialTraining":
         """Return what was trained before, from the text of its history."""
-        from textassay.report.adversarial_training import AdversarialTraining
+        from textassay.report import AdversarialTraining
 
         return AdversarialTraining.from_json(text)
 
@@ -147,7 +145,7 @@ class TrainAdversarial(Monitors, TrainWindows):
         """Print what came out."""
         from rich.console import Console
 
-        from textassay.report.adversarial_training import render_adversarial_training
+        from textassay.report import render_adversarial_training
 
         if self.json:
             print(json.dumps({"folder": str(self.out), **training.to_dict()}, indent=1, allow_nan=False))
@@ -156,15 +154,14 @@ class TrainAdversarial(Monitors, TrainWindows):
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
         """Train, write all files, the model last, and return what is reported."""
-        from textassay.adversarial.rounds import train_in_rounds
+        from textassay.adversarial import train_in_rounds
         from textassay.cli.monitored import monitor_figures, monitored
         from textassay.cli.progress import show_progress
         from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, begun
-        from textassay.model_store.saved import save_model
-        from textassay.monitoring.loop import loop_monitors
-        from textassay.report.adversarial_training import AdversarialTraining, draw_rounds
-        from textassay.report.whole_files import write_whole
-        from textassay.training.backend import training_device
+        from textassay.model_store import save_model
+        from textassay.monitoring import loop_monitors
+        from textassay.report import AdversarialTraining, draw_rounds, write_whole
+        from textassay.training import training_device
 
         out = self.out
         resumes = (out / CHECKPOINT).exists() or (out / ROUNDS).exists()
@@ -228,7 +225,7 @@ class TrainWithOracle(TrainAdversarial):
     @property
     def sentence_length(self) -> int | None:
         """Tokens of every sentence; None where they end."""
-        from textassay.network.random_lstm import RandomLstm
+        from textassay.network import RandomLstm
 
         oracle = self.opened_oracle()
         return oracle.length if isinstance(oracle, RandomLstm) else super().sentence_length
@@ -260,7 +257,7 @@ class TrainWithOracle(TrainAdversarial):
 def _n_threads() -> int:
     import torch
 
-    from textassay.training.backend import threads
+    from textassay.training import threads
 
     with threads():
         return torch.get_num_threads()

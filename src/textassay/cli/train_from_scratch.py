@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from textassay.adversarial.cot import COT_PRESETS, CotRecipe
-from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS, ScratchGanRecipe
+from textassay.adversarial import COT_PRESETS, SCRATCHGAN_PRESETS, CotRecipe, ScratchGanRecipe
 from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainingTexts
 from textassay.cli.train_adversarial import ROUNDS, Begun, Tell, TrainWithOracle
-from textassay.network.lstm import LstmModel
-from textassay.network.tied_lstm import TiedLstm
+from textassay.network import LstmModel, TiedLstm
 
 if TYPE_CHECKING:
-    from textassay.adversarial.from_scratch import FromScratch
-    from textassay.adversarial.history import RoundsHistory
+    from textassay.adversarial import FromScratch, RoundsHistory
 
 _COLLAPSED = 0.05  # share of the pairs of neighbours that real text has; dips to a few words are how it begins
 
@@ -56,8 +53,7 @@ class TrainFromScratch(TrainWithOracle):
 
     def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Return the training."""
-        from textassay.adversarial.rounds import Collapse
-        from textassay.adversarial.validation import ORACLE, VALID
+        from textassay.adversarial import ORACLE, VALID, Collapse
 
         model, recipe = self.untrained(texts.longest)
         told = {"recipe": recipe, "seed": self.seed, **self._vectors(texts)}
@@ -82,7 +78,7 @@ class TrainFromScratch(TrainWithOracle):
 
     def untrained(self, longest: int | None = None) -> tuple[LstmModel, AnyRecipe]:
         """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
-        from textassay.embedding.word_vectors import word_vector_size
+        from textassay.embedding import word_vector_size
 
         length = self.sentence_length
         network, recipe = self.chosen_preset()
@@ -99,7 +95,7 @@ class TrainFromScratch(TrainWithOracle):
 
     def _vectors(self, texts: TrainingTexts) -> dict[str, Any]:
         """Return the word vectors of the file that was given, by the name of the setting; nothing without."""
-        from textassay.embedding.word_vectors import read_word_vectors
+        from textassay.embedding import read_word_vectors
 
         if self.vector_file is None:
             return {}
@@ -111,7 +107,7 @@ class TrainCot(TrainFromScratch):
 
     def sides(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
         """Return the class of the generator, and what makes the training."""
-        from textassay.adversarial.cot import CoT
+        from textassay.adversarial import CoT
 
         return LstmModel, CoT
 
@@ -131,7 +127,7 @@ class TrainScratchGan(TrainFromScratch):
 
     def sides(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
         """Return the class of the generator, and what makes the training."""
-        from textassay.adversarial.scratchgan import ScratchGan
+        from textassay.adversarial import ScratchGan
 
         return TiedLstm, ScratchGan
 

@@ -4,16 +4,16 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
+from textassay.adversarial import LEAKGAN_PRESETS, LeakGanRecipe
 from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.train import TrainingTexts
 from textassay.cli.train_adversarial import ROUNDS, Begun, Tell, TrainAdversarial
-from textassay.network.leakgan import LeakGanModel
+from textassay.network import LeakGanModel
 
 if TYPE_CHECKING:
-    from textassay.adversarial.history import RoundsHistory
+    from textassay.adversarial import RoundsHistory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +22,7 @@ class TrainLeakGan(TrainAdversarial):
 
     def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Return the training."""
-        from textassay.adversarial.leakgan import LeakGan
-        from textassay.adversarial.rounds import COLLAPSE, Phase
-        from textassay.adversarial.validation import VALID
+        from textassay.adversarial import COLLAPSE, VALID, LeakGan, Phase
 
         model, recipe = self.untrained(texts.longest)
         training = LeakGan(model, texts.train, texts.valid, recipe=recipe, seed=self.seed)

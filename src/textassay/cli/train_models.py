@@ -7,11 +7,9 @@ from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainConditional, TrainCounted, TrainWindowNetwork
-from textassay.generator.ngram import NgramModel
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.model_store.catalog import KINDS, PRESETS
-from textassay.model_store.context_presets import CONTEXT_PRESETS
-from textassay.training.recipe import Recipe
+from textassay.generator import NgramModel, PositionUnigram
+from textassay.model_store import CONTEXT_PRESETS, KINDS, PRESETS
+from textassay.training import Recipe
 
 MODEL, TRAINING = "Model", "Training"
 

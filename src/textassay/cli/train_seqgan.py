@@ -6,20 +6,17 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS, RankGanRecipe
-from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
+from textassay.adversarial import RANKGAN_PRESETS, SEQGAN_PRESETS, RankGanRecipe, SeqGanRecipe
 from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainingTexts
 from textassay.cli.train_adversarial import ROUNDS, Begun, Tell, TrainWithOracle
 from textassay.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
-from textassay.network.lstm import LstmModel
+from textassay.network import LstmModel
 
 if TYPE_CHECKING:
-    from textassay.adversarial.history import RoundsHistory
-    from textassay.adversarial.rounds import Phase
-    from textassay.adversarial.seqgan import SeqGan
+    from textassay.adversarial import Phase, RoundsHistory, SeqGan
 
 MLE = "mle"  # folder in the folder: the generator before the rounds
 
@@ -60,7 +57,7 @@ class TrainSeqGan(TrainWithOracle):
 
     def two_sided(self) -> "Callable[..., SeqGan]":
         """Return what makes the training."""
-        from textassay.adversarial.seqgan import SeqGan
+        from textassay.adversarial import SeqGan
 
         return SeqGan
 
@@ -77,11 +74,10 @@ class TrainSeqGan(TrainWithOracle):
 
     def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Fit the generator by maximum likelihood, keep it, and return the training."""
-        from textassay.adversarial.rounds import COLLAPSE
-        from textassay.adversarial.validation import ORACLE, VALID
+        from textassay.adversarial import COLLAPSE, ORACLE, VALID
         from textassay.cli.progress import tell_step
         from textassay.cli.trained_folder import CHECKPOINT
-        from textassay.model_store.saved import save_model
+        from textassay.model_store import save_model
 
         network, recipe = self._plan()
         oracle, length = self.opened_oracle(), self.sentence_length
@@ -128,7 +124,7 @@ class TrainRankGan(TrainSeqGan):
 
     def two_sided(self) -> "Callable[..., SeqGan]":
         """Return what makes the training."""
-        from textassay.adversarial.rankgan import RankGan
+        from textassay.adversarial import RankGan
 
         return RankGan
 
@@ -151,7 +147,7 @@ def command(name: str) -> type[Command]:
 
 def _phases(recipe: SeqGanRecipe) -> "tuple[Phase, ...]":
     """Return the phases; without adversarial rounds nobody asks the discriminator, which then learns nothing."""
-    from textassay.adversarial.rounds import Phase
+    from textassay.adversarial import Phase
 
     pretraining = recipe.pretraining_rounds if recipe.rounds else 0
     return Phase("discriminator", pretraining, judged=False), Phase("adversarial", recipe.rounds)

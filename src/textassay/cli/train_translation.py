@@ -16,14 +16,12 @@ from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.train import Train
 from textassay.errors import InputError, OptionError
-from textassay.training.recipe import DecayRecipe
-from textassay.translation.translation import TranslationModel
-from textassay.translation.translation_presets import TRANSLATION_PRESETS
+from textassay.training import DecayRecipe
+from textassay.translation import TRANSLATION_PRESETS, TranslationModel
 
 if TYPE_CHECKING:
-    from textassay.corpus.parallel import ParallelText
-    from textassay.corpus.text_form import TextForm
-    from textassay.report.training import TrainedText, Training
+    from textassay.corpus import ParallelText, TextForm
+    from textassay.report import TrainedText, Training
 
 BYTE_PAIRS = 8000
 HELD_BACK = ("held-back-source.jsonl", "held-back-real.jsonl")  # in the folder of the model
@@ -72,7 +70,7 @@ class TrainTranslation(Train):
         check_writable(self.out)
 
     def _new_model(self) -> TranslationModel:
-        from textassay.model_store.catalog import make_generator
+        from textassay.model_store import make_generator
 
         given = self.given("network", "training")
         with self.as_options("network", "training"):
@@ -81,8 +79,7 @@ class TrainTranslation(Train):
 
     def read(self) -> _Texts:
         """Return the pairs that training needs; say what was held back or held out."""
-        from textassay.corpus.parallel import ParallelText, held_back
-        from textassay.corpus.split import split_last
+        from textassay.corpus import ParallelText, held_back, split_last
 
         both = self._sides(self.source, self.real)
         kept, out = held_back(len(both[0]), self.hold_back, seed=self.seed)
@@ -119,7 +116,7 @@ class TrainTranslation(Train):
         return found[0], found[1]
 
     def _form(self, train: Sides) -> "TextForm":
-        from textassay.corpus.parallel import learn_joint_form
+        from textassay.corpus import learn_joint_form
 
         size = BYTE_PAIRS if self.byte_pairs is None else self.byte_pairs
         return self.form_like() or learn_joint_form(*train, size=size, lowercase=self.lowercase)
@@ -139,10 +136,9 @@ class TrainTranslation(Train):
         """Train, write all files, the model last, and return what is reported."""
         from textassay.cli.progress import show_progress, tell_step
         from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, begun
-        from textassay.model_store.saved import save_model
-        from textassay.report.training import Training, draw_training
-        from textassay.report.whole_files import write_whole
-        from textassay.training.processes import is_main
+        from textassay.model_store import save_model
+        from textassay.report import Training, draw_training, write_whole
+        from textassay.training import is_main
 
         model, out = self._new_model(), self.out
         resumes = (out / CHECKPOINT).exists()
@@ -216,7 +212,7 @@ def _of(sides: Sides, numbers: Sequence[int]) -> Sides:
 def _told(pairs: "ParallelText", source: str) -> "TrainedText":
     import numpy as np
 
-    from textassay.report.training import TrainedText
+    from textassay.report import TrainedText
 
     unknown = float(np.mean([pairs.source.unk_rate, pairs.target.unk_rate]))
     return TrainedText(source, len(pairs), len(pairs.target.tokens), 0, unknown)

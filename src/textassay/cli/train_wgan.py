@@ -3,16 +3,16 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
+from textassay.adversarial import WGAN_PRESETS, WganRecipe
 from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.train import TrainingTexts
 from textassay.cli.train_adversarial import ROUNDS, Begun, Tell, TrainAdversarial
-from textassay.network.noise_gru import NoiseGru
+from textassay.network import NoiseGru
 
 if TYPE_CHECKING:
-    from textassay.adversarial.history import RoundsHistory
+    from textassay.adversarial import RoundsHistory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class TrainWgan(TrainAdversarial):
 
     def check_texts(self, texts: TrainingTexts) -> None:
         """Raise where no sentence is as long as windows shall be."""
-        from textassay.adversarial.wgan_rows import TextWindows
+        from textassay.adversarial import TextWindows
 
         model, recipe = self.untrained()
         for corpus in (texts.train, texts.valid):
@@ -29,7 +29,8 @@ class TrainWgan(TrainAdversarial):
 
     def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
         """Return the training."""
-        from textassay.adversarial.wgan import COLLAPSE, VALID, WganTraining
+        from textassay.adversarial import WganTraining
+        from textassay.adversarial.wgan import COLLAPSE, VALID
 
         model, recipe = self.untrained()
         n_long = int((texts.train.lengths > model.length).sum()) if model.ends else 0

@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textassay.cli.monitored import MONITOR
-from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus import parse_json, read_document
 from textassay.errors import InputError, TextassayError
-from textassay.model_store.saved import check_saved
-from textassay.report.whole_files import write_whole
+from textassay.model_store import check_saved
+from textassay.report import write_whole
 
 if TYPE_CHECKING:
-    from textassay.report.training import Training
+    from textassay.report import Training
 
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
@@ -102,7 +102,7 @@ def print_training(training: "Training", out: Path, *, as_json: bool) -> None:
     """Print what came out of a training into `out`: one JSON document, or for people to read."""
     from rich.console import Console
 
-    from textassay.report.training import render_training
+    from textassay.report import render_training
 
     if as_json:
         json.dump({"folder": str(out), **training.to_dict()}, sys.stdout, indent=1, allow_nan=False)

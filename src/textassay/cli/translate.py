@@ -23,10 +23,10 @@ from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
 if TYPE_CHECKING:
     from textassay.cli.models import Opened
-    from textassay.corpus.corpus import Corpus
+    from textassay.corpus import Corpus
     from textassay.estimate import Estimate
-    from textassay.report.translation_text import ForcedText
-    from textassay.translation.translation_decoding import Translations
+    from textassay.report import ForcedText
+    from textassay.translation import Translations
 
 _NORMAL = "normal"
 _UNSCORED = "a translation that was forced to begin with words of others is not scored against the reference"
@@ -70,9 +70,8 @@ class Translate(Files, Computing):
         from rich.console import Console
 
         from textassay.cli.models import open_model, set_precision
-        from textassay.report.translation_text import render_translations
-        from textassay.report.whole_files import write_whole
-        from textassay.translation.translation import TranslationModel
+        from textassay.report import render_translations, write_whole
+        from textassay.translation import TranslationModel
 
         self._check()
         sources, references = self._read()
@@ -100,7 +99,7 @@ class Translate(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.translation.translation_prefixes import PREFIX_MODES
+        from textassay.translation import PREFIX_MODES
 
         if self.bleu_tokenizer not in ("13a", "none", "intl", "char"):
             raise unknown_name("--bleu-tokenizer", self.bleu_tokenizer, ("13a", "none", "intl", "char"))
@@ -121,7 +120,7 @@ class Translate(Files, Computing):
 
     def _read(self) -> tuple[list[str], list[str] | None]:
         """Return sources and references, as many as asked for."""
-        from textassay.corpus.reader import read_texts
+        from textassay.corpus import read_texts
 
         sources = list(self.read_file(self.source).texts)
         references = None if self.real is None else list(read_texts(self.real, column=self.column).texts)
@@ -136,9 +135,7 @@ class Translate(Files, Computing):
         self, opened: "Opened", sources: Sequence[str], references: Sequence[str] | None
     ) -> "dict[str, tuple[Translations, Corpus | None]]":
         """Return for each mode the translations and what was forced."""
-        from textassay.translation.translation import TranslationModel
-        from textassay.translation.translation_decoding import translate
-        from textassay.translation.translation_prefixes import forced_prefixes
+        from textassay.translation import TranslationModel, forced_prefixes, translate
 
         model = cast(TranslationModel, opened.model)
         source = opened.form.corpus(sources)
@@ -160,7 +157,7 @@ class Translate(Files, Computing):
         found: "dict[str, tuple[Translations, Corpus | None]]",
         references: Sequence[str] | None,
     ) -> "Estimate | None":
-        from textassay.metric.translation_bleu import translation_bleu
+        from textassay.metric import translation_bleu
 
         if references is None or _NORMAL not in found:
             return None
@@ -175,8 +172,8 @@ class Translate(Files, Computing):
         """Return each translation parted where forcing stopped."""
         import numpy as np
 
-        from textassay.corpus.tokenizer import join_tokens
-        from textassay.report.translation_text import ForcedText
+        from textassay.corpus import join_tokens
+        from textassay.report import ForcedText
 
         translations, prefix = found
         n_forced = np.zeros(len(translations.corpus), dtype=np.int64) if prefix is None else prefix.lengths

@@ -2,6 +2,7 @@ from textassay.comparison.caveats import supported as supported
 from textassay.comparison.caveats import train_differs as train_differs
 from textassay.comparison.caveats import unequal_sizes as unequal_sizes
 from textassay.comparison.caveats import unlike_clusters as unlike_clusters
+from textassay.comparison.columns import SideColumns as SideColumns
 from textassay.comparison.columns import attach_columns as attach_columns
 from textassay.comparison.comparison import FLOOR as FLOOR
 from textassay.comparison.comparison import TRAIN as TRAIN
@@ -10,8 +11,10 @@ from textassay.comparison.comparison import PairDifference as PairDifference
 from textassay.comparison.comparison import Rank as Rank
 from textassay.comparison.comparison import RealText as RealText
 from textassay.comparison.comparison import Result as Result
+from textassay.comparison.explain import TOP as TOP
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explain import explain_generators as explain_generators
+from textassay.comparison.explanation import HALF as HALF
 from textassay.comparison.explanation import CurvePoint as CurvePoint
 from textassay.comparison.explanation import Example as Example
 from textassay.comparison.explanation import Explanation as Explanation
@@ -24,6 +27,7 @@ from textassay.comparison.giveaways import find_giveaways as find_giveaways
 from textassay.comparison.learning_curve import FLAT as FLAT
 from textassay.comparison.learning_curve import Rise as Rise
 from textassay.comparison.learning_curve import learning_curve as learning_curve
+from textassay.comparison.measure import Progress as Progress
 from textassay.comparison.measure import Task as Task
 from textassay.comparison.measure import cell_key as cell_key
 from textassay.comparison.measure import measure_cells as measure_cells
@@ -34,6 +38,7 @@ from textassay.comparison.planning import Pilot as Pilot
 from textassay.comparison.planning import PilotCurve as PilotCurve
 from textassay.comparison.planning import PilotGenerator as PilotGenerator
 from textassay.comparison.planning import Plan as Plan
+from textassay.comparison.planning import Requirement as Requirement
 from textassay.comparison.planning import pilot_of as pilot_of
 from textassay.comparison.planning import plan as plan
 from textassay.comparison.planning import run_pilot as run_pilot
@@ -42,8 +47,11 @@ from textassay.comparison.prefix_curve import first_tokens as first_tokens
 from textassay.comparison.prefix_curve import half_length as half_length
 from textassay.comparison.prefix_curve import prefix_curve as prefix_curve
 from textassay.comparison.prefix_curve import prefix_lengths as prefix_lengths
+from textassay.comparison.run import FOLDS as FOLDS
 from textassay.comparison.run import compare as compare
+from textassay.comparison.run import metric_settings as metric_settings
 from textassay.comparison.same_settings import check_same_comparison as check_same_comparison
+from textassay.comparison.same_settings import check_same_settings as check_same_settings
 from textassay.comparison.standings import Standings as Standings
 from textassay.comparison.store import EstimateStore as EstimateStore
 from textassay.comparison.store import estimate_key as estimate_key

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.explanation import Giveaway
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, SOS
+from textassay.corpus import EOS, SOS, Corpus
 
 FREQUENT = 0.05
 TIMES = 5

@@ -5,18 +5,6 @@ from collections.abc import Collection, Sequence
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Result
 from textassay.estimate import Estimate
 
-__all__ = [
-    "MATCHED",
-    "MOST_CLUSTERS",
-    "N_CLUSTERS",
-    "heldout_differs",
-    "mixed_log_probs",
-    "supported",
-    "train_differs",
-    "unequal_sizes",
-    "unlike_clusters",
-]
-
 MATCHED = " at the floor's size"  # behind the name of a generator that is measured there
 _REFERENCES = (FLOOR, HELDOUT, TRAIN)
 N_CLUSTERS = "n_clusters"  # the detail of a metric of clusters that says how many there are
@@ -170,7 +158,7 @@ def supported(warnings: Sequence[str], results: Sequence[Result]) -> list[str]:
     if not warnings:
         return []
 
-    from textassay.metric.lm_score import LIKELIER
+    from textassay.metric import LIKELIER
 
     unsupported = tuple(
         f"{result.metric} of {result.generator}{size}: {LIKELIER}"

@@ -8,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
-from textassay.corpus.corpus import Corpus
-from textassay.embedding.given import FEATURES
+from textassay.corpus import Corpus
+from textassay.embedding import FEATURES
 from textassay.errors import InputError, OptionError, unknown_name
-
-__all__ = ["LOG_PROBS", "RATINGS", "REAL_NAMES", "SideColumns", "attach_columns", "columns_of", "has_own_columns"]
 
 SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of its own sentences, of real ones)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from textassay.comparison.explanation import Explanation
 from textassay.display import Displayed
 from textassay.estimate import Better, Estimate
-from textassay.inspection.finding import HELDOUT as HELDOUT
-from textassay.inspection.finding import REAL, Finding
+from textassay.inspection import HELDOUT as HELDOUT
+from textassay.inspection import REAL, Finding
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,18 +21,20 @@ from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, lear
 from textassay.comparison.measure import Progress, cell_key
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.comparison.store import EstimateStore, estimate_key
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.discriminator.cross_fitting import CrossFit, cross_fit
-from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.discriminator import CrossFit, LogisticDiscriminator, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
-from textassay.metric.base import Effort, check_level, prepare_sides
-from textassay.metric.blindness import alike_share, guessing_variance
-from textassay.metric.discrepancy import DistributionalDiscrepancy
-from textassay.metric.discrepancy_interval import at_least_guessing, variance_factor
-from textassay.resampling.proportion import newcombe_interval
-
-__all__ = ["TOP", "explain", "explain_generators"]
+from textassay.metric import (
+    DistributionalDiscrepancy,
+    Effort,
+    alike_share,
+    at_least_guessing,
+    check_level,
+    guessing_variance,
+    prepare_sides,
+    variance_factor,
+)
+from textassay.resampling import newcombe_interval
 
 FloatArray = npt.NDArray[np.float64]
 

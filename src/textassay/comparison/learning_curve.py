@@ -19,17 +19,12 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from textassay.comparison.explanation import CurvePoint
-from textassay.corpus.corpus import Corpus
-from textassay.discriminator.cross_fitting import CrossFit
+from textassay.corpus import Corpus
+from textassay.discriminator import CrossFit
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.metric.base import Effort
-from textassay.metric.blindness import guessing_variance
-from textassay.metric.discrepancy import DistributionalDiscrepancy
-from textassay.metric.discrepancy_interval import variance_factor
+from textassay.metric import DistributionalDiscrepancy, Effort, guessing_variance, variance_factor
 from textassay.seeding import stream
-
-__all__ = ["FLAT", "HALVINGS", "Judgement", "LearningCurve", "Rise", "judge", "learning_curve"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

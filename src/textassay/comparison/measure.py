@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from textassay.comparison.store import EstimateStore, estimate_key
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.metric.base import ColumnMetric, Metric
-
-__all__ = ["Cell", "Progress", "Task", "cell_key", "measure_cells"]
+from textassay.metric import ColumnMetric, Metric
 
 Progress = Callable[[str, int, int], None]
 

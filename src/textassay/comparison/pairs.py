@@ -21,9 +21,7 @@ from scipy.special import stdtr, stdtrit
 from textassay.comparison.caveats import MOST_CLUSTERS, N_CLUSTERS
 from textassay.comparison.comparison import PairDifference, Rank, Result
 from textassay.estimate import Estimate
-from textassay.resampling.multiplicity import holm
-
-__all__ = ["pair_differences", "rank_intervals"]
+from textassay.resampling import holm
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -20,29 +20,11 @@ from scipy.special import ndtri
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts, prepare_corpora
+from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
-from textassay.metric.base import Effort, check_level
-from textassay.metric.discrepancy_interval import variance_factor
-from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
-
-__all__ = [
-    "DETECTABLE",
-    "MARGINS",
-    "POWER",
-    "SEPARABLE",
-    "Pilot",
-    "PilotCurve",
-    "PilotGenerator",
-    "Plan",
-    "Requirement",
-    "pilot_of",
-    "plan",
-    "run_pilot",
-    "sentences_to_settle",
-]
+from textassay.metric import Effort, check_level, variance_factor
+from textassay.resampling import sentences_for_margin, sentences_to_detect, sentences_to_separate
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, 0.02), (0.1, 0.05, 0.02)
 POWER = 0.8
@@ -217,7 +199,7 @@ def plan(
             for size in separable
         ),
     ]
-    from textassay.metric.discrepancy import SENTENCES_PER_FOLD
+    from textassay.metric import SENTENCES_PER_FOLD
 
     least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     per_tested = 1 if folds > 1 else _TESTED_OF_ONE_SPLIT

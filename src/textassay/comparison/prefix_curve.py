@@ -19,15 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from textassay.comparison.explanation import HALF, PrefixPoint
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.tokenizer import join_tokens
-from textassay.discriminator.cross_fitting import cross_fit
-from textassay.discriminator.logistic import GRID, LogisticDiscriminator
-from textassay.metric.base import check_corpora, check_level
-from textassay.metric.discrepancy import SENTENCES_PER_FOLD
-from textassay.metric.discrepancy_interval import Answers
-
-__all__ = ["PrefixCurve", "first_tokens", "half_length", "prefix_curve", "prefix_lengths"]
+from textassay.corpus import Corpus, join_tokens
+from textassay.discriminator import GRID, LogisticDiscriminator, cross_fit
+from textassay.metric import SENTENCES_PER_FOLD, Answers, check_corpora, check_level
 
 _FIRST = (1, 2, 3, 5, 8, 12)
 _STEP = 1.5

@@ -37,24 +37,25 @@ from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.same_settings import check_same_settings
 from textassay.comparison.store import EstimateStore
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import Texts, opened_texts, prepare_corpora
-from textassay.corpus.reader import TextFile
-from textassay.corpus.spacing import AUTO, SpacingWarning
-from textassay.corpus.split import halves
-from textassay.corpus.tokenizer import Tokenizer
-from textassay.embedding.base import Encoder
-from textassay.embedding.store import feature_store, resolve_encoder
+from textassay.corpus import (
+    AUTO,
+    Corpus,
+    SpacingWarning,
+    TextFile,
+    Texts,
+    Tokenizer,
+    halves,
+    opened_texts,
+    prepare_corpora,
+)
+from textassay.embedding import Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import default_workers
 from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
-from textassay.inspection.inspection import inspect
-from textassay.metric.base import Effort, Metric, check_effort
-from textassay.metric.catalog import default_metrics, limits_of, parse_metrics, size_sensitive_of
+from textassay.inspection import inspect
+from textassay.metric import Effort, Metric, check_effort, default_metrics, limits_of, parse_metrics, size_sensitive_of
 from textassay.seeding import stream
-
-__all__ = ["compare", "metric_settings"]
 
 FOLDS = 5
 _REMEDIES = {

@@ -12,8 +12,6 @@ from typing import Any
 from textassay.comparison.comparison import Comparison, RealText
 from textassay.errors import InputError
 
-__all__ = ["RESULTS", "check_same_comparison", "check_same_settings"]
-
 RESULTS = "results.json"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, PairDifference, Rank, Result
 from textassay.comparison.verdicts import MARGIN, Verdict, is_clear, verdict_of
 from textassay.estimate import Better, Estimate
-from textassay.metric.blindness import blindness
+from textassay.metric import blindness
 
 
 @dataclass(frozen=True)

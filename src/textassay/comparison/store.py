@@ -18,12 +18,9 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from textassay.corpus.documents import parse_json
-from textassay.corpus.whole_file import remove_abandoned, written_whole
+from textassay.corpus import parse_json, remove_abandoned, written_whole
 from textassay.errors import OutputError, TextassayError
 from textassay.estimate import Estimate, Evidence
-
-__all__ = ["EstimateStore", "estimate_key"]
 
 _ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 

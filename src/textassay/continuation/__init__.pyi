@@ -1,8 +1,12 @@
+from textassay.continuation.continuation import check_prefixes as check_prefixes
 from textassay.continuation.continuation import continue_prefixes as continue_prefixes
 from textassay.continuation.prefixes import blocks as blocks
+from textassay.continuation.prefixes import chosen_sentences as chosen_sentences
 from textassay.continuation.prefixes import corrupted as corrupted
 from textassay.continuation.prefixes import data_prefixes as data_prefixes
+from textassay.continuation.prefixes import first_tokens_of as first_tokens_of
 from textassay.continuation.prefixes import model_prefixes as model_prefixes
+from textassay.continuation.prefixes import n_long_enough as n_long_enough
 from textassay.continuation.prefixes import random_prefixes as random_prefixes
 from textassay.continuation.prefixes import shuffled as shuffled
 from textassay.continuation.prefixes import unseen_halves as unseen_halves

@@ -10,15 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.vocabulary import EOS, UNK
+from textassay.corpus import EOS, UNK
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
-from textassay.generator.base import LanguageModel, check_sample
-from textassay.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
-from textassay.network.batch_reading import reads_in_batches
+from textassay.generator import Ends, LanguageModel, check_ends, check_sample, model_vocabulary, next_rows
+from textassay.network import reads_in_batches
 from textassay.seeding import stream, uniforms
-
-__all__ = ["check_prefixes", "continue_prefixes"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

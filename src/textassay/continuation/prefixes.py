@@ -13,27 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.continuation.continuation import continue_prefixes
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.split import halves
-from textassay.corpus.tokenizer import join_tokens
-from textassay.corpus.vocabulary import EOS, UNK
+from textassay.corpus import EOS, UNK, Corpus, halves, join_tokens
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends, check_ends
+from textassay.generator import Ends, LanguageModel, check_ends
 from textassay.seeding import stream
-
-__all__ = [
-    "blocks",
-    "chosen_sentences",
-    "corrupted",
-    "data_prefixes",
-    "first_tokens_of",
-    "model_prefixes",
-    "n_long_enough",
-    "random_prefixes",
-    "shuffled",
-    "unseen_halves",
-]
 
 IntArray = npt.NDArray[np.int64]
 

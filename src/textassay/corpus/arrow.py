@@ -12,8 +12,6 @@ from textassay.corpus.tables import Rows
 from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
-__all__ = ["is_dataset", "read_dataset", "read_parquet"]
-
 _BLOCK = 1 << 23  # bytes decompressed at once
 _ROWS = 1 << 13  # read at once: a value that is stored once may stand in all of them
 _MAGIC = b"PAR1"

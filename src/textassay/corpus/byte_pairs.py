@@ -23,7 +23,6 @@ from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, Op
 if TYPE_CHECKING:
     import tokenizers
 
-__all__ = ["MIN_SIZE", "BytePairs", "learn_byte_pairs"]
 
 MIN_SIZE = len(BYTE_LETTERS) + 1  # all bytes and one pair
 

@@ -13,8 +13,6 @@ from textassay.corpus.reader import read_texts
 from textassay.corpus.split import contiguous_bounds
 from textassay.errors import EmptyCorpusError
 
-__all__ = ["read_running", "split_characters", "symbols"]
-
 
 def read_running(source: str | os.PathLike[str], *, column: str | None = None) -> str:
     """Return all of a file as one string, a space for each line break or between two sentences of a table.

@@ -22,21 +22,6 @@ from textassay.corpus.source import Source
 from textassay.corpus.tables import csv_rows
 from textassay.errors import InputError, OptionError
 
-__all__ = [
-    "COLUMN",
-    "OTHER",
-    "Attributes",
-    "Contexts",
-    "context_numbers",
-    "context_places",
-    "contexts_text",
-    "learn_attributes",
-    "n_contexts",
-    "read_contexts",
-    "review_contexts",
-    "with_contexts",
-]
-
 Attributes = Mapping[str, Sequence[str]]  # name of an attribute to its categories
 Contexts = Mapping[str, Sequence[str]]  # name of an attribute to the category of each of N sentences
 

@@ -17,8 +17,6 @@ from textassay.corpus.tokenizer import Tokenizer, resolve_tokenizer
 from textassay.corpus.vocabulary import UNK, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
-__all__ = ["Corpus", "corpora_from_texts"]
-
 _BLOCK = 1 << 16  # sentences or tokens hashed at once
 _REAL_NAMES = ("(real)", "real")  # of the set by which the tokenizer is chosen
 

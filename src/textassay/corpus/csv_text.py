@@ -11,8 +11,6 @@ Source: OWASP, "CSV Injection", https://owasp.org/www-community/attacks/CSV_Inje
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["csv_lines", "csv_text", "plain_cell"]
-
 _FULL_WIDTH = "\uff1d\uff0b\uff0d\uff20"  # of = + - @, which spreadsheets read alike in some languages
 _FORMULA = re.compile(rf"'*(?:[\t\r\n]|[\s\ufeff\u200b\0]*[=+\-@{_FULL_WIDTH}])")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

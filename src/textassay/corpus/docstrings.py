@@ -13,8 +13,6 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["docstring_sentences"]
-
 _LEFT_OUT = {"dist-packages", "idle_test", "lib2to3", "pydoc_data", "site-packages", "test", "tests", "turtledemo"}
 _SHORTEST, _LONGEST = 4, 40  # tokens
 _SHARE_OF_WORDS = 0.65  # of the tokens, below which a sentence is code or a table

@@ -11,8 +11,6 @@ from typing import Any
 from textassay.corpus.limits import document_limit, long_input
 from textassay.errors import InputError
 
-__all__ = ["json_error", "parse_json", "read_document"]
-
 
 def parse_json(text: str | bytes, place: str = "", *, finite: bool = False) -> Any:
     """Return the value that a JSON text holds.

@@ -7,8 +7,6 @@ from urllib.parse import unquote, urlsplit
 
 from textassay.errors import InputError
 
-__all__ = ["download", "is_url"]
-
 _TIMEOUT = 30  # seconds without an answer
 
 

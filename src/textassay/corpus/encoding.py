@@ -10,8 +10,6 @@ from textassay.corpus.tokenizer import SPACERS, NamedTokenizer, SubwordTokenizer
 from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
 from textassay.errors import InputError, OptionError
 
-__all__ = ["encode"]
-
 Arrays = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
 _BLOCK = 1 << 20  # characters handled at once: memory beyond text and tokens stays small
 

@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["Interner", "Unit"]
-
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 _FOLD = np.uint64(32)

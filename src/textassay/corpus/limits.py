@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from textassay.errors import InputError, OptionError
 
-__all__ = ["InputLimits", "current_limits", "input_limits", "parse_size", "running_text", "set_limits"]
-
 LEAST_LINE = 64  # bytes that a line counts for at least, about what the string of a short one takes in memory
 _WHOLE = 4
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)

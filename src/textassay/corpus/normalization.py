@@ -17,8 +17,6 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import OptionError
 
-__all__ = ["normalize", "truncate"]
-
 _MAX_PASSES = 10
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]

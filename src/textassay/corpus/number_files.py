@@ -18,8 +18,6 @@ from textassay.corpus.limits import current_limits, long_input
 from textassay.corpus.source import Source, check_exists
 from textassay.errors import InputError
 
-__all__ = ["SIDES", "read_features", "read_side_columns"]
-
 SIDES = ("real", "generated")
 
 Array = npt.NDArray[Any]

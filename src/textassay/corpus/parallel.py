@@ -18,8 +18,6 @@ from textassay.corpus.texts import as_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.seeding import stream
 
-__all__ = ["ParallelText", "held_back", "learn_joint_form"]
-
 IntArray = npt.NDArray[np.int64]
 
 

@@ -9,11 +9,10 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.download import is_url
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.normalization import truncate
-from textassay.corpus.reader import SUFFIXES, TextFile, as_texts, read_texts
+from textassay.corpus.reader import SUFFIXES, read_texts
 from textassay.corpus.spacing import AUTO
+from textassay.corpus.texts import TextFile, as_texts
 from textassay.corpus.tokenizer import Tokenizer
-
-__all__ = ["TextOptions", "Texts", "opened_texts", "prepare_corpora"]
 
 Texts: TypeAlias = Any
 """Many texts: a list of str, a column (NumPy, pandas, polars, Arrow, `datasets`), a table with one column of texts, a

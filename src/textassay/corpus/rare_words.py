@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from textassay.errors import OptionError
 
-__all__ = ["MARK", "MarkedTexts", "is_mark", "mark_rare_words", "mark_share"]
-
 MARK = "__"
 
 

@@ -11,10 +11,8 @@ from textassay.corpus.download import download, is_url
 from textassay.corpus.limits import current_limits
 from textassay.corpus.source import Source, check_exists
 from textassay.corpus.tables import Rows, read_csv, read_json, read_json_lines
-from textassay.corpus.texts import TextFile, as_texts, number_groups
+from textassay.corpus.texts import TextFile, number_groups
 from textassay.errors import InputError
-
-__all__ = ["SUFFIXES", "TextFile", "as_texts", "read_texts"]
 
 _TABLES: dict[str, Callable[[Source, str | None, str | None], Rows]] = {
     ".jsonl": read_json_lines,

@@ -13,8 +13,6 @@ from typing import BinaryIO
 from textassay.corpus.limits import LEAST_LINE, current_limits, document_limit, long_input, long_text
 from textassay.errors import EmptyCorpusError, InputError
 
-__all__ = ["Source", "io_errors"]
-
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")

@@ -14,16 +14,6 @@ import numpy.typing as npt
 
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 
-__all__ = [
-    "contiguous_bounds",
-    "contiguous_split",
-    "fold_numbers",
-    "halves",
-    "nested_fractions",
-    "random_split",
-    "split_last",
-]
-
 IntArray = npt.NDArray[np.int64]
 
 

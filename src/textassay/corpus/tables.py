@@ -13,8 +13,6 @@ from textassay.corpus.source import Source
 from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError
 
-__all__ = ["Rows", "csv_rows", "long_fields", "read_csv", "read_json", "read_json_lines"]
-
 Rows = tuple[list[str], list[Any] | None]  # sentences and, where asked for, group labels
 _SPACES = (" ", "\n", "\r", "\t")  # what JSON calls white space
 _SPACE = re.compile(r"[ \n\r\t]*")

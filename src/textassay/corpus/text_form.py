@@ -15,8 +15,6 @@ from textassay.corpus.tokenizer import TOKENIZERS, NamedTokenizer, SubwordTokeni
 from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, OptionError, check_type, unknown_name
 
-__all__ = ["TextForm"]
-
 _LEARNT = re.compile(r"bpe-(\d+)")
 _KINDS: Mapping[str, Any] = {
     "tokenizer": str,

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from textassay.corpus.limits import current_limits, long_text
 from textassay.errors import InputError, OptionError
 
-__all__ = ["TextFile", "as_texts", "choose_column", "number_groups"]
-
 _USUAL_COLUMNS = ("text", "sentence", "content")
 _LISTED = 12
 _LOOKED_AT = 20  # rows of a table, to see which columns hold strings

@@ -18,20 +18,6 @@ import numpy.typing as npt
 from textassay.corpus.spacing import AUTO
 from textassay.errors import OptionError, unknown_name
 
-__all__ = [
-    "BYTE_LETTERS",
-    "SPACERS",
-    "TOKENIZERS",
-    "NamedTokenizer",
-    "SubwordTokenizer",
-    "Tokenizer",
-    "check_tokenizer",
-    "join_tokens",
-    "resolve_tokenizer",
-    "tokenize_13a",
-    "tokenize_words",
-]
-
 Tokenizer = Callable[[str], Sequence[str]]
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))  # in this order: &amp;lt; ends as <

@@ -16,8 +16,6 @@ from textassay.corpus.split import random_split
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.seeding import stream
 
-__all__ = ["DiscriminatorPart", "TwoStageSplit", "two_stage_split"]
-
 IntArray = npt.NDArray[np.int64]
 GENERATOR_SHARES = (0.4, 0.1, 0.5)
 DISCRIMINATOR_SHARES = (0.7, 0.1, 0.2)

@@ -14,7 +14,6 @@ from textassay.errors import OptionError
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
 
-__all__ = ["EOS", "PAD", "SOS", "SPECIAL_TOKENS", "UNK", "Vocabulary"]
 
 SPECIAL_TOKENS = ("<pad>", "<eos>", "<sos>", "<unk>")
 PAD, EOS, SOS, UNK = range(4)

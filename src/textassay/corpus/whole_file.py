@@ -7,8 +7,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["is_running", "remove_abandoned", "written_whole"]
-
 _SUFFIX = ".tmp"
 _QUIET_SECONDS = 10  # a file that is being written changes more often, whoever writes it, on whatever machine
 _ABANDONED_SECONDS = 24 * 3600  # after which the number of a process may belong to another one

@@ -6,8 +6,6 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import OptionError, TooFewSentencesError
 
-__all__ = ["cut_windows"]
-
 
 def cut_windows(text: Corpus, length: int) -> Corpus:
     """Return consecutive windows of `length` tokens, at least 1, of each sentence; what is left at its end is dropped.

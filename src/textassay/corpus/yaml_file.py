@@ -11,8 +11,6 @@ import yaml
 
 from textassay.errors import InputError
 
-__all__ = ["parse_yaml", "read_yaml"]
-
 _YAML_BYTES = 250_000
 _DEPTH = 50  # levels of a document
 _NODES = 100_000  # of a document, once its aliases are written out

@@ -15,22 +15,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import OptionError
-
-__all__ = [
-    "CrossValidated",
-    "Discriminator",
-    "Pair",
-    "SklearnDiscriminator",
-    "TokenEvidence",
-    "balanced_accuracy",
-    "balanced_cross_entropy",
-    "log_probs_column",
-    "reads_columns",
-    "reads_log_probs",
-    "validation_scores",
-]
 
 FloatArray = npt.NDArray[np.float64]
 Pair = tuple[Corpus, Corpus]  # (real, generated)

@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from textassay.corpus.split import fold_numbers
+from textassay.corpus import fold_numbers
 from textassay.execution import one_blas_thread
-from textassay.resampling.permutation import joint_groups
+from textassay.resampling import joint_groups
 from textassay.seeding import stream
-
-__all__ = ["Blend", "blended_out_of_fold", "fit_blend", "log_odds"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -22,14 +22,11 @@ import threadpoolctl
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.split import fold_numbers
+from textassay.corpus import Corpus, fold_numbers
 from textassay.discriminator.base import Pair, balanced_cross_entropy, log_probs_column
 from textassay.discriminator.side_models import FittedSides, SideModels
 from textassay.errors import OptionError, UnavailableError
 from textassay.seeding import stream
-
-__all__ = ["BoostedTreesDiscriminator"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -22,8 +22,6 @@ from textassay.discriminator.cross_fitting import CrossFit
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.seeding import stream
 
-__all__ = ["cross_fitted_plug_in", "plug_in"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _PARTS = 5

@@ -22,16 +22,6 @@ from textassay.discriminator.transformer import PRETRAINING, TransformerDiscrimi
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 
-__all__ = [
-    "AUTO",
-    "DISCRIMINATORS",
-    "FAMILIES",
-    "as_discriminator",
-    "make_discriminator",
-    "make_family",
-    "missing_members",
-]
-
 AUTO = "auto"  # the family of the effort
 
 DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {

@@ -17,13 +17,12 @@ from textassay.discriminator.base import balanced_accuracy
 from textassay.discriminator.cnn_network import DIMENSION, DROPOUT, FILTERS, L2, cnn_logits, cnn_loss, cnn_weights
 from textassay.discriminator.network import WordNetworkDiscriminator
 from textassay.discriminator.word_rows import Sentences, WordRows
-from textassay.training.loop import History, Recipe
+from textassay.training import History, Recipe
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["FAST", "PAPER", "CnnDiscriminator"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

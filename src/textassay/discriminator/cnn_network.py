@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = [
-    "DIMENSION",
-    "DROPOUT",
-    "FILTERS",
-    "L2",
-    "cnn_features",
-    "cnn_logits",
-    "cnn_loss",
-    "cnn_weights",
-    "pooled_by_convolution",
-    "pooled_by_look_up",
-]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -13,14 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair
 from textassay.discriminator.word_rows import N_PADS, Sentences, WordRows
-from textassay.ngram.sentence_ends import mark_ends
-from textassay.ngram.side_counts import SideCounts
-from textassay.resampling.permutation import joint_groups
-
-__all__ = ["CountRows", "CountedSentences"]
+from textassay.ngram import SideCounts, mark_ends
+from textassay.resampling import joint_groups
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -18,16 +18,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.split import fold_numbers
+from textassay.corpus import Corpus, fold_numbers
 from textassay.discriminator.base import Discriminator, Pair, TokenEvidence, balanced_accuracy, validation_scores
 from textassay.discriminator.family import FamilyDiscriminator
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
 from textassay.execution import parallel_map
 from textassay.seeding import stream
-
-__all__ = ["CrossFit", "FoldFit", "ThresholdRule", "cross_fit"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -12,8 +12,6 @@ from scipy.special import expit
 
 from textassay.execution import one_blas_thread
 
-__all__ = ["DenseLogistic", "fit_dense_logistic"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_STEPS = 50

@@ -19,17 +19,12 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_cross_entropy
 from textassay.discriminator.newton import fit_logistic
-from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.given import FEATURES, GivenEncoder
-from textassay.embedding.latent_semantic import LatentSemanticEncoder
-from textassay.embedding.store import resolve_encoder
+from textassay.embedding import FEATURES, Encoder, FittedEncoder, GivenEncoder, LatentSemanticEncoder, resolve_encoder
 from textassay.errors import OptionError
 from textassay.execution import one_blas_thread
-
-__all__ = ["STRENGTHS", "EmbeddingLogisticDiscriminator"]
 
 FloatArray = npt.NDArray[np.float64]
 

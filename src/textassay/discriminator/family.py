@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import (
     Discriminator,
     Pair,
@@ -28,9 +28,7 @@ from textassay.discriminator.base import (
 from textassay.discriminator.blend import Blend, blended_out_of_fold, fit_blend, log_odds
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import OptionError
-from textassay.resampling.permutation import joint_groups
-
-__all__ = ["BLEND", "Candidate", "FamilyDiscriminator"]
+from textassay.resampling import joint_groups
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

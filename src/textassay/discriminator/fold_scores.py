@@ -11,8 +11,6 @@ from scipy.stats import rankdata
 from textassay.discriminator.base import balanced_cross_entropy
 from textassay.discriminator.cross_fitting import CrossFit
 
-__all__ = ["FoldScore", "roc_points", "score_folds", "spread_between_classifiers"]
-
 FloatArray = npt.NDArray[np.float64]
 
 N_ROC_POINTS = 101

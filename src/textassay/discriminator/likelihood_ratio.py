@@ -18,13 +18,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_cross_entropy
 from textassay.discriminator.newton import fit_logistic
 from textassay.discriminator.side_models import FittedSides, SideModels, TokenProbs
 from textassay.errors import OptionError
-
-__all__ = ["BLURS", "LikelihoodRatioDiscriminator"]
 
 FloatArray = npt.NDArray[np.float64]
 

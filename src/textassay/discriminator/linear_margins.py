@@ -13,13 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair
 from textassay.discriminator.newton import fit_logistic
-from textassay.ngram.index import NgramIndex
+from textassay.ngram import NgramIndex
 from textassay.seeding import stream
-
-__all__ = ["MARGINS_TOLD", "N_FOLDS", "LinearMargins"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -17,14 +17,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import OptionError, unknown_name
-from textassay.ngram.index import NgramIndex
-from textassay.ngram.sentence_ends import mark_ends
-
-__all__ = ["GRID", "LogisticDiscriminator", "Weighting"]
+from textassay.ngram import NgramIndex, mark_ends
 
 FloatArray = npt.NDArray[np.float64]
 Weighting = Literal["binary", "tfidf"]

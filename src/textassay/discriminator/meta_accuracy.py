@@ -25,7 +25,6 @@ from textassay.estimate import Estimate, Evidence, Interval, Signature
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Accuracy", "Kind", "MetaEvaluation", "accuracy_table", "clustered_interval", "overall_accuracy"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Discriminator, Pair
 from textassay.discriminator.meta_accuracy import Kind, MetaEvaluation
 from textassay.discriminator.text_folds import stratified_folds, text_clusters
@@ -29,8 +29,6 @@ from textassay.errors import OptionError, TooFewSentencesError
 from textassay.estimate import Signature
 from textassay.execution import parallel_map
 from textassay.seeding import stream
-
-__all__ = ["Balance", "Parts", "meta_evaluate", "meta_evaluate_parts"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -19,8 +19,6 @@ from sklearn.naive_bayes import MultinomialNB
 from textassay.discriminator.ngram_classifier import MAX_ORDER, NgramClassifier, Rows, Weighting
 from textassay.errors import OptionError
 
-__all__ = ["NaiveBayesDiscriminator"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -18,19 +18,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_cross_entropy
 from textassay.discriminator.word_rows import Sentences, WordRows
 from textassay.errors import OptionError
 from textassay.seeding import stream
-from textassay.training.backend import require_neural, single_threaded, training_device
-from textassay.training.loop import History, Recipe, train
+from textassay.training import History, Recipe, require_neural, single_threaded, train, training_device
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Encoded", "Encoder", "NetworkDiscriminator", "WordNetworkDiscriminator", "seeded"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

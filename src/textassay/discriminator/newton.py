@@ -12,8 +12,6 @@ import numpy.typing as npt
 from numba import njit
 from scipy.sparse import csr_matrix
 
-__all__ = ["fit_logistic"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _MAX_NEWTON_STEPS = 100

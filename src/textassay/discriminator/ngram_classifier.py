@@ -16,13 +16,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary
 from textassay.discriminator.base import Pair
 from textassay.errors import OptionError
-from textassay.ngram.index import NgramIndex
-
-__all__ = ["MAX_ORDER", "NgramClassifier", "Rows", "Weighting", "check_least"]
+from textassay.ngram import NgramIndex
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -20,14 +20,12 @@ from textassay.discriminator.network import NetworkDiscriminator
 from textassay.discriminator.padding import pooled
 from textassay.discriminator.word_rows import N_PADS
 from textassay.errors import OptionError
-from textassay.training.dropout import dropped
-from textassay.training.loop import Recipe
+from textassay.training import Recipe, dropped
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["COUNTING", "NgramNetworkDiscriminator"]
 
 COUNTING = Recipe(max_epochs=5, learning_rate=3e-3, schedule="linear", averaging=0.99, max_norm=1.0)
 

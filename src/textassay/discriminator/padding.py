@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["padded_words", "pooled"]
 
 _FAR = 1e4  # beyond any value that is pooled
 

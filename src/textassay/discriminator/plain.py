@@ -13,13 +13,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import OptionError
-from textassay.ngram.index import NgramIndex
-
-__all__ = ["PlainLogistic"]
+from textassay.ngram import NgramIndex
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -18,8 +18,6 @@ from sklearn.tree import DecisionTreeClassifier
 from textassay.discriminator.ngram_classifier import MAX_ORDER, NgramClassifier, Rows, Weighting, check_least
 from textassay.seeding import stream
 
-__all__ = ["RandomForestDiscriminator"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _LARGEST_SEED = 2**31

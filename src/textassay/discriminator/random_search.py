@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import (
     Discriminator,
     Pair,
@@ -27,8 +27,6 @@ from textassay.discriminator.base import (
 from textassay.discriminator.search_spaces import SPACES, SearchSpace
 from textassay.errors import OptionError, unknown_name
 from textassay.execution import parallel_map
-
-__all__ = ["RandomSearchDiscriminator", "Trial"]
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -15,14 +15,12 @@ from textassay.discriminator.network import WordNetworkDiscriminator
 from textassay.discriminator.padding import padded_words, pooled
 from textassay.discriminator.word_rows import Sentences, WordRows
 from textassay.errors import OptionError
-from textassay.training.dropout import dropped
-from textassay.training.loop import Recipe
+from textassay.training import Recipe, dropped
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["RECURRENT", "RecurrentDiscriminator"]
 
 RECURRENT = Recipe(max_epochs=5, learning_rate=3e-3, averaging=0.99, max_norm=1.0)
 

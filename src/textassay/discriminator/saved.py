@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from textassay.errors import InputError, OutputError
 
-__all__ = ["load_fitted", "save_fitted"]
-
 FORMAT = 1
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"
 _ROOMS = ("corpus", "discriminator", "discriminators", "embedding", "ngram", "training")

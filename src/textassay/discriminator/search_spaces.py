@@ -21,9 +21,7 @@ from textassay.discriminator.recurrent import RecurrentDiscriminator
 from textassay.discriminator.svm import SvmDiscriminator
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.seeding import stream
-from textassay.training.recipe import Recipe
-
-__all__ = ["EVALUATORS", "SPACES", "LogUniform", "OneOf", "SearchSpace"]
+from textassay.training import Recipe
 
 EVALUATORS = ("lstm", "cnn", "cnn-lstm", "svm", "random-forest", "naive-bayes", "xgboost")  # in the order of table 4
 

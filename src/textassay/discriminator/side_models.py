@@ -13,14 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import UNK, Corpus
 from textassay.discriminator.base import Pair
-from textassay.ngram.backoff import BackoffModel
-from textassay.ngram.kneser_ney import count_ngrams
-from textassay.ngram.sentence_ends import with_ends
-
-__all__ = ["FittedSides", "SideModels", "TokenProbs"]
+from textassay.ngram import BackoffModel, count_ngrams, with_ends
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -18,16 +18,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_cross_entropy, log_probs_column
 from textassay.discriminator.dense_logistic import DenseLogistic, fit_dense_logistic
 from textassay.discriminator.linear_margins import MARGINS_TOLD
 from textassay.discriminator.stack_features import StackFeatures
 from textassay.errors import OptionError
-from textassay.ngram.side_counts import STRENGTHS
-from textassay.ngram.skip_counts import PATTERNS_TOLD
-
-__all__ = ["StackDiscriminator"]
+from textassay.ngram import PATTERNS_TOLD, STRENGTHS
 
 FloatArray = npt.NDArray[np.float64]
 

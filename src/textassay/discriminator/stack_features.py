@@ -14,17 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary
 from textassay.discriminator.base import Pair
 from textassay.discriminator.linear_margins import LinearMargins
 from textassay.errors import UnavailableError
-from textassay.ngram.sentence_ends import mark_ends
-from textassay.ngram.side_counts import SideCounts
-from textassay.ngram.skip_counts import SkipCounts
-from textassay.resampling.permutation import joint_groups
-
-__all__ = ["StackFeatures"]
+from textassay.ngram import SideCounts, SkipCounts, mark_ends
+from textassay.resampling import joint_groups
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

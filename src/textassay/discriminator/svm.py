@@ -24,8 +24,6 @@ from textassay.discriminator.ngram_classifier import MAX_ORDER, NgramClassifier,
 from textassay.errors import OptionError
 from textassay.execution import one_blas_thread
 
-__all__ = ["SvmDiscriminator"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _MAX_ITERATIONS = 10_000

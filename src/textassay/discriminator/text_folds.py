@@ -13,10 +13,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import OptionError
-
-__all__ = ["stratified_folds", "text_clusters"]
 
 IntArray = npt.NDArray[np.int64]
 

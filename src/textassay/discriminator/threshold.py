@@ -9,8 +9,6 @@ thresholds on validation text is mostly luck.
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["choose_threshold"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _STANDARD_ERRORS = 2.0

@@ -17,14 +17,12 @@ import numpy as np
 from textassay.discriminator.network import WordNetworkDiscriminator, seeded
 from textassay.discriminator.padding import padded_words, pooled
 from textassay.discriminator.word_rows import PAD, Sentences, WordRows
-from textassay.training.dropout import dropped
-from textassay.training.loop import Recipe, train
+from textassay.training import Recipe, dropped, train
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["JUDGING", "PRETRAINING", "TransformerDiscriminator"]
 
 JUDGING = Recipe(max_epochs=6, learning_rate=1e-3, averaging=0.99, max_norm=1.0)
 PRETRAINING = Recipe(max_epochs=4, learning_rate=2e-3, schedule="linear", max_norm=1.0)

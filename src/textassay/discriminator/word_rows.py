@@ -11,11 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK, Vocabulary
+from textassay.corpus import UNK, Corpus, Vocabulary
 from textassay.discriminator.base import Pair
-
-__all__ = ["N_PADS", "PAD", "RARE", "Sentences", "WordRows"]
 
 IntArray = npt.NDArray[np.int64]
 

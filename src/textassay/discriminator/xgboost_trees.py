@@ -18,8 +18,6 @@ from textassay.discriminator.ngram_classifier import MAX_ORDER, NgramClassifier,
 from textassay.errors import MissingExtraError, OptionError
 from textassay.seeding import stream
 
-__all__ = ["XgboostDiscriminator"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

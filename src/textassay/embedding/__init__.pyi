@@ -1,10 +1,13 @@
 from textassay.embedding.base import Encoder as Encoder
+from textassay.embedding.base import FittedEncoder as FittedEncoder
 from textassay.embedding.base import FloatArray as FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder as CrossFittedEncoder
 from textassay.embedding.cross_fitted import folds_of as folds_of
+from textassay.embedding.given import FEATURES as FEATURES
 from textassay.embedding.given import GivenEncoder as GivenEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder as LatentSemanticEncoder
 from textassay.embedding.model_files import content_hash as content_hash
+from textassay.embedding.model_files import hub_folder as hub_folder
 from textassay.embedding.sentence_transformer import FittedSentenceTransformer as FittedSentenceTransformer
 from textassay.embedding.sentence_transformer import SentenceTransformerEncoder as SentenceTransformerEncoder
 from textassay.embedding.singular import TermMatrix as TermMatrix
@@ -14,6 +17,11 @@ from textassay.embedding.store import FeatureStore as FeatureStore
 from textassay.embedding.store import feature_store as feature_store
 from textassay.embedding.store import features as features
 from textassay.embedding.store import fit_encoder as fit_encoder
+from textassay.embedding.store import keep as keep
 from textassay.embedding.store import resolve_encoder as resolve_encoder
+from textassay.embedding.weighting import count_matrix as count_matrix
+from textassay.embedding.weighting import inverse_document_frequency as inverse_document_frequency
+from textassay.embedding.weighting import row_lengths as row_lengths
+from textassay.embedding.weighting import tfidf as tfidf
 from textassay.embedding.word_vectors import read_word_vectors as read_word_vectors
 from textassay.embedding.word_vectors import word_vector_size as word_vector_size

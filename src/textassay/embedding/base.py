@@ -9,9 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-
-__all__ = ["Encoder", "FittedEncoder"]
+from textassay.corpus import Corpus
 
 FloatArray = npt.NDArray[np.floating[Any]]
 

@@ -12,8 +12,6 @@ from scipy.sparse import csr_matrix
 
 from textassay.embedding.weighting import count_matrix, inverse_document_frequency, row_lengths
 
-__all__ = ["CharacterGrams"]
-
 Codes = npt.NDArray[np.int64]
 
 _START, _END = 0x110000, 0x110001  # no character has these codes

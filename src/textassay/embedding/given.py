@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.embedding.base import FloatArray
 from textassay.errors import UnavailableError
-
-__all__ = ["FEATURES", "GivenEncoder"]
 
 FEATURES = "features"
 

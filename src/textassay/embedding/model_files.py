@@ -14,8 +14,6 @@ from typing import Any
 
 from textassay.errors import InputError, MissingExtraError
 
-__all__ = ["WEIGHTS", "content_hash", "hub_folder", "model_folder"]
-
 _TIMEOUT = 5.0  # seconds until a network that does not answer counts as none
 WEIGHTS = (".safetensors",)
 PICKLED = {".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pth"}  # reading one can run any code

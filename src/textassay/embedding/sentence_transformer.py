@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus import Corpus, parse_json, read_document
 from textassay.embedding.model_files import content_hash, model_folder
 from textassay.errors import InputError, MissingExtraError
 from textassay.execution import device_name
@@ -27,7 +26,6 @@ from textassay.execution import device_name
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-__all__ = ["FittedSentenceTransformer", "SentenceTransformerEncoder", "sentence_transformer"]
 
 Vectors = npt.NDArray[np.float32]
 

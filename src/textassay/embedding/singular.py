@@ -12,8 +12,6 @@ from scipy.sparse import csr_matrix
 
 from textassay.execution import one_blas_thread, parallel_map
 
-__all__ = ["TermMatrix", "Terms", "times", "top_directions"]
-
 FloatArray = npt.NDArray[np.float64]
 Float = TypeVar("Float", np.float32, np.float64)
 

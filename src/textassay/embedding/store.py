@@ -16,16 +16,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.whole_file import remove_abandoned, written_whole
+from textassay.corpus import Corpus, remove_abandoned, written_whole
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
 from textassay.embedding.given import GivenEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.embedding.sentence_transformer import sentence_transformer
 from textassay.errors import OptionError, OutputError
-
-__all__ = ["FeatureStore", "feature_store", "features", "fit_encoder", "keep", "resolve_encoder"]
 
 Value = TypeVar("Value")
 

@@ -4,8 +4,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-__all__ = ["count_matrix", "inverse_document_frequency", "row_lengths", "tfidf"]
-
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 

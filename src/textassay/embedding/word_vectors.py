@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.errors import InputError
 from textassay.seeding import stream
-
-__all__ = ["read_word_vectors", "word_vector_size"]
 
 
 def word_vector_size(path: Path) -> int:

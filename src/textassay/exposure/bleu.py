@@ -17,43 +17,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation.continuation import continue_prefixes
-from textassay.continuation.prefixes import (
+from textassay.continuation import (
     chosen_sentences,
+    continue_prefixes,
     corrupted,
     first_tokens_of,
     model_prefixes,
     random_prefixes,
     shuffled,
 )
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.split import halves
-from textassay.corpus.vocabulary import EOS, Vocabulary
+from textassay.corpus import EOS, Corpus, Vocabulary, halves
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Interval, json_ready
 from textassay.execution import parallel_map
 from textassay.exposure.bias import run_seed
 from textassay.exposure.run_interval import run_interval, sd_of_runs
 from textassay.exposure.runs import parse_kind
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
-from textassay.metric.base import check_level
-from textassay.metric.sentence_bleu import score_sentences
-from textassay.network.conditional import ContextModel
-from textassay.ngram.matches import match_references
+from textassay.generator import Ends, LanguageModel, as_corpus, check_ends, model_vocabulary
+from textassay.metric import check_level, score_sentences
+from textassay.network import ContextModel
+from textassay.ngram import match_references
 from textassay.seeding import stream
-
-__all__ = [
-    "ORDER",
-    "BleuRun",
-    "EbBleu",
-    "NotForTranslationError",
-    "check_not_translation",
-    "continuation_scores",
-    "eb_bleu",
-    "eb_bleu_of_runs",
-    "measure_bleu_run",
-]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

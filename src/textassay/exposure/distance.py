@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation.continuation import check_prefixes
-from textassay.corpus.vocabulary import EOS, SOS, UNK, Vocabulary
+from textassay.continuation import check_prefixes
+from textassay.corpus import EOS, SOS, UNK, Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
 from textassay.exposure.kernel import COLUMNS, row_distances
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
-from textassay.network.batch_reading import reads_in_batches
-from textassay.training.backend import single_threaded, training_device
+from textassay.generator import Ends, LanguageModel, check_ends, model_vocabulary, next_rows
+from textassay.network import reads_in_batches
+from textassay.training import single_threaded, training_device
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["DISTANCES", "Distance", "next_word_distances", "tensor_distances"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["COLUMNS", "row_distances"]
-
 FloatArray = npt.NDArray[np.float64]
 Logits = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 

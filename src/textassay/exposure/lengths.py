@@ -11,13 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.continuation.prefixes import n_long_enough
-from textassay.corpus.corpus import Corpus
+from textassay.continuation import n_long_enough
+from textassay.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.exposure.bleu import ORDER
-from textassay.generator.next_words import Ends, check_ends
-
-__all__ = ["LONGEST", "ChosenLengths", "choose_lengths"]
+from textassay.generator import Ends, check_ends
 
 LONGEST = 50  # tokens of a sentence where none are asked for: room for the paper's prefixes of 5 to 30
 _N_LENGTHS = 6

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError
 from textassay.estimate import json_ready
@@ -25,12 +25,8 @@ from textassay.exposure.distance import Distance
 from textassay.exposure.lengths import ChosenLengths
 from textassay.exposure.runs import PrefixRun, measure_run, parse_kind
 from textassay.exposure.switching import SwitchedSample, switch_prefixes
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends
-from textassay.generator.text_likelihood import Quantity, text_likelihood
-from textassay.metric.base import check_level
-
-__all__ = ["Exposure", "ExposureSettings", "Keep", "measure_exposure"]
+from textassay.generator import Ends, LanguageModel, Quantity, text_likelihood
+from textassay.metric import check_level
 
 Keep = Callable[[Mapping[str, Any], Callable[[], Any]], Any]
 """Gives the JSON-ready document of a cell: what is kept under its settings, or else what the function makes."""

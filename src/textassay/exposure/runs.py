@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation.prefixes import (
+from textassay.continuation import (
     chosen_sentences,
     corrupted,
     first_tokens_of,
@@ -21,15 +21,12 @@ from textassay.continuation.prefixes import (
     random_prefixes,
     shuffled,
 )
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import one_blas_thread
 from textassay.exposure.distance import DISTANCES, next_word_distances
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends, model_vocabulary
+from textassay.generator import Ends, LanguageModel, model_vocabulary
 from textassay.seeding import stream
-
-__all__ = ["KINDS", "PrefixRun", "measure_run", "parse_kind", "summarised"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -9,18 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation.continuation import continue_prefixes
-from textassay.continuation.prefixes import corrupted, data_prefixes, model_prefixes, random_prefixes, shuffled
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.tokenizer import join_tokens
-from textassay.corpus.vocabulary import EOS
+from textassay.continuation import (
+    continue_prefixes,
+    corrupted,
+    data_prefixes,
+    model_prefixes,
+    random_prefixes,
+    shuffled,
+)
+from textassay.corpus import EOS, Corpus, join_tokens
 from textassay.errors import OptionError
 from textassay.exposure.runs import parse_kind
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import Ends, model_vocabulary
+from textassay.generator import Ends, LanguageModel, model_vocabulary
 from textassay.seeding import stream
-
-__all__ = ["SwitchedSample", "switch_prefixes"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -10,12 +10,9 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary
 from textassay.errors import OptionError
 from textassay.generator.base import LanguageModel, check_temperature, drawn_corpus
-
-__all__ = ["AsDrawn", "cut_length"]
 
 FloatArray = npt.NDArray[np.float64]
 

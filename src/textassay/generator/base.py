@@ -7,28 +7,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.tokenizer import join_tokens
-from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary, join_tokens
 from textassay.errors import EmptyCorpusError, InputError, OptionError, check_range
-
-__all__ = [
-    "MAX_TOKENS",
-    "MAX_WINDOW",
-    "Generator",
-    "LanguageModel",
-    "check_counted",
-    "check_sample",
-    "check_temperature",
-    "check_train",
-    "drawn_corpus",
-    "not_fitted",
-    "prefix_of_each",
-    "refuse",
-    "sentence_sums",
-    "tokens_in",
-    "training_record",
-]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

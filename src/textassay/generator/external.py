@@ -14,15 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.documents import parse_json
-from textassay.corpus.reader import read_texts
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import Tokenizer
+from textassay.corpus import Corpus, TextForm, Tokenizer, parse_json, read_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generator.base import check_sample, refuse
-
-__all__ = ["ExternalCommand", "ExternalFile"]
 
 _GRACE = 2.0  # seconds that a command has to end by itself when it is told to
 _LAST_BYTES = 2000  # of its messages that are kept

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.generator.base import LanguageModel
-
-__all__ = ["Likelihood", "bits", "likelihood", "n_characters", "perplexity"]
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, UNK, Vocabulary
+from textassay.corpus import EOS, UNK, Corpus, Vocabulary
 from textassay.errors import InputError, unknown_name
 from textassay.generator.base import LanguageModel
-
-__all__ = ["Ends", "as_corpus", "check_ends", "model_vocabulary", "next_rows", "without_ends"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

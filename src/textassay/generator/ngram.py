@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, Vocabulary
+from textassay.corpus import EOS, Corpus, Vocabulary
 from textassay.errors import OptionError, check_range, check_type
 from textassay.execution import parallel_map
 from textassay.generator.base import (
@@ -28,12 +27,8 @@ from textassay.generator.base import (
     tokens_in,
     training_record,
 )
-from textassay.ngram.backoff import BackoffModel, Tempered
-from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
-from textassay.ngram.sentence_ends import with_ends
+from textassay.ngram import BackoffModel, DiscountKind, Discounts, Tempered, fit_kneser_ney, with_ends
 from textassay.seeding import stream, uniforms
-
-__all__ = ["MAX_ORDER", "MIN_TEMPERATURE", "NgramModel"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

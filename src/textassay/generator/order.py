@@ -7,12 +7,9 @@ equal.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError
-from textassay.ngram.kneser_ney import DiscountKind, NgramCounts
-from textassay.ngram.sentence_ends import with_ends
-
-__all__ = ["OrderChoice", "choose_order"]
+from textassay.ngram import DiscountKind, NgramCounts, with_ends
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, UNK, Vocabulary
+from textassay.corpus import EOS, UNK, Corpus, Vocabulary
 from textassay.errors import OptionError, check_type
 from textassay.generator.base import (
     check_counted,
@@ -25,8 +24,6 @@ from textassay.generator.base import (
     training_record,
 )
 from textassay.seeding import stream, uniforms
-
-__all__ = ["PositionUnigram"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -7,13 +7,10 @@ model would take it for ``<unk>``.
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.generator.base import drawn_corpus
 from textassay.generator.scored import ScoredGenerator
-
-__all__ = ["Renamed"]
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,10 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.generator.base import LanguageModel, check_sample, check_temperature
-
-__all__ = ["AtTemperature", "ScoredGenerator", "check_plain"]
 
 FloatArray = npt.NDArray[np.float64]
 

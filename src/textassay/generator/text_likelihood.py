@@ -16,16 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import UNK, Corpus
 from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval, json_ready
 from textassay.generator.likelihood import bits, perplexity
 from textassay.generator.scored import ScoredGenerator
-from textassay.resampling.jackknife import terms_interval
-
-__all__ = ["Quantity", "TextLikelihood", "text_likelihood"]
+from textassay.resampling import terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 

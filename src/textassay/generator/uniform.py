@@ -3,11 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
+from textassay.corpus import SPECIAL_TOKENS, Vocabulary
 from textassay.errors import EmptyCorpusError
 from textassay.seeding import stream
-
-__all__ = ["UniformGenerator"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -15,18 +15,6 @@ from textassay.errors import OptionError
 from textassay.human.judgements import Comment, Item, Judgements
 from textassay.human.study import Study, StudyItem, StudyPage
 
-__all__ = [
-    "CHECK_ANSWER",
-    "MOST_PAGES",
-    "Accepted",
-    "Refusal",
-    "Submission",
-    "accept",
-    "answer_value",
-    "collect",
-    "failed_checks",
-]
-
 MOST_PAGES = {"real-or-fake": 1, "next-word": 200}  # that one rater may judge, by kind of study
 CHECK_ANSWER = "fake"
 

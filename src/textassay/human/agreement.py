@@ -19,10 +19,8 @@ import numpy.typing as npt
 from textassay.errors import InputError, unknown_name
 from textassay.estimate import Interval
 from textassay.human.judgements import Judgements
-from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
+from textassay.resampling import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["Agreement", "Level", "agreements", "fleiss_kappa", "krippendorff_alpha", "rater_correlation"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -25,9 +25,7 @@ from textassay.human.judgements import Judgements, Scale
 from textassay.human.raters import MIN_SECONDS, RaterSummary, summarise_raters
 from textassay.human.reasons import Reasons, ReasonsFound, code_comments
 from textassay.human.verdicts import Share, Ties, Verdict, judgement_verdict, majority_verdict, usual_votes
-from textassay.metric.base import check_level
-
-__all__ = ["HumanAnalysis", "Variant", "analyse"]
+from textassay.metric import check_level
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,11 @@ hold answers to attention checks and do not say who wrote what: they become judg
 from collections.abc import Mapping
 from pathlib import Path
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus import csv_text
 from textassay.errors import InputError
 from textassay.human.acceptance import Submission
 from textassay.human.study import Study
 from textassay.human.table_file import read_table
-
-__all__ = ["answers_csv", "read_answers"]
 
 _COLUMNS = ("item", "rater", "label")
 _COMMENT, _STUDY = "comment", "study"

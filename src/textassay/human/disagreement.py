@@ -12,8 +12,6 @@ import numpy.typing as npt
 from textassay.errors import OptionError
 from textassay.human.judgements import Judgements
 
-__all__ = ["Disputed", "JudgedText", "judged_texts", "most_disputed", "most_misleading"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

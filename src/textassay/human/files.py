@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from textassay.corpus.source import nearest_files
+from textassay.corpus import nearest_files
 from textassay.errors import InputError
 from textassay.human.acceptance import Submission
 from textassay.human.answers_file import read_answers
@@ -12,8 +12,6 @@ from textassay.human.mechanical_turk import is_batch, read_mechanical_turk, read
 from textassay.human.ratings_file import COLUMNS, is_ratings, read_ratings
 from textassay.human.study import Study
 from textassay.human.table_file import read_columns
-
-__all__ = ["read_judgements", "read_submissions"]
 
 
 def read_judgements(path: Path) -> Judgements:

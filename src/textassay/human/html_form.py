@@ -12,8 +12,6 @@ from typing import Any
 
 from textassay.human.study import NONE_OF_THEM, Study
 
-__all__ = ["html_form"]
-
 _STYLE = """
 :root { color-scheme: light dark; --paper: #fcfcfa; --ink: #1c2127; --muted: #59636f; --rule: #d9dcd8; --edge: #868f99;
   --accent: #0b5a8a; --on-accent: #fff; --serif: ui-serif, Charter, Georgia, "Liberation Serif", serif; }

@@ -4,11 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from textassay.corpus.documents import parse_json
-from textassay.corpus.source import Source
+from textassay.corpus import Source, parse_json
 from textassay.errors import InputError
-
-__all__ = ["check_characters", "read_json_document"]
 
 
 def read_json_document(path: Path) -> Any:

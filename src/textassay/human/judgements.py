@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from textassay.errors import InputError, OptionError
 
-__all__ = ["Comment", "Item", "Judgements", "Scale"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Scale = Literal["real-or-fake", "number"]

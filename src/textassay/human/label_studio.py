@@ -23,8 +23,6 @@ from textassay.human.judgements import Item, Judgements
 from textassay.human.study import NONE_OF_THEM, Study
 from textassay.human.table_file import finite_number
 
-__all__ = ["label_studio_files", "read_label_studio", "read_label_studio_submissions"]
-
 _NUMBERS = ("rating", "number")
 
 

@@ -20,8 +20,6 @@ from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.human.table_file import TableRow, read_table
 from textassay.human.turk_template import escaped
 
-__all__ = ["is_batch", "read_batch", "read_mechanical_turk", "read_turk_submissions"]
-
 REAL = "Real"
 STATUSES = ("Submitted", "Approved", "Rejected")
 _BATCH = ("AssignmentStatus", "WorkerId", "Input.hit_id")

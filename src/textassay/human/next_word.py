@@ -16,28 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.documents import parse_json
-from textassay.corpus.normalization import truncate
-from textassay.corpus.source import Source
-from textassay.corpus.tokenizer import join_tokens
-from textassay.corpus.vocabulary import EOS, PAD, SOS, UNK, Vocabulary
+from textassay.corpus import EOS, PAD, SOS, UNK, Corpus, Source, Vocabulary, join_tokens, parse_json, truncate
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator.base import LanguageModel
+from textassay.generator import LanguageModel
 from textassay.human.json_file import check_characters
 from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.seeding import stream
-
-__all__ = [
-    "DATA",
-    "END",
-    "N_CANDIDATES",
-    "Prefix",
-    "build_next_word",
-    "candidates_of",
-    "draw_prefixes",
-    "read_prefixes",
-]
 
 N_CANDIDATES = 5
 END = "(end of the sentence)"

@@ -19,9 +19,7 @@ import numpy.typing as npt
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval, json_ready
 from textassay.human.judgements import Judgements
-from textassay.resampling.clusters import clustered_means
-
-__all__ = ["NextWordScore", "score_next_word"]
+from textassay.resampling import clustered_means
 
 BoolArray = npt.NDArray[np.bool_]
 

@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus.rare_words import mark_share
+from textassay.corpus import mark_share
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.seeding import stream
-
-__all__ = ["CHECK_TEXT", "build_study", "deal", "giveaways", "instructions_for", "skipped_blanks"]
 
 CHECK_TEXT = "this text was written by a computer program to see whether you are reading . please choose fake ."
 

@@ -24,9 +24,7 @@ import scipy.sparse as sp
 
 from textassay.errors import check_range
 from textassay.human.judgements import Judgements
-from textassay.resampling.multiplicity import holm
-
-__all__ = ["MIN_SECONDS", "RaterSummary", "summarise_raters"]
+from textassay.resampling import holm
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

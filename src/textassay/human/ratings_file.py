@@ -8,12 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus import csv_text
 from textassay.errors import InputError
 from textassay.human.judgements import Comment, Item, Judgements, Scale
 from textassay.human.table_file import TableRow, finite_number, read_table
-
-__all__ = ["COLUMNS", "is_ratings", "ratings_csv", "read_ratings"]
 
 COLUMNS = ("item", "rater", "label", "generator", "page", "text", "comment")
 _VALUES = {"fake": 0.0, "real": 1.0}

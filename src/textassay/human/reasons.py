@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from textassay.corpus.yaml_file import read_yaml
+from textassay.corpus import read_yaml
 from textassay.errors import InputError
 from textassay.human.judgements import Comment
-
-__all__ = ["ReasonGroup", "Reasons", "ReasonsFound", "code_comments", "read_reasons"]
 
 _DEFAULT = Path(__file__).with_name("reasons.yaml")
 _BETWEEN = "(?: [a-z0-9]+){0,4}"

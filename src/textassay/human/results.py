@@ -13,8 +13,6 @@ from textassay.human.mechanical_turk import is_batch, read_batch
 from textassay.human.study import STUDY_FILE, Kind, Study, load_study
 from textassay.human.table_file import read_columns, read_table
 
-__all__ = ["JUDGEMENTS_FILE", "Results", "read_results"]
-
 JUDGEMENTS_FILE = "judgements.csv"
 _TIME = "WorkTimeInSeconds"
 

@@ -15,8 +15,6 @@ from typing import Any, Literal, get_args
 from textassay.errors import InputError, OutputError
 from textassay.human.json_file import read_json_document
 
-__all__ = ["NONE_OF_THEM", "STUDY_FILE", "Kind", "Study", "StudyItem", "StudyPage", "load_study", "save_study"]
-
 STUDY_FILE = "study.json"
 NONE_OF_THEM = "none of them"
 _FORMAT = 1

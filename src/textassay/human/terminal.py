@@ -9,8 +9,6 @@ from textassay.errors import InputError, OutputError
 from textassay.human.answers_file import answers_csv, read_answers
 from textassay.human.study import NONE_OF_THEM, Study, StudyItem, StudyPage
 
-__all__ = ["BACK", "QUIT", "TerminalSession", "judge_pages", "keys_of"]
-
 BACK, QUIT = "b", "q"
 
 

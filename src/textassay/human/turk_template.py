@@ -7,11 +7,9 @@ characters beyond ASCII as well: fields with four-byte characters are refused th
 import html
 import string
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus import csv_text
 from textassay.errors import InputError
 from textassay.human.study import NONE_OF_THEM, Study
-
-__all__ = ["escaped", "turk_files"]
 
 _PLAIN = frozenset(string.ascii_letters + string.digits + " .,!?:;()_/'")  # no sign that begins a formula, as - does
 _SCRIPT = "https://assets.crowd.aws/crowd-html-elements.js"  # Turk's own; its crowd layout asks for it

@@ -17,21 +17,7 @@ import numpy.typing as npt
 from textassay.errors import InputError, unknown_name
 from textassay.estimate import Interval
 from textassay.human.judgements import Judgements
-from textassay.resampling.clusters import ClusteredMeans, clustered_means
-from textassay.resampling.multiplicity import holm
-
-__all__ = [
-    "REAL",
-    "GeneratorDifference",
-    "GeneratorVerdict",
-    "Share",
-    "Ties",
-    "Verdict",
-    "check_ties",
-    "judgement_verdict",
-    "majority_verdict",
-    "usual_votes",
-]
+from textassay.resampling import ClusteredMeans, clustered_means, holm
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -1,4 +1,5 @@
 from textassay.inspection.finding import HELDOUT as HELDOUT
+from textassay.inspection.finding import REAL as REAL
 from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.finding import Findings as Findings
 from textassay.inspection.inspection import inspect as inspect
@@ -9,6 +10,8 @@ from textassay.inspection.sentence_keys import n_distinct as n_distinct
 from textassay.inspection.sentence_keys import occurs_elsewhere as occurs_elsewhere
 from textassay.inspection.sentence_keys import occurs_in as occurs_in
 from textassay.inspection.sentence_keys import sentence_keys as sentence_keys
+from textassay.inspection.spacing_checks import CHARACTERS as CHARACTERS
+from textassay.inspection.spacing_checks import UNSPACED as UNSPACED
 from textassay.inspection.surface import gap as gap
 from textassay.inspection.surface import severity as severity
 from textassay.inspection.surface import surfaces as surfaces

@@ -10,8 +10,6 @@ from textassay.inspection.finding import REAL, Finding, own_finding
 from textassay.inspection.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
 from textassay.inspection.surface import Mask, Pair, Surface, gap, severity
 
-__all__ = ["memorised", "real_in_train", "repeated", "same_text", "shared"]
-
 _REPEATED_NOTE, _REPEATED_WARNING = 0.02, 0.1
 _SHARED_NOTE, _SHARED_WARNING = 0.01, 0.1
 _OWN_SHARE = 0.01

@@ -5,8 +5,6 @@ from typing import Any, Literal
 
 from textassay.display import Displayed
 
-__all__ = ["HELDOUT", "REAL", "Finding", "Findings", "Severity", "excerpt", "own_finding"]
-
 Severity = Literal["warning", "note"]
 
 REAL = "(real)"

@@ -11,17 +11,13 @@ from typing import Unpack
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts, prepare_corpora
-from textassay.corpus.spacing import SpacingWarning
+from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, prepare_corpora
 from textassay.errors import EmptyCorpusError, InputError
 from textassay.inspection import copy_checks, marker_checks, size_checks, spacing_checks, style_checks
 from textassay.inspection.finding import HELDOUT, REAL, Finding, Findings, own_finding
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, surfaces
 from textassay.inspection.token_traits import Trait
-
-__all__ = ["Finding", "inspect", "inspect_corpus", "inspect_pair"]
 
 _TRAIN = "(train)"
 _OWN_SHARE = 0.01

@@ -9,8 +9,6 @@ from textassay.inspection.finding import Finding, Severity
 from textassay.inspection.surface import Contrast, Mask, Pair, Surface, gap, severity
 from textassay.inspection.token_traits import Trait
 
-__all__ = ["alphabet", "digits", "masked_digits", "special_tokens", "unknown_tokens"]
-
 _NOTE, _WARNING = 0.005, 0.05
 _DIGITS_NOTE, _DIGITS_WARNING = 0.02, 0.1
 _RARER = 0.1

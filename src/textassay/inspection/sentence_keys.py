@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.seeding import stream
-
-__all__ = ["expected_repeats", "n_distinct", "occurs_elsewhere", "occurs_in", "sentence_keys"]
 
 Keys = npt.NDArray[np.uint64]
 _MAX_WORD = np.iinfo(np.uint64).max

@@ -5,11 +5,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.inspection.finding import Finding, own_finding
 from textassay.inspection.surface import Mask, Pair, severity
-
-__all__ = ["cut_length", "empty_sentences", "few_sentences", "length", "outer_space", "spaced", "unequal_samples"]
 
 _FEW, _VERY_FEW = 1000, 200
 _UNEQUAL = 10

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from textassay.corpus.spacing import SPLIT_AT_SPACES
+from textassay.corpus import SPLIT_AT_SPACES
 from textassay.inspection.finding import Finding, excerpt, own_finding
 from textassay.inspection.surface import Pair, Surface, severity
 

@@ -6,8 +6,6 @@ from textassay.inspection.finding import Finding
 from textassay.inspection.surface import Contrast, Mask, Pair, Surface, severity
 from textassay.inspection.token_traits import Trait
 
-__all__ = ["case", "final_punctuation", "glued_punctuation"]
-
 _NOTE, _WARNING = 0.02, 0.1
 _STYLE_CHANGE = 0.1
 _SAME_SHARE = 0.9

@@ -15,14 +15,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.spacing import Spacing
-from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.corpus import Corpus, Spacing, corpora_from_texts, resolve_tokenizer
 from textassay.inspection.finding import Finding, Severity, excerpt
 from textassay.inspection.sentence_keys import Keys, n_distinct, sentence_keys
 from textassay.inspection.token_traits import Trait, marker_traits, token_traits
-
-__all__ = ["Contrast", "Mask", "Pair", "Surface", "gap", "severity", "surfaces"]
 
 Mask = npt.NDArray[np.bool_]
 Bits = npt.NDArray[np.uint32]

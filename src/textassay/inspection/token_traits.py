@@ -10,9 +10,7 @@ from enum import IntFlag, auto
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import Vocabulary
-
-__all__ = ["Trait", "marker_traits", "token_traits"]
+from textassay.corpus import Vocabulary
 
 
 class Trait(IntFlag):

@@ -1,7 +1,9 @@
 from textassay.meta_evaluation.bench import Bench as Bench
+from textassay.meta_evaluation.bench import BenchCell as BenchCell
 from textassay.meta_evaluation.bench import parse_estimator as parse_estimator
 from textassay.meta_evaluation.bench import run_bench as run_bench
 from textassay.meta_evaluation.bench_summary import ALL as ALL
+from textassay.meta_evaluation.bench_summary import APART as APART
 from textassay.meta_evaluation.bench_summary import Row as Row
 from textassay.meta_evaluation.bench_summary import nulls as nulls
 from textassay.meta_evaluation.bench_summary import summarize as summarize
@@ -9,6 +11,7 @@ from textassay.meta_evaluation.bench_summary import tau_with_truth as tau_with_t
 from textassay.meta_evaluation.compared import evaluations_of as evaluations_of
 from textassay.meta_evaluation.correlation import CorrelationKind as CorrelationKind
 from textassay.meta_evaluation.correlation import correlation as correlation
+from textassay.meta_evaluation.correlations import Agreement as Agreement
 from textassay.meta_evaluation.correlations import agreements as agreements
 from textassay.meta_evaluation.correlations import correlation_matrix as correlation_matrix
 from textassay.meta_evaluation.correlations import draw_generators as draw_generators
@@ -36,6 +39,7 @@ from textassay.meta_evaluation.gold_order import BY_VOLUME as BY_VOLUME
 from textassay.meta_evaluation.gold_order import gold_by_discrepancy as gold_by_discrepancy
 from textassay.meta_evaluation.gold_order import gold_by_volume as gold_by_volume
 from textassay.meta_evaluation.judging import Judging as Judging
+from textassay.meta_evaluation.judging import MetricVerdict as MetricVerdict
 from textassay.meta_evaluation.judging import judge_evaluators as judge_evaluators
 from textassay.meta_evaluation.known_truth import KnownTruth as KnownTruth
 from textassay.meta_evaluation.known_truth import log_ratios as log_ratios
@@ -43,8 +47,10 @@ from textassay.meta_evaluation.known_truth import true_discrepancy as true_discr
 from textassay.meta_evaluation.known_truth import truth_from_log_ratios as truth_from_log_ratios
 from textassay.meta_evaluation.majority_labels import majority_agreement as majority_agreement
 from textassay.meta_evaluation.metric_values import MetricValues as MetricValues
+from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT as MOST_DISAGREEMENT
 from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy as ModelDiscrepancy
 from textassay.meta_evaluation.model_discrepancy import Side as Side
+from textassay.meta_evaluation.model_discrepancy import as_drawn_discrepancy as as_drawn_discrepancy
 from textassay.meta_evaluation.model_discrepancy import model_discrepancy as model_discrepancy
 from textassay.meta_evaluation.neural_worlds import neural_worlds as neural_worlds
 from textassay.meta_evaluation.pairwise import calls as calls
@@ -56,13 +62,17 @@ from textassay.meta_evaluation.rank_agreement import agreement as agreement
 from textassay.meta_evaluation.rank_agreement import differences as differences
 from textassay.meta_evaluation.rank_agreement import pooled as pooled
 from textassay.meta_evaluation.rank_agreement import tau_b as tau_b
+from textassay.meta_evaluation.reproduction import Cell as Cell
 from textassay.meta_evaluation.reproduction import CheckedFinding as CheckedFinding
 from textassay.meta_evaluation.reproduction import Curve as Curve
 from textassay.meta_evaluation.reproduction import CurvePoint as CurvePoint
+from textassay.meta_evaluation.reproduction import Neighbours as Neighbours
+from textassay.meta_evaluation.reproduction import Number as Number
 from textassay.meta_evaluation.reproduction import PublishedTable as PublishedTable
 from textassay.meta_evaluation.reproduction import ReproducedTable as ReproducedTable
 from textassay.meta_evaluation.reproduction import Reproduction as Reproduction
 from textassay.meta_evaluation.reproduction import TauDistribution as TauDistribution
+from textassay.meta_evaluation.reproduction import Verdict as Verdict
 from textassay.meta_evaluation.reproduction import beside as beside
 from textassay.meta_evaluation.significance import Swap as Swap
 from textassay.meta_evaluation.significance import compare_correlations as compare_correlations
@@ -71,8 +81,11 @@ from textassay.meta_evaluation.stress import Stress as Stress
 from textassay.meta_evaluation.stress import run_stress as run_stress
 from textassay.meta_evaluation.table_figure import Panel as Panel
 from textassay.meta_evaluation.table_figure import TableFigure as TableFigure
+from textassay.meta_evaluation.text_correlations import TextCorrelation as TextCorrelation
 from textassay.meta_evaluation.text_correlations import text_correlation as text_correlation
+from textassay.meta_evaluation.worlds import FIRST_TEST_SEED as FIRST_TEST_SEED
 from textassay.meta_evaluation.worlds import LOG_PROBS as LOG_PROBS
+from textassay.meta_evaluation.worlds import N_FOR_TRUTH as N_FOR_TRUTH
 from textassay.meta_evaluation.worlds import WORLD_NAMES as WORLD_NAMES
 from textassay.meta_evaluation.worlds import World as World
 from textassay.meta_evaluation.worlds import four_kinds as four_kinds

@@ -14,19 +14,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from textassay.comparison.store import EstimateStore, estimate_key
-from textassay.corpus.corpus import Corpus
-from textassay.discriminator.catalog import DISCRIMINATORS
-from textassay.discriminator.plain import PlainLogistic
+from textassay.comparison import EstimateStore, estimate_key
+from textassay.corpus import Corpus
+from textassay.discriminator import DISCRIMINATORS, PlainLogistic
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
-from textassay.inspection.inspection import Finding, inspect_corpus
+from textassay.inspection import Finding, inspect_corpus
 from textassay.meta_evaluation.worlds import N_FOR_TRUTH, WORLD_NAMES, World, worlds
-from textassay.metric.base import Metric, measure
-from textassay.metric.catalog import parse_metric
-from textassay.metric.discrepancy import DistributionalDiscrepancy
-
-__all__ = ["EFFORTS", "Bench", "Cell", "Estimator", "parse_estimator", "run_bench"]
+from textassay.metric import DistributionalDiscrepancy, Metric, measure, parse_metric
 
 EFFORTS = ("quick", "default", "max")
 WITH_LOG_PROBS = "+log-probs"
@@ -58,7 +53,7 @@ class Estimator:
 
 
 @dataclass(frozen=True)
-class Cell:
+class BenchCell:
     """One estimator on one draw from one world.
 
     Attributes
@@ -131,7 +126,7 @@ class Bench(Displayed):
         What inspection found in these texts.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[BenchCell, ...]
     estimators: tuple[str, ...]
     sizes: tuple[int, ...]
     seeds: tuple[int, ...]
@@ -238,7 +233,7 @@ def run_bench(
         check_range("seed", seed, 0)
     check_range("n_truth", n_truth, 2)
     store = EstimateStore(folder)
-    cells: list[Cell] = []
+    cells: list[BenchCell] = []
     for name, corpus in corpora.items():
         for seed in seeds:
             made = worlds(corpus, seed, world_names, extra=() if extra is None else extra(corpus, seed))
@@ -271,7 +266,7 @@ class _OfWorld:
         self._n_truth = n_truth
         self._drawn: tuple[int, Corpus, Corpus] | None = None
 
-    def cell(self, estimator: Estimator, n: int) -> Cell:
+    def cell(self, estimator: Estimator, n: int) -> BenchCell:
         """Return one cell, measured now or kept."""
         real, generated = self._draw(n)
         if estimator.log_probs:
@@ -293,7 +288,7 @@ class _OfWorld:
             found = _measure(estimator, real, generated, self._seed)
             self._store.save_document(key, found)
         world = self._world
-        return Cell(
+        return BenchCell(
             estimator=estimator.name,
             corpus=self._corpus,
             world=world.name,

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 from statistics import NormalDist, fmean
 
-from textassay.meta_evaluation.bench import Bench, Cell
-
-__all__ = ["ALL", "APART", "CONTROLS", "Null", "Row", "nulls", "summarize", "tau_with_truth"]
+from textassay.meta_evaluation.bench import Bench, BenchCell
 
 APART = 0.05
 CONTROLS = ("disjoint", "identical")  # kinds of worlds
@@ -128,7 +126,7 @@ def nulls(bench: Bench) -> list[Null]:
     return found
 
 
-def tau_with_truth(cells: Iterable[Cell]) -> float | None:
+def tau_with_truth(cells: Iterable[BenchCell]) -> float | None:
     """Return Kendall's tau of values and truths over pairs of `cells` whose truths are more than `APART` apart.
 
     None where there is no such pair, no value, or no direction.
@@ -146,7 +144,7 @@ def tau_with_truth(cells: Iterable[Cell]) -> float | None:
     return fmean(signs) if signs else None
 
 
-def _row(cells: Sequence[Cell], checked: Sequence[Cell], name: str, n: int, kind: str) -> Row | None:
+def _row(cells: Sequence[BenchCell], checked: Sequence[BenchCell], name: str, n: int, kind: str) -> Row | None:
     """Return the row of `cells`; what is said of bounds and intervals is said of `checked`."""
     own, judged = (
         [cell for cell in some if cell.estimator == name and cell.value is not None] for some in (cells, checked)
@@ -179,30 +177,30 @@ def _row(cells: Sequence[Cell], checked: Sequence[Cell], name: str, n: int, kind
     )
 
 
-def _place(cell: Cell) -> tuple[str, str]:
+def _place(cell: BenchCell) -> tuple[str, str]:
     return cell.corpus, cell.world
 
 
-def _groups(cells: Iterable[Cell], key: Callable[[Cell], tuple[str | int, ...]]) -> Iterator[list[Cell]]:
+def _groups(cells: Iterable[BenchCell], key: Callable[[BenchCell], tuple[str | int, ...]]) -> Iterator[list[BenchCell]]:
     for _, group in groupby(sorted(cells, key=key), key=key):
         yield list(group)
 
 
-def _paired(cells: Sequence[Cell], name: str, other: str) -> list[tuple[Cell, Cell]]:
+def _paired(cells: Sequence[BenchCell], name: str, other: str) -> list[tuple[BenchCell, BenchCell]]:
     """Return the cells of both estimators on the same draws, where both have a share."""
     others = {(*_place(c), c.seed): c for c in cells if c.estimator == other and c.share is not None}
     own = (c for c in cells if c.estimator == name and c.share is not None)
     return [(c, others[(*_place(c), c.seed)]) for c in own if (*_place(c), c.seed) in others]
 
 
-def _ratio(cells: Sequence[Cell], name: str) -> float | None:
+def _ratio(cells: Sequence[BenchCell], name: str) -> float | None:
     pairs = _paired(cells, name, YARDSTICK)
     below = _mean(other.share for _, other in pairs)
     above = _mean(cell.share for cell, _ in pairs)
     return None if above is None or below is None or below <= 0 else above / below
 
 
-def _smallest_ratio(cells: Sequence[Cell], name: str) -> float | None:
+def _smallest_ratio(cells: Sequence[BenchCell], name: str) -> float | None:
     pairs = _paired(cells, name, PAPER)
     ratios = []
     for place in {_place(cell) for cell, _ in pairs}:
@@ -213,7 +211,7 @@ def _smallest_ratio(cells: Sequence[Cell], name: str) -> float | None:
     return min(ratios, default=None)
 
 
-def _covered(cells: Iterable[Cell]) -> Iterator[bool]:
+def _covered(cells: Iterable[BenchCell]) -> Iterator[bool]:
     """Yield whether each interval holds the mean of its world over seeds."""
     for group in _groups((c for c in cells if c.low is not None and c.high is not None), _place):
         if len(group) >= _SEEDS_FOR_A_MEAN:
@@ -221,7 +219,7 @@ def _covered(cells: Iterable[Cell]) -> Iterator[bool]:
             yield from ((cell.low or 0.0) <= middle <= (cell.high or 0.0) for cell in group)
 
 
-def _z(cell: Cell) -> float | None:
+def _z(cell: BenchCell) -> float | None:
     if cell.value is None or cell.low is None or cell.high is None or cell.level is None:
         return None
     if cell.metric != DD or cell.high <= cell.low:  # 0 is not what other metrics give to equal generators

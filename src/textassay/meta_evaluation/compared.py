@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.comparison import Comparison, Result
+from textassay.comparison import Comparison, Result
 from textassay.errors import InputError
 from textassay.estimate import Estimate
 from textassay.meta_evaluation.correlations import row_correlations
 from textassay.meta_evaluation.evaluation import Evaluation
-
-__all__ = ["evaluations_of"]
 
 FloatArray = npt.NDArray[np.float64]
 

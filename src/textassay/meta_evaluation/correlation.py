@@ -19,8 +19,6 @@ from scipy import stats
 
 from textassay.errors import InputError, unknown_name
 
-__all__ = ["Correlation", "CorrelationKind", "correlation"]
-
 FloatArray = npt.NDArray[np.float64]
 CorrelationKind = Literal["kendall", "spearman", "pearson"]
 

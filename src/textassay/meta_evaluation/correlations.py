@@ -20,22 +20,9 @@ from textassay.errors import InputError, check_range, unknown_name
 from textassay.meta_evaluation.correlation import CorrelationKind, correlation
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.rank_agreement import tau_b
-from textassay.metric.base import check_level
-from textassay.resampling.multiplicity import benjamini_hochberg, holm
+from textassay.metric import check_level
+from textassay.resampling import benjamini_hochberg, holm
 from textassay.seeding import stream
-
-__all__ = [
-    "Agreement",
-    "CorrelationMatrix",
-    "agreements",
-    "check_together",
-    "correlation_matrix",
-    "draw_generators",
-    "draw_goodness",
-    "percentile_interval",
-    "row_correlations",
-    "text_draws",
-]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -20,9 +20,7 @@ from scipy import stats
 
 from textassay.errors import OptionError
 from textassay.estimate import Better
-from textassay.resampling.multiplicity import holm
-
-__all__ = ["POWER", "DamageCurve", "Verdict", "adjust", "adjust_all", "judge_curve", "unknown_curve"]
+from textassay.resampling import holm
 
 FloatArray = npt.NDArray[np.float64]
 Verdict = Literal["sees", "faint", "blind", "faintly misled", "misled", "either way", "unknown"]

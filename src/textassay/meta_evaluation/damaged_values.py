@@ -14,17 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from textassay.comparison.store import EstimateStore, estimate_key
-from textassay.corpus.corpus import Corpus
-from textassay.embedding.store import feature_store
+from textassay.comparison import EstimateStore, estimate_key
+from textassay.corpus import Corpus
+from textassay.embedding import feature_store
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
 from textassay.execution import parallel_map
 from textassay.meta_evaluation.damage import DAMAGES, damage, obstacle
-from textassay.metric.base import Metric
+from textassay.metric import Metric
 from textassay.seeding import stream
-
-__all__ = ["PARTS", "Cell", "Draw", "Evaluator", "Value", "draw_texts", "measure_draw"]
 
 PARTS = ("reference", "clean", "train", "spare")
 _STRESS = "stress 1"  # changes where what is kept does

@@ -18,9 +18,7 @@ from scipy import stats
 
 from textassay.errors import InputError, OptionError, unknown_name
 from textassay.estimate import Better, Estimate
-from textassay.human.judgements import Judgements
-
-__all__ = ["Evaluation", "ratio_terms"]
+from textassay.human import Judgements
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,11 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from textassay.errors import InputError, unknown_name
-from textassay.human.judgements import Item, Judgements
-from textassay.human.table_file import read_table
+from textassay.human import Item, Judgements, read_table
 from textassay.meta_evaluation.evaluation import Evaluation
-
-__all__ = ["place_judgements", "read_gold"]
 
 KNOWN_ORDER = "known order"
 _REAL = ("real", "(real)")

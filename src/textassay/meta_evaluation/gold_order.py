@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from textassay.meta_evaluation.known_truth import KnownTruth
 from textassay.meta_evaluation.metric_values import MetricValues
 
-__all__ = ["BY_DISCREPANCY", "BY_VOLUME", "gold_by_discrepancy", "gold_by_volume"]
-
 BY_VOLUME = "training text"
 BY_DISCREPANCY = "exact DD"
 

@@ -19,7 +19,7 @@ import numpy as np
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import json_ready
-from textassay.inspection.finding import Finding
+from textassay.inspection import Finding
 from textassay.meta_evaluation.correlation import CorrelationKind
 from textassay.meta_evaluation.correlations import (
     Agreement,
@@ -38,8 +38,6 @@ from textassay.meta_evaluation.pairwise import (
 )
 from textassay.meta_evaluation.significance import CorrelationDifference, compare_correlations
 from textassay.meta_evaluation.text_correlations import Grouping, TextCorrelation, text_correlation
-
-__all__ = ["Judging", "PairScore", "Verdict", "judge_evaluators"]
 
 KINDS: tuple[CorrelationKind, ...] = get_args(CorrelationKind)
 _GROUPINGS: tuple[Grouping, ...] = ("group by generator", "no grouping")
@@ -75,7 +73,7 @@ class PairScore:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MetricVerdict:
     """What one gold order says of all evaluators, by Kendall's tau-b.
 
     Attributes
@@ -145,7 +143,7 @@ class Judging(Displayed):
     calls: tuple[PairCall, ...]
     text_correlations: tuple[TextCorrelation, ...]
     matrices: tuple[CorrelationMatrix, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[MetricVerdict, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     level: float = 0.95
@@ -153,12 +151,12 @@ class Judging(Displayed):
     seed: int = 0
     findings: tuple[Finding, ...] = ()
 
-    def not_separated(self, verdict: Verdict) -> tuple[str, ...]:
+    def not_separated(self, verdict: MetricVerdict) -> tuple[str, ...]:
         """Return the evaluators that agree with a gold, if less than the first, and cannot be told from that one."""
         rivals = [name for name in verdict.may_be_best if name != verdict.order[0]]
         return tuple(name for name in rivals if self.agreement(verdict.gold, name).value > 0)
 
-    def contrary(self, verdict: Verdict) -> tuple[str, ...]:
+    def contrary(self, verdict: MetricVerdict) -> tuple[str, ...]:
         """Return those that do not agree with a gold at all, though too few generators prove them worse than the first.
 
         Where even the first does not agree, there are none: then there is nothing to be worse than.
@@ -325,7 +323,7 @@ def _verdict(
     differences: Sequence[CorrelationDifference],
     *,
     alpha: float,
-) -> Verdict:
+) -> MetricVerdict:
     taus = {a.evaluator: a for a in found if a.gold == gold.name and a.kind == "kendall"}
     known = [e.name for e in evaluations if not math.isnan(taus[e.name].value)]
     order = sorted(known, key=lambda name: -taus[name].value)
@@ -336,7 +334,7 @@ def _verdict(
         if name == order[0] or not p_values[frozenset((order[0], name))] * (len(order) - 1) < alpha
     ]
     surely = [name for name in order if taus[name].p_adjusted < alpha]
-    return Verdict(
+    return MetricVerdict(
         gold=gold.name,
         order=tuple(order),
         may_be_best=tuple(best),

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from textassay.errors import InputError
 from textassay.meta_evaluation.evaluation import Evaluation
 
-__all__ = ["majority_agreement"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -16,8 +16,6 @@ from scipy import stats
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate, Interval
 
-__all__ = ["MetricValues"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -14,17 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.display import Displayed
 from textassay.errors import OptionError
 from textassay.estimate import Interval
-from textassay.generator.as_drawn import AsDrawn, cut_length
-from textassay.generator.base import LanguageModel
-from textassay.generator.scored import ScoredGenerator
+from textassay.generator import AsDrawn, LanguageModel, ScoredGenerator, cut_length
 from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 from textassay.seeding import stream
-
-__all__ = ["MOST_DISAGREEMENT", "ModelDiscrepancy", "Side", "as_drawn_discrepancy", "model_discrepancy"]
 
 FloatArray = npt.NDArray[np.float64]
 

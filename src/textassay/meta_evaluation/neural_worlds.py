@@ -10,18 +10,14 @@ import math
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import TooFewSentencesError
 from textassay.execution import parallel_map
-from textassay.generator.ngram import NgramModel
-from textassay.generator.scored import AtTemperature, ScoredGenerator
+from textassay.generator import AtTemperature, NgramModel, ScoredGenerator
 from textassay.meta_evaluation.worlds import World
-from textassay.network.lstm import SMALL, LstmModel
+from textassay.network import SMALL, LstmModel
 from textassay.seeding import stream
-from textassay.training.loop import Recipe
-
-__all__ = ["neural_worlds"]
+from textassay.training import Recipe
 
 _AT_LEAST = 20  # sentences
 _MAX_LENGTH = 5000  # tokens; no sentence gets there

@@ -19,17 +19,8 @@ from scipy import stats
 from textassay.errors import InputError, check_range
 from textassay.meta_evaluation.correlations import check_together
 from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.resampling.multiplicity import holm
+from textassay.resampling import holm
 from textassay.seeding import stream
-
-__all__ = [
-    "PairCall",
-    "calls",
-    "pair_p_values",
-    "pairwise_accuracy",
-    "separation",
-    "soft_pairwise_accuracy",
-]
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -22,8 +22,6 @@ from textassay.meta_evaluation.metric_values import MetricValues
 from textassay.meta_evaluation.reproduction import Neighbours, TauDistribution
 from textassay.seeding import stream
 
-__all__ = ["agreement", "differences", "pooled", "tau_b"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _DRAWS_FOR_QUANTILES = 50_000

@@ -11,23 +11,8 @@ from typing import Any, Literal
 
 from textassay.display import Displayed
 from textassay.estimate import json_ready
-from textassay.exposure.switching import SwitchedSample
+from textassay.exposure import SwitchedSample
 from textassay.meta_evaluation.table_figure import TableFigure
-
-__all__ = [
-    "Cell",
-    "CheckedFinding",
-    "Curve",
-    "CurveFigure",
-    "CurvePoint",
-    "Neighbours",
-    "PublishedTable",
-    "ReproducedTable",
-    "Reproduction",
-    "TauDistribution",
-    "Verdict",
-    "beside",
-]
 
 Verdict = Literal["holds", "does not hold", "not separated at this size", "not measured"]
 CurveFigure = Literal["bleu", "lm", "fed", "estimate", "size", "by length"]

@@ -16,21 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from textassay.comparison.measure import Progress
-from textassay.comparison.run import FOLDS, metric_settings
-from textassay.comparison.store import EstimateStore
-from textassay.corpus.corpus import Corpus
+from textassay.comparison import FOLDS, EstimateStore, Progress, metric_settings
+from textassay.corpus import Corpus
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Better
-from textassay.inspection.inspection import Finding, inspect, inspect_corpus
+from textassay.inspection import Finding, inspect, inspect_corpus
 from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
-from textassay.metric.base import Effort, Metric, check_level
-from textassay.metric.catalog import CATALOG, default_metrics, limits_of, parse_metrics
-
-__all__ = ["N_DRAWS", "N_SENTENCES", "STRENGTHS", "Stress", "run_stress"]
+from textassay.metric import CATALOG, Effort, Metric, check_level, default_metrics, limits_of, parse_metrics
 
 STRENGTHS = (0.1, 0.2, 0.4, 0.8)
 N_SENTENCES = 2_000

@@ -15,18 +15,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError, unknown_name
-from textassay.generator.mixture import Mixture
-from textassay.generator.ngram import NgramModel
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.renamed import Renamed
-from textassay.generator.scored import AtTemperature, ScoredGenerator
+from textassay.generator import AtTemperature, Mixture, NgramModel, PositionUnigram, Renamed, ScoredGenerator
 from textassay.meta_evaluation.known_truth import KnownTruth, true_discrepancy
 from textassay.seeding import stream
-
-__all__ = ["FIRST_TEST_SEED", "LOG_PROBS", "N_FOR_TRUTH", "WORLD_NAMES", "World", "four_kinds", "worlds"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -1,6 +1,12 @@
+from textassay.metric.base import ColumnMetric as ColumnMetric
 from textassay.metric.base import Effort as Effort
 from textassay.metric.base import Metric as Metric
+from textassay.metric.base import check_corpora as check_corpora
+from textassay.metric.base import check_effort as check_effort
+from textassay.metric.base import check_level as check_level
+from textassay.metric.base import make_signature as make_signature
 from textassay.metric.base import measure as measure
+from textassay.metric.base import prepare_sides as prepare_sides
 from textassay.metric.bleu import Bleu as Bleu
 from textassay.metric.bleu import bleu as bleu
 from textassay.metric.bleu_nearest import BleuNearest as BleuNearest
@@ -13,8 +19,10 @@ from textassay.metric.blindness import guessing_variance as guessing_variance
 from textassay.metric.blindness import unseen_shares as unseen_shares
 from textassay.metric.catalog import DEFAULT_METRICS as DEFAULT_METRICS
 from textassay.metric.catalog import default_metrics as default_metrics
+from textassay.metric.catalog import limits_of as limits_of
 from textassay.metric.catalog import parse_metric as parse_metric
 from textassay.metric.catalog import parse_metrics as parse_metrics
+from textassay.metric.catalog import size_sensitive_of as size_sensitive_of
 from textassay.metric.catalog import split_names as split_names
 from textassay.metric.cider import Cider as Cider
 from textassay.metric.cider import CiderD as CiderD
@@ -28,6 +36,7 @@ from textassay.metric.clustering import row_hashes as row_hashes
 from textassay.metric.clustering import unit_rows as unit_rows
 from textassay.metric.compression import CompressionRatio as CompressionRatio
 from textassay.metric.compression import compression_ratio as compression_ratio
+from textassay.metric.discrepancy import SENTENCES_PER_FOLD as SENTENCES_PER_FOLD
 from textassay.metric.discrepancy import DistributionalDiscrepancy as DistributionalDiscrepancy
 from textassay.metric.discrepancy import dd as dd
 from textassay.metric.discrepancy import exact_discrepancy as exact_discrepancy
@@ -53,6 +62,7 @@ from textassay.metric.lm_score import LIKELIER as LIKELIER
 from textassay.metric.lm_score import LmScore as LmScore
 from textassay.metric.lm_score import Trained as Trained
 from textassay.metric.lm_score import lm_score as lm_score
+from textassay.metric.mauve import N_CLUSTERINGS as N_CLUSTERINGS
 from textassay.metric.mauve import Mauve as Mauve
 from textassay.metric.mauve import mauve as mauve
 from textassay.metric.memorization import Memorization as Memorization
@@ -84,6 +94,7 @@ from textassay.metric.rouge import rouge as rouge
 from textassay.metric.self_bleu import SelfBleu as SelfBleu
 from textassay.metric.self_bleu import self_bleu as self_bleu
 from textassay.metric.sentence_bleu import closest_lengths as closest_lengths
+from textassay.metric.sentence_bleu import score_sentences as score_sentences
 from textassay.metric.translation_bleu import translation_bleu as translation_bleu
 from textassay.metric.vocabulary import Unit as Unit
 from textassay.metric.vocabulary import UnseenVocabulary as UnseenVocabulary

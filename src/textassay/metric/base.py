@@ -6,22 +6,9 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal, Protocol, Unpack, cast, get_args, runtime_checkable
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts, prepare_corpora
+from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, unknown_name
 from textassay.estimate import Better, Estimate, Signature
-
-__all__ = [
-    "ColumnMetric",
-    "Effort",
-    "Metric",
-    "check_corpora",
-    "check_effort",
-    "check_level",
-    "make_signature",
-    "measure",
-    "prepare_sides",
-]
 
 Effort = Literal["quick", "default", "max"]
 

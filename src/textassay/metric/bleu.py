@@ -13,17 +13,14 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.errors import check_range
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.metric.sentence_bleu import MAX_ORDER, SentenceScores, length_details, score_sentences
-from textassay.ngram.matches import match_references
-from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.ngram import match_references
+from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["Bleu", "bleu"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -18,18 +18,15 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.embedding.base import Encoder
+from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.embedding import Encoder
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError, check_range
 from textassay.estimate import Better, Estimate
 from textassay.metric.base import measure, prepare_sides
 from textassay.metric.nearest_references import TFIDF, NearestReferences
 from textassay.metric.overlap import Overlaps, OverlapStatistics, RowsOf
 from textassay.metric.sentence_bleu import MAX_ORDER
-from textassay.ngram.index import NgramIndex
-
-__all__ = ["BleuNearest", "BleuTrain", "bleu_nearest", "bleu_train"]
+from textassay.ngram import NgramIndex
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

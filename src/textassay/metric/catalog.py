@@ -7,19 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from textassay.errors import OptionError, unknown_name
 from textassay.metric.base import Metric
-from textassay.metric.entries import CATALOG, Entry
-
-__all__ = [
-    "CATALOG",
-    "DEFAULT_METRICS",
-    "Entry",
-    "default_metrics",
-    "limits_of",
-    "parse_metric",
-    "parse_metrics",
-    "size_sensitive_of",
-    "split_names",
-]
+from textassay.metric.entries import CATALOG
 
 # Settings of a whole comparison, not of one metric: not part of a metric's name.
 _SHARED_SETTINGS = ("background", "effort", "level", "train")

@@ -18,17 +18,14 @@ import numpy.typing as npt
 from numba import njit
 from scipy.sparse import csr_matrix
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.embedding.base import Encoder
+from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.embedding import Encoder
 from textassay.errors import OptionError
 from textassay.estimate import Estimate
 from textassay.metric.base import measure
 from textassay.metric.nearest_references import TFIDF
 from textassay.metric.overlap import Overlaps, RowsOf
-from textassay.ngram.index import NgramIndex
-
-__all__ = ["Cider", "CiderD", "NgramWeights", "cider", "cider_d", "cider_pairs"]
+from textassay.ngram import NgramIndex
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["k_means", "principal_components", "row_hashes", "unit_rows"]
-
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]

@@ -17,16 +17,12 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.corpus.tokenizer import join_tokens
+from textassay.corpus import Corpus, TextOptions, Texts, join_tokens
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import parallel_map
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
+from textassay.resampling import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["CompressionRatio", "compression_ratio"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -17,24 +17,26 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, get_args
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.discriminator.base import (
+from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.discriminator import (
+    AUTO,
+    CrossFit,
     Discriminator,
+    ThresholdRule,
+    as_discriminator,
+    cross_fit,
     log_probs_column,
+    make_family,
+    missing_members,
     reads_columns,
     reads_log_probs,
 )
-from textassay.discriminator.catalog import AUTO, as_discriminator, make_family, missing_members
-from textassay.discriminator.cross_fitting import CrossFit, ThresholdRule, cross_fit
 from textassay.errors import OptionError, check_range, unknown_name
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import Effort, check_corpora, check_effort, check_level, make_signature, measure
 from textassay.metric.blindness import blindness
 from textassay.metric.discrepancy_details import details_of, mean_scores, p_value_of
 from textassay.metric.discrepancy_interval import Answers
-
-__all__ = ["DistributionalDiscrepancy", "dd", "exact_discrepancy"]
 
 SENTENCES_PER_FOLD = 10  # at least so many a side
 

@@ -7,18 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.discriminator.calibration import cross_fitted_plug_in
-from textassay.discriminator.cross_fitting import CrossFit
-from textassay.discriminator.fold_scores import roc_points, score_folds, spread_between_classifiers
+from textassay.corpus import Corpus
+from textassay.discriminator import CrossFit, cross_fitted_plug_in, roc_points, score_folds, spread_between_classifiers
 from textassay.metric.blindness import unseen_shares
 from textassay.metric.discrepancy_interval import Answers
-from textassay.resampling.bounds import choose_bound
-from textassay.resampling.e_value import e_value
-from textassay.resampling.permutation import permutation_p_value
+from textassay.resampling import choose_bound, e_value, permutation_p_value
 from textassay.seeding import stream
-
-__all__ = ["CERTIFYING_FOLD", "details_of", "mean_scores", "p_value_of"]
 
 FloatArray = npt.NDArray[np.float64]
 Sides = tuple[Corpus, Corpus]  # (real, generated)

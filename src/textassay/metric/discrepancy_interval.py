@@ -26,14 +26,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from textassay.corpus.corpus import Corpus
-from textassay.discriminator.cross_fitting import CrossFit
+from textassay.corpus import Corpus
+from textassay.discriminator import CrossFit
 from textassay.estimate import Interval
 from textassay.metric.blindness import alike_share, guessing_variance
-from textassay.resampling.jackknife import cluster_terms, terms_interval
-from textassay.resampling.proportion import effective_size, newcombe_interval
-
-__all__ = ["Answers", "at_least_guessing", "variance_factor"]
+from textassay.resampling import cluster_terms, effective_size, newcombe_interval, terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

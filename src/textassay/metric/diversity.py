@@ -13,16 +13,13 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.errors import check_range
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.ngram.index import NgramIndex
-from textassay.resampling.jackknife import assign_groups, jackknife_terms, sole_groups, terms_interval
+from textassay.ngram import NgramIndex
+from textassay.resampling import assign_groups, jackknife_terms, sole_groups, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["DistinctN", "distinct_n"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -1,9 +1,6 @@
 """What metrics over sentence vectors have in common: their encoder, and how it shows."""
 
-from textassay.embedding.base import Encoder
-from textassay.embedding.store import resolve_encoder
-
-__all__ = ["OfVectors"]
+from textassay.embedding import Encoder, resolve_encoder
 
 
 class OfVectors:

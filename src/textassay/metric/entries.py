@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
-__all__ = ["CATALOG", "Entry"]
-
 
 @dataclass(frozen=True)
 class Entry:

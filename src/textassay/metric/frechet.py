@@ -15,19 +15,14 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.corpus.split import halves
-from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder
+from textassay.corpus import Corpus, TextOptions, Texts, halves
+from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.metric.encoded import OfVectors
 from textassay.metric.gaussian import Moments, Root, frechet, influence, moments, root
-from textassay.resampling.jackknife import cluster_terms, terms_interval
+from textassay.resampling import cluster_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["FrechetDistance", "fed", "frechet_distance"]
 
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.floating[Any]]

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from textassay.execution import one_blas_thread, parallel_map
 
-__all__ = ["Moments", "Root", "frechet", "influence", "moments", "root"]
-
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.floating[Any]]
 

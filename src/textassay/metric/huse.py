@@ -15,14 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import KDTree
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.errors import InputError, UnavailableError
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure, prepare_sides
-from textassay.resampling.jackknife import cluster_terms, terms_interval
-
-__all__ = ["Huse", "huse"]
+from textassay.resampling import cluster_terms, terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 Columns = tuple[npt.ArrayLike, npt.ArrayLike]  # of generated, of real sentences

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from textassay.execution import one_blas_thread, parallel_map
 
-__all__ = ["KernelSums", "cross_sums", "own_sums"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.floating[Any]]

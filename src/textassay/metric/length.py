@@ -10,13 +10,10 @@ from typing import Unpack
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.resampling.jackknife import cluster_terms, terms_interval
-
-__all__ = ["Length", "length"]
+from textassay.resampling import cluster_terms, terms_interval
 
 
 def length(

@@ -17,13 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import UNK, Corpus, TextOptions, Texts
 from textassay.errors import UnavailableError, unknown_name
 from textassay.estimate import Better, Estimate
-from textassay.generator.base import LanguageModel
-from textassay.generator.leave_out import LeaveOutModels
+from textassay.generator import LanguageModel, LeaveOutModels
 from textassay.metric.base import check_corpora, check_level, measure
 from textassay.metric.token_cost import (
     AT_LEAST,
@@ -35,8 +32,6 @@ from textassay.metric.token_cost import (
     share,
     token_cost,
 )
-
-__all__ = ["LmScore", "Trained", "lm_score"]
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -19,19 +19,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import rel_entr
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder
+from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import one_blas_thread, parallel_map
 from textassay.metric.base import Effort, check_corpora, check_level, make_signature, measure
 from textassay.metric.clustering import k_means, principal_components, row_hashes, unit_rows
 from textassay.metric.encoded import OfVectors
-from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
+from textassay.resampling import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["N_CLUSTERINGS", "Mauve", "mauve"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

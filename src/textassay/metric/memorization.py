@@ -14,17 +14,13 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
 from textassay.estimate import Better, Estimate, Evidence, Interval
-from textassay.inspection.sentence_keys import occurs_in, sentence_keys
+from textassay.inspection import occurs_in, sentence_keys
 from textassay.metric.base import check_corpora, check_level, make_signature, measure, prepare_sides
-from textassay.ngram.nearest import Nearest, SuffixArray, match_pairs
-from textassay.resampling.jackknife import cluster_terms, terms_interval
-from textassay.resampling.proportion import clopper_pearson
-
-__all__ = ["Memorization", "memorization"]
+from textassay.ngram import Nearest, SuffixArray, match_pairs
+from textassay.resampling import clopper_pearson, cluster_terms, terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -19,20 +19,15 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder
+from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import one_blas_thread
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.metric.encoded import OfVectors
 from textassay.metric.kernel_sums import KernelSums, cross_sums, own_sums
-from textassay.resampling.exchange import Blocks, deal_labels, exchange_blocks
-from textassay.resampling.jackknife import cluster_terms, terms_interval
+from textassay.resampling import Blocks, cluster_terms, deal_labels, exchange_blocks, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["MaximumMeanDiscrepancy", "mmd"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

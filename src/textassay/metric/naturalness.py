@@ -13,18 +13,14 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import UNK, Corpus, TextOptions, Texts
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.inspection.sentence_keys import n_distinct, occurs_elsewhere, occurs_in, sentence_keys
+from textassay.inspection import n_distinct, occurs_elsewhere, occurs_in, sentence_keys
 from textassay.metric.base import check_corpora, check_level, make_signature, measure, prepare_sides
 from textassay.metric.token_cost import AT_LEAST, jackknife_groups, share
 from textassay.metric.token_credit import Placed, TokenCredit, place
-from textassay.resampling.jackknife import cluster_terms, jackknife_terms, terms_interval
-
-__all__ = ["Naturalness", "naturalness"]
+from textassay.resampling import cluster_terms, jackknife_terms, terms_interval
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]

@@ -15,8 +15,6 @@ from numba import njit
 
 from textassay.execution import one_blas_thread, parallel_map
 
-__all__ = ["Members", "Neighbours", "Vectors", "centred", "find_members", "find_neighbours", "squared_radii"]
-
 Float32Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 

@@ -13,18 +13,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder
-from textassay.embedding.store import resolve_encoder
+from textassay.corpus import Corpus
+from textassay.embedding import Encoder, resolve_encoder
 from textassay.errors import OptionError, check_range
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import parallel_map
 from textassay.metric.base import check_corpora, check_level, make_signature
 from textassay.metric.nearest_references import TFIDF, NearestReferences
-from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["OverlapStatistics", "Overlaps", "RowsOf", "best_rows"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -4,8 +4,6 @@ Source: Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with w
 besides: words of one or two letters stay as they are, "bli" becomes "ble" and "logi" becomes "log".
 """
 
-__all__ = ["stem"]
-
 _STEP_2 = {
     "ational": "ate",
     "tional": "tion",

@@ -13,10 +13,8 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.embedding.base import Encoder, FittedEncoder
-from textassay.embedding.store import features, fit_encoder
+from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
 from textassay.errors import check_range
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
@@ -30,10 +28,8 @@ from textassay.metric.neighbours import (
     find_neighbours,
     squared_radii,
 )
-from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["Coverage", "Density", "Precision", "Recall", "coverage", "density", "precision", "recall"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -14,13 +14,10 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.corpus.vocabulary import UNK
+from textassay.corpus import UNK, Corpus, TextOptions, Texts
 from textassay.errors import unknown_name
 from textassay.estimate import Better, Estimate
-from textassay.generator.base import LanguageModel
-from textassay.generator.leave_out import LeaveOutModels
+from textassay.generator import LanguageModel, LeaveOutModels
 from textassay.metric.base import check_corpora, check_level, measure
 from textassay.metric.token_cost import (
     AT_LEAST,
@@ -31,8 +28,6 @@ from textassay.metric.token_cost import (
     ngram_details,
     share,
 )
-
-__all__ = ["ReverseLmScore", "reverse_lm_score"]
 
 
 def reverse_lm_score(

@@ -16,17 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
-from textassay.embedding.base import Encoder
+from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.embedding import Encoder
 from textassay.errors import OptionError
 from textassay.estimate import Estimate
 from textassay.metric.base import measure
 from textassay.metric.nearest_references import TFIDF
 from textassay.metric.overlap import Overlaps, RowsOf, best_rows
-from textassay.ngram.nearest import match_pairs
-
-__all__ = ["Rouge", "f_measure", "longest_common", "rouge"]
+from textassay.ngram import match_pairs
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.execution import parallel_map
-from textassay.ngram.matches import Matches
-
-__all__ = ["MAX_ORDER", "SentenceScores", "closest_lengths", "length_details", "score_sentences"]
+from textassay.ngram import Matches
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

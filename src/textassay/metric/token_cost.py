@@ -14,26 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate, Evidence
-from textassay.generator.leave_out import LeaveOutModels
-from textassay.generator.likelihood import Likelihood, n_characters
+from textassay.generator import LeaveOutModels, Likelihood, n_characters
 from textassay.metric.base import Metric, make_signature
-from textassay.resampling.jackknife import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = [
-    "AT_LEAST",
-    "EventSpace",
-    "Scored",
-    "cost_estimate",
-    "jackknife_groups",
-    "ngram_details",
-    "share",
-    "token_cost",
-]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

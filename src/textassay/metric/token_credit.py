@@ -17,14 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.execution import parallel_map
-from textassay.generator.order import OrderChoice, choose_order
+from textassay.generator import OrderChoice, choose_order
 from textassay.metric.token_cost import EventSpace
-from textassay.ngram.kneser_ney import NgramCounts, count_ngrams
-from textassay.ngram.sentence_ends import with_ends
-
-__all__ = ["MAX_ORDER", "Placed", "TokenCredit", "place", "repeated_pairs"]
+from textassay.ngram import NgramCounts, count_ngrams, with_ends
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]

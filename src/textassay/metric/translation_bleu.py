@@ -19,8 +19,6 @@ from textassay.estimate import Estimate, Interval, Signature
 from textassay.metric.base import check_level
 from textassay.seeding import stream
 
-__all__ = ["translation_bleu"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _N_RESAMPLES = 1000

@@ -13,15 +13,12 @@ from typing import Literal, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.errors import unknown_name
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.resampling.jackknife import assign_groups, jackknife_terms, sole_groups, terms_interval
+from textassay.resampling import assign_groups, jackknife_terms, sole_groups, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["UnseenVocabulary", "vocabulary"]
 
 IntArray = npt.NDArray[np.int64]
 Unit = Literal["tokens", "types"]

@@ -19,14 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.prepare import TextOptions, Texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
+from textassay.resampling import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
-
-__all__ = ["Zipf", "zipf", "zipf_exponent"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -6,6 +6,7 @@ from textassay.model_store.catalog import make_generator as make_generator
 from textassay.model_store.catalog import parameter_counts as parameter_counts
 from textassay.model_store.context_presets import CONTEXT_PRESETS as CONTEXT_PRESETS
 from textassay.model_store.pretrained import PretrainedModel as PretrainedModel
+from textassay.model_store.saved import check_saved as check_saved
 from textassay.model_store.saved import load_generator as load_generator
 from textassay.model_store.saved import load_model as load_model
 from textassay.model_store.saved import save_model as save_model

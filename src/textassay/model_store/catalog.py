@@ -15,28 +15,26 @@ from types import MappingProxyType
 from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 
 from textassay.errors import OptionError, check_type, unknown_name
-from textassay.generator.base import LanguageModel
-from textassay.generator.ngram import NgramModel
-from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator import LanguageModel, NgramModel, PositionUnigram
 from textassay.model_store.context_presets import CONTEXT_PRESETS
 from textassay.model_store.lstm_presets import LSTM_PRESETS
-from textassay.network.att2seq import Att2SeqModel
-from textassay.network.c2s import C2sModel
-from textassay.network.fitted_network import TrainedNetwork
-from textassay.network.gated_c2s import GatedC2sModel
-from textassay.network.gpt2 import Gpt2Model
-from textassay.network.leakgan import LeakGanModel
-from textassay.network.lstm import SMALL, LstmModel
-from textassay.network.noise_gru import NoiseGru
-from textassay.network.random_lstm import RandomLstm
-from textassay.network.scheduled_sampling import ScheduledSampling
-from textassay.network.tied_lstm import TiedLstm
-from textassay.network.transformer_xl import TransformerXlModel
-from textassay.training.recipe import DecayRecipe, Recipe
-from textassay.translation.translation import TranslationModel
-from textassay.translation.translation_presets import TRANSLATION_PRESETS
-
-__all__ = ["KINDS", "PRESETS", "ParameterCounts", "Shaped", "make_generator", "parameter_counts", "remake_generator"]
+from textassay.network import (
+    SMALL,
+    Att2SeqModel,
+    C2sModel,
+    GatedC2sModel,
+    Gpt2Model,
+    LeakGanModel,
+    LstmModel,
+    NoiseGru,
+    RandomLstm,
+    ScheduledSampling,
+    TiedLstm,
+    TrainedNetwork,
+    TransformerXlModel,
+)
+from textassay.training import DecayRecipe, Recipe
+from textassay.translation import TRANSLATION_PRESETS, TranslationModel
 
 KINDS: Mapping[str, type] = MappingProxyType(
     {

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from textassay.model_store.lstm_presets import LSTM_PRESETS
-from textassay.training.recipe import Recipe
-
-__all__ = ["CONTEXT_PRESETS"]
+from textassay.training import Recipe
 
 _SMALL = {**LSTM_PRESETS["small"], "context_width": 32}
 _TINY = {**LSTM_PRESETS["tiny"], "context_width": 8}

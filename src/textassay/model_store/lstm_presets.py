@@ -6,9 +6,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from textassay.training.recipe import Recipe
-
-__all__ = ["LSTM_PRESETS"]
+from textassay.training import Recipe
 
 LSTM_PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {

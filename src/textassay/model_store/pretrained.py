@@ -18,28 +18,21 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.corpus.vocabulary import EOS, PAD, SOS, Vocabulary
-from textassay.embedding.model_files import content_hash
+from textassay.corpus import EOS, PAD, SOS, Corpus, TextForm, Vocabulary, resolve_tokenizer
+from textassay.embedding import content_hash
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
-from textassay.generator.base import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
+from textassay.generator import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
 from textassay.model_store.pretrained_files import load_config, load_module, load_tokens, pretrained_folder
 from textassay.model_store.pretrained_tokens import PretrainedTokens
-from textassay.network.batching import padded
-from textassay.network.sampling import Beginnings, Choice, draw_sentences
-from textassay.network.scoring import log_probs_of
+from textassay.network import Beginnings, Choice, draw_sentences, log_probs_of, padded
 from textassay.seeding import stream
-from textassay.training.backend import single_threaded, training_device
-from textassay.training.memory import is_out_of_memory
+from textassay.training import is_out_of_memory, single_threaded, training_device
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["PretrainedModel"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

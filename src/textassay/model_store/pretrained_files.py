@@ -12,15 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textassay.embedding.model_files import hub_folder
+from textassay.embedding import hub_folder
 from textassay.errors import InputError, MissingExtraError
 from textassay.model_store.pretrained_tokens import PretrainedTokens
-from textassay.training.backend import require_neural
+from textassay.training import require_neural
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["load_config", "load_module", "load_tokens", "pretrained_folder"]
 
 _WEIGHTS = (".safetensors",)
 _PICKLED = {".bin", ".ckpt", ".pt", ".pth"}

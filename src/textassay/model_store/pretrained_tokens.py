@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import InputError
-
-__all__ = ["PretrainedTokens"]
 
 IntArray = npt.NDArray[np.int64]
 

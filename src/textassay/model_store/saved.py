@@ -16,24 +16,11 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.documents import parse_json, read_document
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import TextForm, Vocabulary, parse_json, read_document
 from textassay.errors import InputError, OptionError, OutputError, check_type
-from textassay.generator.base import Generator, LanguageModel
+from textassay.generator import Generator, LanguageModel
 from textassay.model_store.catalog import remake_generator
-from textassay.training.checkpoint import remove_leftovers
-
-__all__ = [
-    "FORMAT",
-    "Saveable",
-    "SavedGenerator",
-    "SavedModel",
-    "check_saved",
-    "load_generator",
-    "load_model",
-    "save_model",
-]
+from textassay.training import remove_leftovers
 
 FORMAT = 1  # of the folder; another one is refused
 _DOCUMENT, _NUMBERS = "model.json", "model.safetensors"

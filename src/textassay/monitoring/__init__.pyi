@@ -1,7 +1,9 @@
 from textassay.monitoring.lightning import LightningCallback as LightningCallback
 from textassay.monitoring.lightning import MissingLightningError as MissingLightningError
 from textassay.monitoring.loop import loop_monitors as loop_monitors
+from textassay.monitoring.monitor import Sampler as Sampler
 from textassay.monitoring.monitor import TextMonitor as TextMonitor
+from textassay.monitoring.monitor import monitored_metrics as monitored_metrics
 from textassay.monitoring.random_state import own_random_state as own_random_state
 from textassay.monitoring.reading import MonitorReading as MonitorReading
 from textassay.monitoring.transformers import TransformersCallback as TransformersCallback

@@ -6,12 +6,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Self
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import OptionError, TextassayError
 from textassay.monitoring.modules import check_whole, drawing_from, with_base
 from textassay.monitoring.monitor import TextMonitor
-
-__all__ = ["LightningCallback", "MissingLightningError"]
 
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 
 from textassay.monitoring.monitor import Sampler, TextMonitor
 
-__all__ = ["loop_monitors"]
-
 
 def loop_monitors(monitor: TextMonitor, sample: Sampler) -> dict[str, Callable[[int], float | None]]:
     """Return what `textassay.training.loop.train` takes as `monitors`: one name a metric, such as ``textassay/dd``.

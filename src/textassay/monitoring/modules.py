@@ -6,8 +6,6 @@ from typing import Any
 
 from textassay.errors import OptionError
 
-__all__ = ["check_whole", "drawing_from", "with_base"]
-
 
 @contextmanager
 def drawing_from(model: Any) -> Iterator[None]:

@@ -19,19 +19,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.spacing import AUTO
-from textassay.corpus.tokenizer import TOKENIZERS, Tokenizer, resolve_tokenizer
+from textassay.corpus import AUTO, TOKENIZERS, Corpus, Tokenizer, resolve_tokenizer
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.metric.base import Effort, Metric
-from textassay.metric.catalog import CATALOG, parse_metrics, split_names
-from textassay.metric.lm_score import LmScore
+from textassay.metric import CATALOG, Effort, LmScore, Metric, parse_metrics, split_names
 from textassay.monitoring.random_state import own_random_state
 from textassay.monitoring.reading import MonitorReading, ReadingFile
 from textassay.monitoring.real_side import RealSide, noted, timed
 from textassay.seeding import stream
-
-__all__ = ["METRICS", "Sampler", "TextMonitor", "monitored_metrics"]
 
 Sampler = Callable[[int, int], Sequence[str] | Corpus]
 

@@ -10,10 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
-
-__all__ = ["OpenVocabulary"]
+from textassay.corpus import Corpus, Vocabulary
 
 
 class OpenVocabulary(Vocabulary):

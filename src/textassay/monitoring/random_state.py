@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-__all__ = ["own_random_state"]
-
 
 @contextmanager
 def own_random_state(seed: int) -> Iterator[None]:

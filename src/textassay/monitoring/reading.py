@@ -10,10 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from textassay.corpus.documents import parse_json
+from textassay.corpus import parse_json
 from textassay.errors import InputError, OutputError
-
-__all__ = ["MonitorReading", "ReadingFile"]
 
 _FORMAT = "textassay monitor 1"
 

@@ -8,13 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import TextassayError
 from textassay.estimate import Estimate
-from textassay.metric.base import Metric
+from textassay.metric import Metric
 from textassay.monitoring.open_vocabulary import OpenVocabulary
-
-__all__ = ["RealSide", "noted", "timed"]
 
 _ROOM = 1 << 16  # tokens that the real text does not have, in one set of draws; more, and all is prepared anew
 

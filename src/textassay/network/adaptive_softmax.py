@@ -17,8 +17,6 @@ from textassay.network.cross_entropy import linear_cross_entropy
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Clusters"]
-
 
 @dataclass(frozen=True)
 class Clusters:

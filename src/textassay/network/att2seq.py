@@ -12,8 +12,6 @@ from textassay.network.reader import State, Weights
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Att2SeqModel"]
-
 
 class Att2SeqModel(ContextModel):
     """Att2Seq; see `ContextModel` for the settings."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Protocol, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import SOS, Vocabulary
+from textassay.corpus import SOS, Vocabulary
 from textassay.errors import InputError
-from textassay.generator.base import check_sample
+from textassay.generator import check_sample
 from textassay.network.reader import Reader, Weights
 from textassay.network.sampling import Beginnings, Choice, draw_sentences
 from textassay.seeding import stream
@@ -16,7 +16,6 @@ from textassay.seeding import stream
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["BatchReader", "BatchReading", "reads_in_batches"]
 
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]

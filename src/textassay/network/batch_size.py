@@ -3,13 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.network.network import NetworkLanguageModel
-from textassay.training.backend import threads, training_device
-from textassay.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
-from textassay.training.processes import Processes, launched
-
-__all__ = ["fit_in_memory", "fitting_batch_size"]
+from textassay.training import (
+    Processes,
+    is_out_of_memory,
+    largest_batch,
+    launched,
+    step_fits,
+    threads,
+    training_device,
+    with_memory_explained,
+)
 
 
 def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, found: int | None = None) -> int:

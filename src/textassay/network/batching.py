@@ -5,10 +5,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus import EOS, PAD, SOS
 from textassay.seeding import stream
-
-__all__ = ["epoch_batches", "padded"]
 
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]

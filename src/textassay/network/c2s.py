@@ -13,8 +13,6 @@ from textassay.network.reader import State, Weights
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["C2sModel"]
-
 
 class C2sModel(ContextModel):
     """C2S: h_C = tanh of all vectors of categories, after one layer; see `ContextModel` for the settings."""

@@ -17,20 +17,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.contexts import COLUMN, Attributes, context_numbers, n_contexts
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SOS, SPECIAL_TOKENS, Vocabulary
+from textassay.corpus import COLUMN, SOS, SPECIAL_TOKENS, Attributes, Corpus, Vocabulary, context_numbers, n_contexts
 from textassay.errors import InputError, OptionError, check_range, check_type
 from textassay.network.lstm import SMALL, LstmModel
 from textassay.network.reader import State, Weights
 from textassay.seeding import stream
-from textassay.training.recipe import Recipe
+from textassay.training import Recipe
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["ContextModel"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["linear_cross_entropy"]
 
 _AT_ONCE = 1 << 22  # logits
 _ROWS = 64  # blocks have a multiple of so many rows: PyTorch keeps code for each shape of bfloat16 it meets, megabytes

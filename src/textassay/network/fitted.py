@@ -3,11 +3,9 @@
 import hashlib
 from functools import cached_property
 
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.errors import OptionError
 from textassay.network.reader import Weights
-
-__all__ = ["Fitted"]
 
 
 class Fitted:

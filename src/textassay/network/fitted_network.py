@@ -14,22 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.errors import InputError, check_range
-from textassay.generator.base import not_fitted
+from textassay.generator import not_fitted
 from textassay.network.fitted import Fitted
 from textassay.network.lessons import Lessons
 from textassay.network.reader import Weights
-from textassay.training import loop
-from textassay.training.backend import require_neural, threads, training_device
-from textassay.training.history import History, Step
-from textassay.training.processes import launched
-from textassay.training.recipe import Recipe
+from textassay.training import History, Recipe, Step, launched, loop, require_neural, threads, training_device
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["MAX_LAYERS", "FittedNetwork", "TrainedNetwork"]
 
 MAX_LAYERS = 1000  # names and shapes of weights are written down layer by layer before anything is checked against them
 

@@ -14,8 +14,6 @@ from textassay.network.reader import Weights
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["GatedC2sModel"]
-
 
 class GatedC2sModel(C2sModel):
     """gC2S; see `ContextModel` for the settings. With the gate closed it is `C2sModel`."""

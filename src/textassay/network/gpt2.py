@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textassay.errors import MissingExtraError, OptionError, check_range
 from textassay.network.fitted_network import MAX_LAYERS
 from textassay.network.network import NetworkLanguageModel
-from textassay.training.dropout import dropped
-from textassay.training.recipe import Recipe
+from textassay.training import Recipe, dropped
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
     from transformers import GPT2LMHeadModel
 
-__all__ = ["Gpt2Model"]
 
 _SPREAD = 0.02  # standard deviation of weights as they begin (the source)
 _POSITION_SPREAD = 0.01
@@ -173,7 +171,7 @@ class Gpt2Model(NetworkLanguageModel):
             from transformers import GPT2Config, GPT2LMHeadModel
         except ImportError:
             raise MissingExtraError("a model of transformers", "neural") from None
-        from textassay.corpus.vocabulary import EOS, PAD, SOS
+        from textassay.corpus import EOS, PAD, SOS
 
         config = GPT2Config(
             vocab_size=len(self.vocabulary),

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["gru_inputs", "gru_run", "gru_shapes", "gru_step", "new_gru_weights"]
 
 Weights = Mapping[str, "Tensor"]
 

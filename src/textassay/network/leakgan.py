@@ -10,19 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import OptionError, check_least, check_positive, check_range
-from textassay.generator.base import MAX_WINDOW
+from textassay.generator import MAX_WINDOW
 from textassay.network.leakgan_network import begin_reading, leakgan_shapes, new_leakgan_weights, read_on
 from textassay.network.one_length import OneLength
-from textassay.training.history import History
-from textassay.training.recipe import Recipe
+from textassay.training import History, Recipe
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["LeakGanModel"]
 
 _MAX_MEMORY = 1000  # goals, each kept for every sentence that is drawn
 

@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.corpus.vocabulary import PAD
+from textassay.corpus import PAD
 from textassay.network.reader import State, Weights
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Reading", "begin_reading", "leakgan_shapes", "new_leakgan_weights", "pooled_windows", "read_on", "through"]
 
 _FORGET_BIAS = 1.0  # memory is kept to begin with
 _SMALL = 0.1  # deviation of filters and output as they begin

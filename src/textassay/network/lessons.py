@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.network.batching import epoch_batches, padded
 from textassay.network.reader import Reader, Weights
 from textassay.network.scoring import mean_loss
@@ -15,8 +15,6 @@ from textassay.network.scoring import mean_loss
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
-
-__all__ = ["Lessons", "sentence_lessons"]
 
 
 @dataclass(frozen=True)

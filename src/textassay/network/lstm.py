@@ -10,17 +10,15 @@ from dataclasses import KW_ONLY, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textassay.errors import check_positive, check_range, check_share
-from textassay.generator.base import MAX_WINDOW
+from textassay.generator import MAX_WINDOW
 from textassay.network.fitted_network import MAX_LAYERS
 from textassay.network.one_length import OneLength
-from textassay.training.dropout import dropped
-from textassay.training.recipe import Recipe
+from textassay.training import Recipe, dropped
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["SMALL", "LstmModel"]
 
 SMALL = Recipe(max_epochs=6, learning_rate=4e-3, schedule="linear", max_norm=5.0)
 

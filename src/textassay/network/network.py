@@ -15,21 +15,21 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import InputError, check_range
-from textassay.generator.base import (
+from textassay.generator import (
     MAX_TOKENS,
     check_sample,
     check_temperature,
     check_train,
     drawn_corpus,
+    perplexity,
     prefix_of_each,
     refuse,
     sentence_sums,
     tokens_in,
     training_record,
 )
-from textassay.generator.likelihood import perplexity
 from textassay.network.batch_reading import BatchReading
 from textassay.network.fitted_network import TrainedNetwork
 from textassay.network.lessons import Lessons, sentence_lessons
@@ -37,10 +37,7 @@ from textassay.network.reader import Weights
 from textassay.network.sampling import Beginnings, Choice, draw_sentences
 from textassay.network.scoring import next_scores, token_scores
 from textassay.seeding import stream
-from textassay.training.history import Step
-from textassay.training.recipe import Recipe
-
-__all__ = ["NetworkLanguageModel"]
+from textassay.training import Recipe, Step
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
+from textassay.corpus import EOS, Corpus
 from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import parallel_map
-from textassay.generator.base import MAX_WINDOW, check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
+from textassay.generator import MAX_WINDOW, check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
 from textassay.network.fitted_network import FittedNetwork
 from textassay.network.noise_gru_network import NoiseGruNetwork
 from textassay.seeding import stream
-from textassay.training.backend import single_threaded
+from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Feeds", "NoiseGru"]
 
 Feeds = Literal["argmax", "distribution"]
 IntArray = npt.NDArray[np.int64]

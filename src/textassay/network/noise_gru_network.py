@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus import EOS, PAD, SOS
 from textassay.network.gru_cell import gru_inputs, gru_run, gru_shapes, gru_step, new_gru_weights
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["NoiseGruNetwork"]
 
 Weights = Mapping[str, "Tensor"]
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS
+from textassay.corpus import EOS, Corpus
 from textassay.errors import InputError
 from textassay.network.lessons import Lessons
 from textassay.network.network import NetworkLanguageModel
@@ -15,8 +14,6 @@ from textassay.network.reader import Weights
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-__all__ = ["OneLength"]
 
 
 class OneLength(NetworkLanguageModel):

@@ -17,21 +17,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.corpus.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
 from textassay.errors import InputError, OptionError, check_range
 from textassay.network.fitted import Fitted
 from textassay.network.lstm import LstmModel
 from textassay.seeding import stream
-from textassay.training.backend import training_device
-from textassay.training.history import History
+from textassay.training import History, training_device
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["RandomLstm"]
 
 _TOKENIZER = "whitespace"
 

@@ -8,14 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from textassay.corpus.vocabulary import PAD, SOS
+from textassay.corpus import PAD, SOS
 from textassay.network.cross_entropy import linear_cross_entropy
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Reader", "State", "Weights", "rows_to_add"]
 
 Weights = Mapping[str, "Tensor"]
 State = tuple["Tensor", ...]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["heard"]
 
 _QUERIES = 128  # tokens that listen at once, so that a long text takes memory in proportion to its length
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus import EOS, PAD, SOS
 from textassay.seeding import stream
-
-__all__ = ["Segment", "running", "segments", "streams"]
 
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]

@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus import EOS, PAD, SOS
 from textassay.execution import parallel_map
 from textassay.network.reader import rows_to_add
 from textassay.seeding import uniforms
-from textassay.training.backend import single_threaded
+from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from textassay.network.reader import Reader, Weights
 
-__all__ = ["Beginnings", "Choice", "draw_sentences"]
 
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]

@@ -12,8 +12,6 @@ from types import MappingProxyType
 
 from textassay.errors import OptionError, unknown_name
 
-__all__ = ["SCHEDULES", "SamplingSchedule"]
-
 SCHEDULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"constant": ("k",), "exponential": ("k",), "inverse-sigmoid": ("k",), "linear": ("k", "c", "least")}
 )

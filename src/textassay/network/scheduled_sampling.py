@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD
+from textassay.corpus import EOS, PAD, Corpus
 from textassay.network.batching import padded
 from textassay.network.lessons import Lessons
 from textassay.network.lstm import LstmModel
@@ -27,8 +26,6 @@ from textassay.network.scoring import mean_loss
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
-
-__all__ = ["ScheduledSampling", "mixed"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

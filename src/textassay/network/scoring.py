@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS, PAD
+from textassay.corpus import EOS, PAD
 from textassay.execution import parallel_map
 from textassay.network.batching import padded
 from textassay.network.reader import Reader, Weights
-from textassay.training.backend import single_threaded
+from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-
-__all__ = ["log_probs_of", "mean_loss", "next_scores", "token_scores"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

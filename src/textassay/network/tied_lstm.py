@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["FIXED", "TiedLstm"]
 
 FIXED = "fixed words"  # the weights that are given
 

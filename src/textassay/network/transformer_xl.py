@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import PAD, SPECIAL_TOKENS
+from textassay.corpus import PAD, SPECIAL_TOKENS, Corpus
 from textassay.errors import OptionError, check_range
 from textassay.network.adaptive_softmax import Clusters
 from textassay.network.fitted_network import MAX_LAYERS
@@ -29,15 +28,12 @@ from textassay.network.reader import Weights
 from textassay.network.relative_attention import heard
 from textassay.network.running_text import Segment, running, segments, streams
 from textassay.network.scoring import log_probs_of
-from textassay.training.backend import threads
-from textassay.training.dropout import dropped
-from textassay.training.recipe import Recipe
+from textassay.training import Recipe, dropped, threads
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["TransformerXlModel"]
 
 FloatArray = npt.NDArray[np.float64]
 

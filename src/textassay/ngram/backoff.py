@@ -19,9 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.vocabulary import SOS
-
-__all__ = ["BackoffModel", "Tempered", "Trace"]
+from textassay.corpus import SOS
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -14,11 +14,8 @@ import numpy.typing as npt
 from numba import njit
 from scipy.sparse import csr_matrix
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import EmptyCorpusError, OptionError
-
-__all__ = ["NgramIndex"]
 
 Ids = npt.NDArray[np.int32]
 

@@ -16,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.vocabulary import EOS, PAD, SOS
+from textassay.corpus import EOS, PAD, SOS
 from textassay.errors import OptionError
 from textassay.ngram.backoff import BackoffModel
-
-__all__ = ["DiscountKind", "Discounts", "NgramCounts", "count_ngrams", "estimate_discounts", "fit_kneser_ney"]
 
 DiscountKind = Literal["modified", "single"]
 FloatArray = npt.NDArray[np.float64]

@@ -16,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
-
-__all__ = ["Matches", "match_each_other", "match_references"]
 
 IntArray = npt.NDArray[np.int64]
 

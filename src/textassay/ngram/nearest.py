@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import parallel_map
 from textassay.ngram.index import NgramIndex
-
-__all__ = ["Nearest", "SuffixArray", "match_pairs"]
 
 IntArray = npt.NDArray[np.int64]
 

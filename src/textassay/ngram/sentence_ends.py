@@ -3,10 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, SOS
-
-__all__ = ["mark_ends", "with_ends"]
+from textassay.corpus import EOS, SOS, Corpus
 
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]

@@ -19,11 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.ngram.index import NgramIndex
-
-__all__ = ["STRENGTHS", "SideCounts"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.corpus import Corpus
-
-__all__ = ["PATTERNS", "PATTERNS_TOLD", "SkipCounts"]
+from textassay.corpus import Corpus
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

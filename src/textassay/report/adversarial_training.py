@@ -12,17 +12,15 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.adversarial.history import Round, RoundsHistory
-from textassay.corpus.documents import parse_json
+from textassay.adversarial import Round, RoundsHistory
+from textassay.corpus import parse_json
 from textassay.errors import InputError
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import MISSING, count, decimals, number
 from textassay.report.svg import GENERATED, INK, RULE, SETTINGS, slug, to_svg
 from textassay.report.training import Monitored, TrainedText
-from textassay.training.history import Reading
-
-__all__ = ["AdversarialTraining", "draw_rounds", "render_adversarial_training"]
+from textassay.training import Reading
 
 _ROWS = 12  # about as many rounds are printed; all are in history.json
 _GAP = 3  # between columns: padding, and the line that is not drawn

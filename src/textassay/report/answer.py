@@ -4,10 +4,9 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
-from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
-from textassay.inspection.spacing_checks import CHARACTERS, UNSPACED
-from textassay.metric.mauve import N_CLUSTERINGS
+from textassay.comparison import FLOOR, MOSTLY, TRAIN, Verdict, more_sentences
+from textassay.inspection import CHARACTERS, HELDOUT, UNSPACED
+from textassay.metric import N_CLUSTERINGS
 from textassay.report.digest import Digest, join_words
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value

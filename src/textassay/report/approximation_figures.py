@@ -7,14 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from textassay.approximation.approximation import Approximation
-from textassay.approximation.stopping_rule import RuleCurve
+from textassay.approximation import Approximation, RuleCurve
 from textassay.report.digest import printable
 from textassay.report.drawing import Drawing, label, legend, plane, tick_places
 from textassay.report.number import count, number
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, SETTINGS, to_svg
-
-__all__ = ["draw_approximation", "draw_rules"]
 
 _WIDTH, _HEIGHT = 3.8, 2.5
 _COLOURS = (GENERATED, REAL, INK, MUTED)

@@ -5,14 +5,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.approximation.approximation import Approximation
-from textassay.approximation.bound import EPSILON, GAMMA
-from textassay.approximation.count_cost import floor_bits
-from textassay.generator.text_likelihood import Quantity
+from textassay.approximation import EPSILON, GAMMA, Approximation, floor_bits
+from textassay.generator import Quantity
 from textassay.report.console import heading, print_table, safe
 from textassay.report.number import MISSING, count, counted, decimals, interval, level, number
-
-__all__ = ["MODE_WORDS", "render_approximation", "window_words"]
 
 MODE_WORDS = {
     "multinomial": "counts of draws from the softmax",

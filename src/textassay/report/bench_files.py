@@ -9,14 +9,11 @@ from typing import Any
 
 import matplotlib as mpl
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus import csv_text
 from textassay.errors import OutputError
-from textassay.meta_evaluation.bench import Bench, Cell
-from textassay.meta_evaluation.bench_summary import nulls, summarize
+from textassay.meta_evaluation import Bench, BenchCell, nulls, summarize
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, plane, tick_places
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, to_svg
-
-__all__ = ["bench_document", "draw_bench", "write_bench"]
 
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _COLOURS = (GENERATED, REAL, INK, MUTED)
@@ -59,7 +56,7 @@ def write_bench(bench: Bench, out: Path) -> list[Path]:
 def draw_bench(bench: Bench) -> Drawing | None:
     """Return value against truth at the largest size, one mark a cell; none where no estimator is one of dd."""
     n = max(bench.sizes)
-    points: Mapping[str, list[Cell]] = {
+    points: Mapping[str, list[BenchCell]] = {
         name: [c for c in bench.cells if c.estimator == name and c.n == n and c.metric == "dd" and c.value is not None]
         for name in bench.estimators
     }
@@ -83,5 +80,5 @@ def draw_bench(bench: Bench) -> Drawing | None:
 
 def _table(bench: Bench) -> str:
     """Return one row a cell; what an estimator chose stands in the JSON document alone."""
-    names = [field.name for field in fields(Cell) if field.name != "chosen"]
+    names = [field.name for field in fields(BenchCell) if field.name != "chosen"]
     return csv_text(names, ([getattr(cell, name) for name in names] for cell in bench.cells))

@@ -8,14 +8,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.meta_evaluation.bench import Bench, Cell
-from textassay.meta_evaluation.bench_summary import ALL, APART, Row, nulls, summarize
-from textassay.meta_evaluation.worlds import FIRST_TEST_SEED
+from textassay.meta_evaluation import ALL, APART, FIRST_TEST_SEED, Bench, BenchCell, Row, nulls, summarize
 from textassay.report.console import heading, print_table, safe
 from textassay.report.number import MISSING, count, number
 from textassay.report.text import render_findings
-
-__all__ = ["render_bench", "seeds_told"]
 
 _PLACES = 3
 
@@ -137,7 +133,7 @@ def _print_worlds(bench: Bench, console: Console) -> None:
     _print(table, console)
 
 
-def _mean_value(cells: Iterable[Cell], name: str) -> float | None:
+def _mean_value(cells: Iterable[BenchCell], name: str) -> float | None:
     values = [cell.value for cell in cells if cell.estimator == name and cell.value is not None]
     return fmean(values) if values else None
 

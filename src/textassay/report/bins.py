@@ -3,13 +3,11 @@
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-from textassay.comparison.explanation import Explanation
+from textassay.comparison import Explanation
 from textassay.report.digest import printable
 from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import number
 from textassay.report.svg import GENERATED, MUTED, REAL, RULE, SETTINGS, slug, to_svg
-
-__all__ = ["draw_lengths", "draw_positions"]
 
 _SHARE_HEIGHT = 0.3  # of the figure, for how many sentences there are
 

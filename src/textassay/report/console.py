@@ -14,8 +14,6 @@ from rich.text import Text
 
 from textassay.report.digest import printable
 
-__all__ = ["ARROWS", "heading", "label_grid", "print_table", "safe"]
-
 ARROWS = {"lower": "↓", "higher": "↑", "closer": "≈", "neither": ""}
 _NUMBER = re.compile(r"[*\[(<>±+-]*\d[\d.,\s%±+\[\]()<>/-]*")  # a cell, or a word, that is a number
 _LEAST_TEXT = 12  # letters to which a column of text may be folded before a table is broken in two

@@ -10,16 +10,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from textassay.comparison.comparison import FLOOR
-from textassay.comparison.explanation import HALF, Explanation
+from textassay.comparison import FLOOR, HALF, Explanation
 from textassay.estimate import Estimate
 from textassay.report.digest import Digest, printable
 from textassay.report.drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, plane, tick_places
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.number import count, number
 from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, slug, to_svg
-
-__all__ = ["draw_frontier", "draw_learning_curve", "draw_prefixes", "draw_roc"]
 
 _DASHES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (1.4, 1.4), (6, 1.6, 1.4, 1.6))
 

@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from textassay.comparison.comparison import FLOOR, TRAIN, Result
-from textassay.comparison.explanation import Giveaway
-from textassay.comparison.standings import Standings
-from textassay.corpus.vocabulary import EOS, SOS, SPECIAL_TOKENS
+from textassay.comparison import FLOOR, TRAIN, Giveaway, Result, Standings
+from textassay.corpus import EOS, SOS, SPECIAL_TOKENS
 from textassay.estimate import Estimate
-from textassay.inspection.inspection import Finding
+from textassay.inspection import Finding
 from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import count, places_for
 

@@ -6,11 +6,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from textassay.estimate import Interval
-from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT, ModelDiscrepancy, Side
+from textassay.meta_evaluation import MOST_DISAGREEMENT, ModelDiscrepancy, Side
 from textassay.report.console import heading, print_table, safe
 from textassay.report.number import count, decimals, interval, level, number
-
-__all__ = ["render_discrepancy"]
 
 
 def render_discrepancy(found: ModelDiscrepancy, console: Console) -> None:

@@ -14,10 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from textassay.comparison.comparison import Comparison
-from textassay.comparison.same_settings import check_same_comparison
-from textassay.corpus.documents import parse_json, read_document
-from textassay.corpus.whole_file import is_running
+from textassay.comparison import Comparison, check_same_comparison
+from textassay.corpus import is_running, parse_json, read_document
 from textassay.errors import InputError, OutputError
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_figures
@@ -25,8 +23,6 @@ from textassay.report.html import to_html
 from textassay.report.latex import to_latex
 from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.report.tables import to_csv, to_markdown
-
-__all__ = ["read_comparison", "to_json", "write_report"]
 
 _TEMPORARY = ".writing-"
 _ABANDONED_SECONDS = 24 * 3600

@@ -11,23 +11,6 @@ from matplotlib.ticker import MaxNLocator
 from textassay.report.digest import printable, shorten
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, add_axes, canvas
 
-__all__ = [
-    "COLOURS",
-    "DASHES",
-    "INCHES_A_LETTER",
-    "LABEL_HEIGHT",
-    "LEGEND_ROW",
-    "Drawing",
-    "label",
-    "legend",
-    "names_beside",
-    "panels",
-    "plane",
-    "row_text",
-    "tick_places",
-    "with_minus",
-]
-
 INCHES_A_LETTER = 0.076
 LABEL_HEIGHT = 0.15  # inches from one name beside a figure to the next
 LEGEND_ROW = 0.16

@@ -11,13 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from textassay.comparison.explanation import Example, Explanation, Giveaway
-from textassay.comparison.learning_curve import FLAT
+from textassay.comparison import FLAT, Example, Explanation, Giveaway
 from textassay.report.console import heading, print_table, safe
 from textassay.report.digest import excerpt, printable
 from textassay.report.number import MISSING, count, level, number, p_value, span
-
-__all__ = ["curve_statement", "prefix_statement", "render_explanation"]
 
 _PLACES = 3
 _BAR_WIDTH = 16

@@ -11,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.estimate import Interval
-from textassay.exposure.measurement import Exposure
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint
+from textassay.exposure import Exposure
+from textassay.meta_evaluation import Curve, CurvePoint
 from textassay.report.drawing import Drawing
 from textassay.report.exposure_words import DISTANCE_NAMES
 from textassay.report.reproduction_lengths import draw_by_length
-
-__all__ = ["draw_exposure"]
 
 _TOKENS = "tokens of the prefix"
 _DATA, _MODEL = "data", "model"

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus import csv_text
 from textassay.estimate import Interval
-from textassay.exposure.measurement import Exposure
+from textassay.exposure import Exposure
 from textassay.report.drawing import Drawing
 from textassay.report.exposure_figures import draw_exposure
 from textassay.report.exposure_tables import bleu_wide, other_tables
@@ -17,8 +17,6 @@ from textassay.report.markdown import escaped, markdown_rows
 from textassay.report.svg import on_white
 from textassay.report.switching import switching_markdown
 from textassay.report.whole_files import write_whole
-
-__all__ = ["exposure_csv", "exposure_markdown", "write_exposure"]
 
 FIGURES = "figures"
 _COLUMNS = (

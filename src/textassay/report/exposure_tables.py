@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.estimate import Estimate, Interval
-from textassay.exposure.measurement import Exposure
+from textassay.exposure import Exposure
 from textassay.report.exposure_words import DISTANCE_NAMES
 from textassay.report.number import decimals, interval, level, number, places_for, value_and_half_width
-
-__all__ = ["TextTable", "bleu_tables", "bleu_wide", "other_tables"]
 
 FloatArray = npt.NDArray[np.float64]
 

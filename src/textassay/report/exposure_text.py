@@ -5,13 +5,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.exposure.measurement import Exposure
+from textassay.exposure import Exposure
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.exposure_tables import TextTable, bleu_tables, other_tables
 from textassay.report.exposure_words import explanations, rule, sizes, verdicts
 from textassay.report.switching import print_switching
-
-__all__ = ["render_exposure"]
 
 
 def render_exposure(found: Exposure, console: Console) -> None:

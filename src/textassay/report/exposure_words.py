@@ -7,13 +7,10 @@ are about the longest prefix that was measured, which is fixed before anything i
 
 import math
 
-from textassay.comparison.verdicts import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
+from textassay.comparison import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
 from textassay.estimate import Interval
-from textassay.exposure.discrepancy import EbDd
-from textassay.exposure.measurement import Exposure, ExposureSettings
+from textassay.exposure import EbDd, Exposure, ExposureSettings
 from textassay.report.number import count, counted, interval, level, number
-
-__all__ = ["DISTANCE_NAMES", "explanations", "rule", "sizes", "verdicts"]
 
 DISTANCE_NAMES = {
     "tv": "total variation",

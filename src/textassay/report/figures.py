@@ -15,7 +15,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.comparison import FLOOR, Comparison
 from textassay.estimate import Estimate
 from textassay.report.bins import draw_lengths, draw_positions
 from textassay.report.curves import draw_frontier, draw_learning_curve, draw_prefixes, draw_roc
@@ -25,8 +25,6 @@ from textassay.report.number import number
 from textassay.report.orders import draw_pairs, draw_ranks
 from textassay.report.planes import draw_planes
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, slug, to_svg
-
-__all__ = ["draw_figures", "draw_forest", "draw_scores"]
 
 _ROW = 0.25
 

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
+from textassay.comparison import FLOOR, Comparison, PairDifference
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.digest import Digest, join_words, printable, shorten
 from textassay.report.drawing import Drawing
@@ -30,8 +30,6 @@ from textassay.report.page_tables import kind_sections, missing_reasons, summary
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples
 from textassay.report.svg import slug, to_inline
-
-__all__ = ["to_html"]
 
 _FEW_GENERATORS = 4
 _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it

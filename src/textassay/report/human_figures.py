@@ -12,13 +12,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from textassay.human.analysis import HumanAnalysis
-from textassay.human.verdicts import GeneratorVerdict, Share
+from textassay.human import GeneratorVerdict, HumanAnalysis, Share
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, legend, row_text, with_minus
 from textassay.report.number import number
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
-
-__all__ = ["draw_accuracy", "draw_analysis", "draw_generators"]
 
 _ROW = 0.3
 _BAR = 0.36

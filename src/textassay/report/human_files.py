@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-from textassay.corpus.csv_text import csv_text
-from textassay.human.analysis import HumanAnalysis
+from textassay.corpus import csv_text
+from textassay.human import HumanAnalysis
 from textassay.report.human_figures import draw_analysis
 from textassay.report.whole_files import write_whole
-
-__all__ = ["write_analysis"]
 
 
 def write_analysis(analysis: HumanAnalysis, folder: Path) -> list[Path]:

@@ -10,15 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from textassay.estimate import Interval
-from textassay.human.acceptance import Accepted
-from textassay.human.judgements import Judgements
-from textassay.human.next_word_score import NextWordScore
-from textassay.human.study import Study
+from textassay.human import Accepted, Judgements, NextWordScore, Study
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.number import count, counted, decimals, level, number, span
-from textassay.resampling.rater_power import tie_share
-
-__all__ = ["render_exposure", "render_import", "render_power", "render_study", "tie_advice"]
+from textassay.resampling import tie_share
 
 
 def render_study(study: Study, path: Path, console: Console) -> None:

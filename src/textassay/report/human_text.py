@@ -8,15 +8,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.human.analysis import HumanAnalysis
-from textassay.human.disagreement import JudgedText
-from textassay.human.verdicts import GeneratorVerdict, Share, Verdict
+from textassay.human import GeneratorVerdict, HumanAnalysis, JudgedText, Share, Verdict
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.digest import shorten
 from textassay.report.number import MISSING, count, counted, interval, number, p_value, span
 from textassay.report.number import level as percent_of
-
-__all__ = ["render_analysis"]
 
 _TEXT_WIDTH = 90
 _SIDES = ("all texts", "real, judged real", "generated, judged fake")

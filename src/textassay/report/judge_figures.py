@@ -6,16 +6,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from textassay.meta_evaluation.judging import Judging
-from textassay.meta_evaluation.text_correlations import TextCorrelation
+from textassay.meta_evaluation import Judging, TextCorrelation
 from textassay.report.digest import printable
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, legend, row_text
 from textassay.report.judge_planes import draw_heat_map, draw_ranks_by, draw_scatters
 from textassay.report.judge_values import draw_values
 from textassay.report.number import level, number
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
-
-__all__ = ["draw_judging"]
 
 _ROW = 0.25
 _COLOURS = (INK, REAL, GENERATED, MUTED)

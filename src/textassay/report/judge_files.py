@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from textassay.corpus.csv_text import csv_text
-from textassay.meta_evaluation.correlations import Agreement
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import Judging, Verdict
+from textassay.corpus import csv_text
+from textassay.meta_evaluation import Agreement, Evaluation, Judging, MetricVerdict
 from textassay.report.drawing import Drawing
 from textassay.report.judge_figures import draw_judging
 from textassay.report.judge_words import findings_told, gold_told, verdict_told, wrong_told
@@ -17,8 +15,6 @@ from textassay.report.number import level, number, p_value, span
 from textassay.report.svg import on_white
 from textassay.report.tables import finding_lines
 from textassay.report.whole_files import write_whole
-
-__all__ = ["judging_csv", "judging_markdown", "write_judging"]
 
 
 def write_judging(judging: Judging, out: Path) -> list[Path]:
@@ -71,7 +67,7 @@ def judging_markdown(judging: Judging, drawings: Sequence[Drawing] = ()) -> str:
     return "\n".join([*lines, ""])
 
 
-def _agreements(judging: Judging, verdict: Verdict) -> list[str]:
+def _agreements(judging: Judging, verdict: MetricVerdict) -> list[str]:
     header = ("metric", "tau", "interval", "other texts", "p", "p, Holm", "rho", "r", "pairs wrong", "soft accuracy")
     scores = {score.evaluator: score for score in judging.pair_scores if score.gold == verdict.gold}
     rows = []

@@ -9,14 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from scipy import stats
 
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import Judging
+from textassay.meta_evaluation import Evaluation, Judging
 from textassay.report.digest import printable
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, row_text, tick_places, with_minus
 from textassay.report.number import number
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, to_svg
-
-__all__ = ["draw_heat_map", "draw_ranks_by", "draw_scatters", "shown_evaluators"]
 
 _CELL = 0.34
 _MOST_PANELS = 9

@@ -7,13 +7,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.meta_evaluation.judging import Judging, Verdict
+from textassay.meta_evaluation import Judging, MetricVerdict
 from textassay.report.console import heading, print_table, safe
 from textassay.report.judge_words import findings_told, gold_told, verdict_told, wrong_told
 from textassay.report.number import level, number, p_value, span
 from textassay.report.text import render_findings
-
-__all__ = ["render_judging"]
 
 _MOST_PAIRS = 5
 _NAME_WIDTH = 22
@@ -65,7 +63,7 @@ def render_judging(judging: Judging, console: Console) -> None:
         _note(console, warning)
 
 
-def _agreements(judging: Judging, verdict: Verdict, console: Console) -> None:
+def _agreements(judging: Judging, verdict: MetricVerdict, console: Console) -> None:
     wide = console.width >= _WIDE
     columns = ("metric", "tau", "interval", *(("other texts",) if wide else ()), "p", "rho", "r", "wrong")
     columns += ("soft",) if wide else ()

@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-from textassay.meta_evaluation.judging import Judging, Verdict
+from textassay.meta_evaluation import Judging, MetricVerdict
 from textassay.report.digest import join_words
 from textassay.report.number import number, p_value, span
-
-__all__ = ["findings_told", "gold_told", "tau_told", "verdict_told", "wrong_told"]
 
 _GOLDS = {
     "H1": "people, every judgement",
@@ -20,7 +18,7 @@ def gold_told(gold: str) -> str:
     return f"{gold} ({_GOLDS[gold]})" if gold in _GOLDS else gold
 
 
-def verdict_told(judging: Judging, verdict: Verdict) -> list[str]:
+def verdict_told(judging: Judging, verdict: MetricVerdict) -> list[str]:
     """Return the sentences that sum up what one gold order says, the most useful first."""
     n = len(judging.generators)
     if not verdict.order:

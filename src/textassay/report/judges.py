@@ -5,8 +5,6 @@ from collections import Counter
 from textassay.report.digest import Digest, join_words
 from textassay.report.number import number, span
 
-__all__ = ["judge_statements", "judged_alone"]
-
 _MOST_NAMED = 4
 
 

@@ -8,7 +8,7 @@ does not know need XeLaTeX or LuaLaTeX.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.comparison import FLOOR, Comparison
 from textassay.estimate import Estimate
 from textassay.report.answer import direction
 from textassay.report.digest import Digest, join_words, printable, shorten
@@ -16,8 +16,6 @@ from textassay.report.judges import judge_statements
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, count, interval, level, number, p_value, value_and_half_width
 from textassay.report.svg import slug
-
-__all__ = ["escape_latex", "to_latex"]
 
 _ARROWS = {"lower": r" $\downarrow$", "higher": r" $\uparrow$", "closer": r" $\approx$", "neither": ""}
 _ESCAPES = str.maketrans(

@@ -7,11 +7,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.generator.text_likelihood import Quantity, TextLikelihood
+from textassay.generator import Quantity, TextLikelihood
 from textassay.report.console import heading, print_table, safe
 from textassay.report.number import count, decimals, interval, level, number
-
-__all__ = ["render_likelihood"]
 
 
 def render_likelihood(

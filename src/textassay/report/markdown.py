@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from textassay.report.digest import printable
 
-__all__ = ["escaped", "markdown_rows"]
-
 
 def escaped(text: str) -> str:
     """Return `text` with what Markdown or HTML would interpret made plain."""

@@ -8,8 +8,6 @@ from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import count, decimals, number
 from textassay.report.svg import GENERATED, REAL, SETTINGS, slug, to_svg
 
-__all__ = ["draw_monitor"]
-
 
 def draw_monitor(readings: pd.DataFrame) -> list[Drawing]:
     """Return a figure for each metric: its values with their intervals, and a line where real text stands.

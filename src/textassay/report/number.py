@@ -9,22 +9,6 @@ from collections.abc import Iterable
 
 from textassay.estimate import Estimate, Interval
 
-__all__ = [
-    "MISSING",
-    "count",
-    "counted",
-    "decimals",
-    "half_width",
-    "interval",
-    "level",
-    "number",
-    "p_value",
-    "places_for",
-    "sign_of_width",
-    "span",
-    "value_and_half_width",
-]
-
 MISSING = "n/a"
 _MOST_DECIMALS = 6
 _ONE_SIDED = 0.1

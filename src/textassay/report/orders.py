@@ -13,8 +13,6 @@ from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import number
 from textassay.report.svg import GENERATED, INK, MUTED, RULE, SETTINGS, canvas, slug, to_svg
 
-__all__ = ["draw_pairs", "draw_ranks"]
-
 _ROW = 0.25
 _COLUMN = 0.62
 _MOST_COLUMNS = 12

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from textassay.comparison.explanation import Explanation, Giveaway
+from textassay.comparison import Explanation, Giveaway
 from textassay.report.digest import Digest, excerpt
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judged_alone

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from textassay.metric.catalog import CATALOG
+from textassay.metric import CATALOG
 from textassay.report.answer import direction
 from textassay.report.console import ARROWS
 from textassay.report.digest import Digest
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, number, value_and_half_width
 from textassay.report.svg import slug
-
-__all__ = ["Cell", "KindSection", "MetricTable", "Row", "kind_sections", "missing_reasons", "summary_of"]
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.comparison.planning import Pilot, Plan, Requirement
+from textassay.comparison import Pilot, Plan, Requirement
 from textassay.report.console import heading, print_table, safe
 from textassay.report.number import count, level, number, span
-
-__all__ = ["render_plan"]
 
 _PLACES = 3
 

@@ -12,15 +12,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from textassay.comparison.comparison import FLOOR
+from textassay.comparison import FLOOR
 from textassay.estimate import Estimate
 from textassay.report.digest import Digest, printable
 from textassay.report.drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, plane, tick_places
 from textassay.report.kinds import family_of
 from textassay.report.number import number
 from textassay.report.svg import GENERATED, INK, REAL, SETTINGS, slug, to_svg
-
-__all__ = ["draw_planes", "plane_pairs"]
 
 # (quality, diversity); of a family with orders, those of one order.
 _PAIRS = (

@@ -3,8 +3,6 @@
 from textassay.report.digest import Digest
 from textassay.report.number import level
 
-__all__ = ["reading_guide"]
-
 
 def reading_guide(digest: Digest) -> tuple[tuple[str, str], ...]:
     """Return (term, explanation) of everything that this comparison shows, and of nothing else."""

@@ -10,7 +10,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from textassay.meta_evaluation.reproduction import Curve, Reproduction, TauDistribution
+from textassay.meta_evaluation import Curve, Reproduction, TauDistribution
 from textassay.report.digest import printable
 from textassay.report.drawing import (
     COLOURS,
@@ -28,8 +28,6 @@ from textassay.report.reproduction_lengths import draw_by_length
 from textassay.report.reproduction_sweeps import draw_sweep, shown_share
 from textassay.report.reproduction_tables import draw_table_figure
 from textassay.report.svg import INK, MUTED, REAL, SETTINGS, slug, to_svg
-
-__all__ = ["draw_reproduction"]
 
 _SWEEPS = ("bleu", "lm", "fed")
 _MARKS = ("o", "s", "^", "D")

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from textassay.corpus.csv_text import csv_text
-from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus import csv_text, parse_json, read_document
 from textassay.errors import InputError, OutputError
-from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
+from textassay.meta_evaluation import ReproducedTable, Reproduction
 from textassay.report.digest import join_words
 from textassay.report.drawing import Drawing
 from textassay.report.markdown import escaped, markdown_rows
@@ -31,8 +30,6 @@ from textassay.report.reproduction_words import (
 )
 from textassay.report.svg import on_white
 from textassay.report.switching import switching_markdown
-
-__all__ = ["read_reproduction", "reproduction_csv", "reproduction_markdown", "write_reproduction"]
 
 _COLUMNS = (
     *("table", "row", "column", "ours", "low", "high", "spread", "published", "published_spread", "differs"),

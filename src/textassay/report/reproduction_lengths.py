@@ -15,7 +15,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint
+from textassay.meta_evaluation import Curve, CurvePoint
 from textassay.report.digest import printable
 from textassay.report.drawing import (
     COLOURS,
@@ -31,8 +31,6 @@ from textassay.report.drawing import (
 )
 from textassay.report.number import count, number
 from textassay.report.svg import INK, MUTED, SETTINGS, slug, to_svg
-
-__all__ = ["draw_by_length"]
 
 _IN_LEGEND = 5  # lines of a panel
 _TICKS = 5  # of a logarithmic axis

@@ -10,12 +10,10 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint
+from textassay.meta_evaluation import Curve, CurvePoint
 from textassay.report.drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, panels, tick_places
 from textassay.report.number import number
 from textassay.report.svg import MUTED, SETTINGS, to_svg
-
-__all__ = ["TEMPERATURE_NOTE", "draw_sweep", "shown_share"]
 
 TEMPERATURE_NOTE = "Logits are divided by T; the paper's code multiplies them, so its temperature is 1 / T."
 _BETTER = "\N{LEFTWARDS ARROW} better: "  # the arrow points to less on the upright axis, too: text turns with it

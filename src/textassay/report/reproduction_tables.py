@@ -10,14 +10,11 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from textassay.meta_evaluation.reproduction import Cell, ReproducedTable
-from textassay.meta_evaluation.table_figure import TableFigure
+from textassay.meta_evaluation import Cell, ReproducedTable, TableFigure
 from textassay.report.digest import printable
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, legend, row_text, tick_places, with_minus
 from textassay.report.number import number
 from textassay.report.svg import INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, to_svg
-
-__all__ = ["draw_table_figure"]
 
 _ROW = 0.22
 _PANEL, _GAP, _RIGHT = 1.6, 0.22, 0.2

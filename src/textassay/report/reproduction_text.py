@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
+from textassay.meta_evaluation import ReproducedTable, Reproduction
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.number import number
 from textassay.report.reproduction_words import (
@@ -23,8 +23,6 @@ from textassay.report.reproduction_words import (
     unmatched,
 )
 from textassay.report.switching import print_switching
-
-__all__ = ["render_reproduction"]
 
 _STYLES = {"holds": "green", "does not hold": "red", "not separated at this size": "yellow", "not measured": "dim"}
 

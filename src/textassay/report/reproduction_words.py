@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from textassay.meta_evaluation.reproduction import (
+from textassay.meta_evaluation import (
     Cell,
     CheckedFinding,
     Neighbours,
@@ -18,19 +18,6 @@ from textassay.meta_evaluation.reproduction import (
 )
 from textassay.report.digest import join_words
 from textassay.report.number import MISSING, decimals, number, sign_of_width, span
-
-__all__ = [
-    "MARKS",
-    "cell_texts",
-    "differences_told",
-    "finding_numbers",
-    "inseparable",
-    "settings_told",
-    "sides_told",
-    "table_heading",
-    "tau_row",
-    "unmatched",
-]
 
 MARKS = {"holds": "+", "does not hold": "-", "not separated at this size": "?", "not measured": " "}
 _HIGH_TAU = 0.8

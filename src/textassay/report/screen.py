@@ -9,8 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from textassay.comparison.comparison import FLOOR, TRAIN
-from textassay.comparison.explanation import Explanation, Giveaway
+from textassay.comparison import FLOOR, TRAIN, Explanation, Giveaway
 from textassay.report.answer import answer
 from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
 from textassay.report.digest import Digest, join_words, shorten

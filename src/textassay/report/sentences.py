@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from textassay.comparison.comparison import FLOOR, HELDOUT, Comparison
-from textassay.corpus.csv_text import csv_lines, plain_cell
-from textassay.corpus.tables import long_fields
+from textassay.comparison import FLOOR, Comparison
+from textassay.corpus import csv_lines, long_fields, plain_cell
 from textassay.estimate import FloatArray
-
-__all__ = ["Example", "Examples", "SentenceTable", "examples_of", "open_sentences", "sentence_table", "write_sentences"]
+from textassay.inspection import HELDOUT
 
 _KEYS = ("generator", "side", "line", "text")
 

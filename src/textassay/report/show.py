@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from textassay.comparison.comparison import Comparison
+from textassay.comparison import Comparison
 from textassay.display import Displayed
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.inspection.finding import Finding, Findings
+from textassay.inspection import Finding, Findings
 from textassay.report.answer import answer
 from textassay.report.console import ARROWS, label_grid, safe
 from textassay.report.digest import Digest, printable

@@ -12,13 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
-from textassay.meta_evaluation.damage_curve import DamageCurve
-from textassay.meta_evaluation.stress import Stress
+from textassay.meta_evaluation import DamageCurve, Stress
 from textassay.report.drawing import INCHES_A_LETTER, Drawing, legend, row_text, with_minus
 from textassay.report.stress_text import verdict_text
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, to_svg
-
-__all__ = ["draw_stress"]
 
 _CELL, _ROW = 0.62, 0.21  # inches
 _MOST = 300.0  # standard errors per unit of strength that have the full colour

@@ -3,17 +3,14 @@
 import json
 from pathlib import Path
 
-from textassay.corpus.csv_text import csv_text
-from textassay.meta_evaluation.damage import DAMAGES
-from textassay.meta_evaluation.stress import Stress
+from textassay.corpus import csv_text
+from textassay.meta_evaluation import DAMAGES, Stress
 from textassay.report.number import count, level
 from textassay.report.stress_figures import draw_stress
 from textassay.report.stress_text import LEGEND, verdict_text
 from textassay.report.svg import on_white
 from textassay.report.tables import finding_lines
 from textassay.report.whole_files import write_whole
-
-__all__ = ["stress_csv", "stress_markdown", "write_stress"]
 
 _COLUMNS = (
     "metric", "better", "damage", "strength", "mean_value", "effect", "low", "high", "effect_in_standard_errors",

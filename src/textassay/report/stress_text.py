@@ -5,14 +5,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.meta_evaluation.damage import DAMAGES
-from textassay.meta_evaluation.damage_curve import DamageCurve
-from textassay.meta_evaluation.stress import Stress
+from textassay.meta_evaluation import DAMAGES, DamageCurve, Stress
 from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
 from textassay.report.number import count, level
 from textassay.report.text import render_findings
-
-__all__ = ["LEGEND", "render_stress", "strength_text", "verdict_text"]
 
 LEGEND = (
     ("0.1", "sees it: from this strength on, damaged text is told from real text of this size four times in five"),

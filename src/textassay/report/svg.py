@@ -12,22 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-__all__ = [
-    "GENERATED",
-    "INK",
-    "MUTED",
-    "PALETTE",
-    "REAL",
-    "RULE",
-    "SETTINGS",
-    "add_axes",
-    "canvas",
-    "on_white",
-    "slug",
-    "to_inline",
-    "to_svg",
-]
-
 INK = "#1c2127"
 MUTED = "#5d6875"
 RULE = "#d3d8de"

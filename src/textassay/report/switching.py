@@ -7,12 +7,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from textassay.exposure.switching import SwitchedSample
+from textassay.exposure import SwitchedSample
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.digest import printable
 from textassay.report.markdown import markdown_rows
-
-__all__ = ["NOTE", "print_switching", "switching_html", "switching_markdown"]
 
 NOTE = "In brackets: the prefix. What follows is the model's. Drawn at random, none was chosen."
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from textassay.comparison.comparison import Comparison
-from textassay.corpus.csv_text import csv_text
+from textassay.comparison import Comparison
+from textassay.corpus import csv_text
 from textassay.errors import OptionError
-from textassay.inspection.inspection import Finding
+from textassay.inspection import Finding
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
 from textassay.report.digest import Digest, excerpt, group_findings, join_words, printable
@@ -28,8 +28,6 @@ from textassay.report.number import (
     span,
     value_and_half_width,
 )
-
-__all__ = ["RESULT_COLUMNS", "finding_lines", "runs_frame", "runs_table", "to_csv", "to_markdown"]
 
 _MOST_GIVEAWAYS = 5
 _EXAMPLE_WIDTH = 160

@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from textassay.comparison.comparison import FLOOR, Comparison
-from textassay.inspection.inspection import Finding
+from textassay.comparison import FLOOR, Comparison
+from textassay.inspection import Finding
 from textassay.report.answer import answer, direction, scope
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.digest import Digest, group_findings, join_words, printable

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from textassay.comparison.comparison import FLOOR
+from textassay.comparison import FLOOR
 from textassay.estimate import Estimate
 from textassay.report.answer import direction
 from textassay.report.console import ARROWS, heading, print_table, safe

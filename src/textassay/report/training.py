@@ -11,17 +11,15 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from textassay.corpus.documents import parse_json
+from textassay.corpus import parse_json
 from textassay.errors import InputError
 from textassay.estimate import json_ready
-from textassay.generator.likelihood import perplexity
+from textassay.generator import perplexity
 from textassay.report.console import heading, label_grid, print_table, safe
 from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import MISSING, count, decimals, number
 from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, to_svg
-from textassay.training.history import Epoch, Reading
-
-__all__ = ["Monitored", "TrainedText", "Training", "draw_training", "render_training"]
+from textassay.training import Epoch, Reading
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from rich.text import Text
 
 from textassay.report.console import heading, label_grid, print_table, safe
 
-__all__ = ["ForcedText", "render_translations"]
-
 
 @dataclass(frozen=True)
 class ForcedText:

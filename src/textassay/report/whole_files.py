@@ -6,9 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from textassay.errors import OutputError
-from textassay.training.checkpoint import remove_leftovers
-
-__all__ = ["write_whole"]
+from textassay.training import remove_leftovers
 
 
 def write_whole(folder: Path, contents: Mapping[str, bytes | str]) -> list[Path]:

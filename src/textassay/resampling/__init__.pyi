@@ -1,5 +1,6 @@
 from textassay.resampling.bounds import BoundRule as BoundRule
 from textassay.resampling.bounds import choose_bound as choose_bound
+from textassay.resampling.clusters import ClusteredMeans as ClusteredMeans
 from textassay.resampling.clusters import clustered_means as clustered_means
 from textassay.resampling.e_value import EProcess as EProcess
 from textassay.resampling.e_value import e_value as e_value
@@ -15,6 +16,7 @@ from textassay.resampling.jackknife import sole_groups as sole_groups
 from textassay.resampling.jackknife import terms_interval as terms_interval
 from textassay.resampling.multiplicity import benjamini_hochberg as benjamini_hochberg
 from textassay.resampling.multiplicity import holm as holm
+from textassay.resampling.permutation import joint_groups as joint_groups
 from textassay.resampling.permutation import permutation_p_value as permutation_p_value
 from textassay.resampling.power import sentences_for_margin as sentences_for_margin
 from textassay.resampling.power import sentences_to_detect as sentences_to_detect
@@ -29,4 +31,5 @@ from textassay.resampling.rater_power import power_to_separate as power_to_separ
 from textassay.resampling.rater_power import shared_correlation as shared_correlation
 from textassay.resampling.rater_power import texts_to_detect as texts_to_detect
 from textassay.resampling.rater_power import texts_to_separate as texts_to_separate
+from textassay.resampling.rater_power import tie_share as tie_share
 from textassay.resampling.two_proportions import sum_lower_bound as sum_lower_bound

@@ -33,8 +33,6 @@ from scipy.special import ndtri
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.resampling.proportion import certified_lower_bound
 
-__all__ = ["BoundRule", "LowerBound", "choose_bound"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _STANDARD_ERRORS = 0.5  # by so many of its own must the expected gain be clear for another threshold than the usual one

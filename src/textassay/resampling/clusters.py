@@ -23,8 +23,6 @@ from scipy.special import stdtr, stdtrit
 from textassay.errors import EmptyCorpusError
 from textassay.estimate import Interval
 
-__all__ = ["ClusteredMeans", "Difference", "clustered_means"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

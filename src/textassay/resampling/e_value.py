@@ -31,8 +31,6 @@ from scipy.special import logsumexp
 
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
-__all__ = ["EProcess", "e_value"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _SCALES = (0.125, 0.5, 1.0, 2.0, 4.0)  # s: how much of the classifier's confidence is believed

@@ -17,8 +17,6 @@ from textassay.errors import EmptyCorpusError
 from textassay.resampling.jackknife import assign_groups
 from textassay.resampling.permutation import joint_groups
 
-__all__ = ["Blocks", "deal_labels", "exchange_blocks"]
-
 IntArray = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.bool_]
 

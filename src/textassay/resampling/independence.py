@@ -10,8 +10,6 @@ import numpy.typing as npt
 from scipy.special import rel_entr
 from scipy.stats import hypergeom
 
-__all__ = ["fisher_p_values", "signed_likelihood_ratios"]
-
 Counts = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 

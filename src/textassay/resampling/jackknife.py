@@ -21,8 +21,6 @@ from scipy.special import stdtrit
 from textassay.errors import OptionError
 from textassay.estimate import Interval
 
-__all__ = ["N_GROUPS", "assign_groups", "cluster_terms", "jackknife_terms", "sole_groups", "terms_interval"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

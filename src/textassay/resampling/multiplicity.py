@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from textassay.errors import OptionError
 
-__all__ = ["benjamini_hochberg", "holm"]
-
 
 def benjamini_hochberg(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return `p_values` adjusted by Benjamini and Hochberg's method.

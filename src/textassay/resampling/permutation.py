@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from textassay.errors import EmptyCorpusError, OptionError
 
-__all__ = ["joint_groups", "permutation_p_value"]
-
 FloatArray = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
 

@@ -15,8 +15,6 @@ import math
 from textassay.errors import OptionError
 from textassay.resampling.proportion import newcombe_interval
 
-__all__ = ["sentences_for_margin", "sentences_to_detect", "sentences_to_separate"]
-
 _MOST = 10**12
 
 

@@ -19,8 +19,6 @@ from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval
 from textassay.resampling.two_proportions import sum_lower_bound
 
-__all__ = ["certified_lower_bound", "clopper_pearson", "effective_size", "newcombe_interval"]
-
 
 def newcombe_interval(
     k_real_correct: float, n_real: float, k_generated_wrong: float, n_generated: float, *, level: float

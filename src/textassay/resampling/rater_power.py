@@ -18,16 +18,6 @@ from scipy.stats import norm
 
 from textassay.errors import OptionError
 
-__all__ = [
-    "design_effect",
-    "power_to_detect",
-    "power_to_separate",
-    "shared_correlation",
-    "texts_to_detect",
-    "texts_to_separate",
-    "tie_share",
-]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

@@ -22,8 +22,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta
 
-__all__ = ["sum_lower_bound"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _NUISANCE = 0.02  # of the error rate, for the limits of both shares

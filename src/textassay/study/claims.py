@@ -12,9 +12,7 @@ from functools import cache
 
 from scipy import stats
 
-from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
-
-__all__ = ["Claim", "ClaimRule", "difference", "judge_claims"]
+from textassay.meta_evaluation import CheckedFinding, Number, Verdict
 
 _SHOWN = 6  # numbers of a finding
 _HOW = (

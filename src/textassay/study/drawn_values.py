@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
-
-__all__ = ["DrawnValues", "Found", "Parts", "Rule", "check_rules"]
+from textassay.meta_evaluation import CheckedFinding, Number, Verdict
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

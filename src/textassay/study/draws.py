@@ -6,12 +6,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import join_tokens
+from textassay.corpus import Corpus, TextForm, join_tokens
 from textassay.errors import InputError
-
-__all__ = ["as_written", "load_draws", "save_draws"]
 
 
 def save_draws(path: Path, corpus: Corpus) -> None:

@@ -10,35 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.comparison.store import EstimateStore
-from textassay.corpus.corpus import Corpus
+from textassay.comparison import EstimateStore
+from textassay.corpus import Corpus
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Evidence
-from textassay.generator.as_drawn import AsDrawn
-from textassay.generator.base import LanguageModel
-from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
-from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT
-from textassay.metric.base import Metric, make_signature
-from textassay.metric.bleu import Bleu
-from textassay.metric.frechet import FrechetDistance
-from textassay.metric.reverse_lm_score import ReverseLmScore
-from textassay.metric.self_bleu import SelfBleu
-from textassay.resampling.jackknife import terms_interval
-
-__all__ = [
-    "EXACT",
-    "LM",
-    "LM_SELF",
-    "OVERLAP",
-    "REVERSE",
-    "REVERSE_NGRAM",
-    "exact_estimate",
-    "load_estimates",
-    "measured",
-    "model_cost",
-    "overlap_metrics",
-    "save_estimates",
-]
+from textassay.generator import AsDrawn, LanguageModel
+from textassay.meta_evaluation import MOST_DISAGREEMENT, KnownTruth, log_ratios, truth_from_log_ratios
+from textassay.metric import Bleu, FrechetDistance, Metric, ReverseLmScore, SelfBleu, make_signature
+from textassay.resampling import terms_interval
 
 LEVEL = 0.95
 ORDERS = (2, 3, 4, 5)

@@ -10,19 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.split import nested_fractions
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, TextForm, nested_fractions
 from textassay.execution import workers
-from textassay.generator.base import LanguageModel
-from textassay.model_store.catalog import PRESETS, make_generator
-from textassay.model_store.saved import load_model, save_model
+from textassay.generator import LanguageModel
+from textassay.model_store import PRESETS, load_model, make_generator, save_model
 from textassay.seeding import stream
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.stages import Stage, Work
-from textassay.training.history import Step
-
-__all__ = ["MODEL", "Part", "first_share", "opened", "sampling", "seed_for", "tell_step", "training"]
+from textassay.training import Step
 
 MODEL = "model"  # the folder, in that of a stage, where it keeps what it trained
 _CHECKPOINT = "training.safetensors"

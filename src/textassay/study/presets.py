@@ -6,8 +6,6 @@ from typing import Any, TypeVar
 
 from textassay.errors import unknown_name
 
-__all__ = ["Contest", "Network", "scale_named"]
-
 Scale = TypeVar("Scale")
 
 

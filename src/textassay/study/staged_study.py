@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from textassay.errors import unknown_name
-from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.meta_evaluation import Reproduction
 from textassay.study.stages import Stage, Stages
-
-__all__ = ["StagedStudy"]
 
 
 class StagedStudy(ABC):

@@ -19,12 +19,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from textassay.comparison.store import estimate_key
-from textassay.corpus.documents import parse_json, read_document
+from textassay.comparison import estimate_key
+from textassay.corpus import parse_json, read_document
 from textassay.errors import OutputError
 from textassay.execution import parallel_map
-
-__all__ = ["Done", "Stage", "Stages", "Work"]
 
 Progress = Callable[[str, int, int], None]
 

@@ -19,8 +19,6 @@ from textassay.execution import device_name
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["bfloat16_is_native", "chosen_precision", "require_neural", "single_threaded", "threads", "training_device"]
-
 
 def require_neural(feature: str) -> None:
     """Raise unless what the extra ``neural`` brings is installed; `feature` says what needs it. Loads nothing.

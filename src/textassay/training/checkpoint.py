@@ -11,14 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textassay.corpus.documents import parse_json
-from textassay.corpus.whole_file import is_running
+from textassay.corpus import is_running, parse_json
 from textassay.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["FORMAT", "load_checkpoint", "remove_leftovers", "save_checkpoint"]
 
 FORMAT = 2
 _DOCUMENT = "textassay"  # the keys of the file's metadata

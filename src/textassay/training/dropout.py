@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["dropped"]
-
 
 def dropped(vectors: "Tensor", share: float, rng: "torch.Generator | None") -> "Tensor":
     """Return `vectors` with a `share` set to 0 and the rest scaled up, drawn from `rng`; as they are where none."""

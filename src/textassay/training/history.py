@@ -8,8 +8,6 @@ from typing import Any, Self, get_type_hints
 from textassay.errors import InputError, check_type
 from textassay.training.recipe import Recipe
 
-__all__ = ["Epoch", "History", "Reading", "Step"]
-
 
 @dataclass(frozen=True)
 class Epoch:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Epoch", "History", "Reading", "Recipe", "Step", "train"]
 
 Batch = TypeVar("Batch")
 Weights = Mapping[str, "Tensor"]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["is_out_of_memory", "largest_batch", "step_fits", "with_memory_explained"]
 
 Batch = TypeVar("Batch")
 Outcome = TypeVar("Outcome")

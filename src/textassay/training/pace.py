@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 from textassay.training.history import Epoch, Step
 
-__all__ = ["Pace"]
-
 
 class Pace:
     """Measures the steps of each epoch and what comes after them, and tells of both.

@@ -24,7 +24,6 @@ from textassay.training.backend import training_device
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Processes", "is_main", "launched"]
 
 Batch = TypeVar("Batch")
 

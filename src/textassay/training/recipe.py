@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["DecayRecipe", "Precision", "Recipe"]
 
 Precision = Literal["auto", "float32", "bfloat16"]
 

@@ -18,7 +18,6 @@ from textassay.training.recipe import Recipe
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["RunState"]
 
 Weights = Mapping[str, "Tensor"]
 

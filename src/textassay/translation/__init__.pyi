@@ -3,7 +3,10 @@ from textassay.translation.beam_search import beam_search as beam_search
 from textassay.translation.translation import TranslationModel as TranslationModel
 from textassay.translation.translation_batches import pair_batch as pair_batch
 from textassay.translation.translation_batches import token_batches as token_batches
+from textassay.translation.translation_decoding import BEAM as BEAM
+from textassay.translation.translation_decoding import Translations as Translations
 from textassay.translation.translation_decoding import translate as translate
 from textassay.translation.translation_network import TranslationNetwork as TranslationNetwork
 from textassay.translation.translation_prefixes import PREFIX_MODES as PREFIX_MODES
 from textassay.translation.translation_prefixes import forced_prefixes as forced_prefixes
+from textassay.translation.translation_presets import TRANSLATION_PRESETS as TRANSLATION_PRESETS

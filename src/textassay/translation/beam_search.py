@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.vocabulary import EOS, SOS
+from textassay.corpus import EOS, SOS
 from textassay.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Decoder", "Found", "beam_search"]
 
 IntArray = npt.NDArray[np.int64]
 

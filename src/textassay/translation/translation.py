@@ -12,23 +12,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.parallel import ParallelText
+from textassay.corpus import Corpus, ParallelText
 from textassay.errors import OptionError, check_range
-from textassay.generator.base import check_sample, check_temperature, check_train, sentence_sums, tokens_in
-from textassay.network.fitted_network import MAX_LAYERS, TrainedNetwork
-from textassay.network.lessons import Lessons
-from textassay.network.reader import Weights
-from textassay.network.sampling import Choice
+from textassay.generator import check_sample, check_temperature, check_train, sentence_sums, tokens_in
+from textassay.network import MAX_LAYERS, Choice, Lessons, TrainedNetwork, Weights
 from textassay.seeding import stream
-from textassay.training.history import Step
-from textassay.training.recipe import Recipe
+from textassay.training import Recipe, Step
 from textassay.translation.translation_batches import heaviest_batch, pair_batch, token_batches
 from textassay.translation.translation_decoding import BEAM, sample_translations, translate
 from textassay.translation.translation_network import TranslationNetwork
 from textassay.translation.translation_scoring import pair_loss, pair_scores, prefix_scores
-
-__all__ = ["TranslationModel"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

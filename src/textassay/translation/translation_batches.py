@@ -5,12 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.parallel import ParallelText
-from textassay.network.batching import padded
+from textassay.corpus import Corpus, ParallelText
+from textassay.network import padded
 from textassay.seeding import stream
-
-__all__ = ["PairBatch", "heaviest_batch", "pair_batch", "source_table", "token_batches"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import EOS, PAD, SOS, Vocabulary
+from textassay.corpus import EOS, PAD, SOS, Corpus, Vocabulary
 from textassay.errors import InputError
 from textassay.execution import parallel_map
-from textassay.generator.base import drawn_corpus
-from textassay.network.reader import Weights
-from textassay.network.sampling import Choice
+from textassay.generator import drawn_corpus
+from textassay.network import Choice, Weights
 from textassay.seeding import stream, uniforms
-from textassay.training.backend import single_threaded
+from textassay.training import single_threaded
 from textassay.translation.beam_search import Found, beam_search
 from textassay.translation.translation_batches import source_table
 from textassay.translation.translation_network import Cache, TranslationNetwork
@@ -27,7 +25,6 @@ from textassay.translation.translation_network import Cache, TranslationNetwork
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["BEAM", "EncoderDecoder", "Translations", "sample_translations", "translate"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

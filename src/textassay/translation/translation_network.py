@@ -11,16 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.corpus.vocabulary import PAD, SOS
-from textassay.network.cross_entropy import linear_cross_entropy
-from textassay.network.reader import Weights
-from textassay.training.dropout import dropped
+from textassay.corpus import PAD, SOS
+from textassay.network import Weights, linear_cross_entropy
+from textassay.training import dropped
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Cache", "TranslationNetwork"]
 
 _EPSILON = 1e-5  # added to variances in layer norm
 _SLOWEST = 10_000.0  # wave lengths of positions go up to so many times 2 pi (the source)

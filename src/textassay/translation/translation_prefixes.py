@@ -9,13 +9,10 @@ Departs from it: ``unrel3`` takes no reference that begins as the source's own d
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SPECIAL_TOKENS
+from textassay.corpus import SPECIAL_TOKENS, Corpus
 from textassay.errors import InputError, OptionError, unknown_name
-from textassay.generator.base import drawn_corpus
+from textassay.generator import drawn_corpus
 from textassay.seeding import stream
-
-__all__ = ["LENGTH", "PREFIX_MODES", "forced_prefixes"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -7,9 +7,7 @@ trains it on IWSLT14; ``small`` is trained in minutes on two processors, ``tiny`
 from collections.abc import Mapping
 from typing import Any
 
-from textassay.training.recipe import DecayRecipe
-
-__all__ = ["TRANSLATION_PRESETS"]
+from textassay.training import DecayRecipe
 
 TRANSLATION_PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {

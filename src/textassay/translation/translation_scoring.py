@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.parallel import ParallelText
-from textassay.corpus.vocabulary import PAD
+from textassay.corpus import PAD, ParallelText
 from textassay.execution import parallel_map
-from textassay.network.reader import Weights
-from textassay.network.scoring import log_probs_of
-from textassay.training.backend import single_threaded
+from textassay.network import Weights, log_probs_of
+from textassay.training import single_threaded
 from textassay.translation.translation_batches import PairBatch, pair_batch
 from textassay.translation.translation_network import TranslationNetwork
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["pair_loss", "pair_scores", "prefix_scores"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -13,7 +13,6 @@ from textassay.human.server.tables import OPEN, tables
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-__all__ = ["AddressLimit", "address_name", "usual_limit"]
 
 _DAY, _HOUR = 24 * 3600.0, 3600.0
 

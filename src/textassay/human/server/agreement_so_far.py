@@ -8,8 +8,6 @@ from textassay.human.agreement import krippendorff_alpha
 from textassay.human.server.results import HandedIn, to_judgements
 from textassay.human.study import Study
 
-__all__ = ["AgreementSoFar"]
-
 
 class AgreementSoFar:
     """Krippendorff's alpha of the answers that count: 1 where judges agree, 0 where they agree as chance would have it.

@@ -14,8 +14,6 @@ from textassay.human.server.service import Service
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["create_app"]
-
 
 def create_app(service: Service) -> "FastAPI":
     """Return the application; it closes the database of `service` when it ends.

@@ -21,7 +21,6 @@ from textassay.human.server.tables import tables
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-__all__ = ["DATABASE_FILE", "Database", "database_url", "explain", "lock_statement", "open_database"]
 
 DATABASE_FILE = "judgements.sqlite"
 _MOST_AT_ONCE = 200

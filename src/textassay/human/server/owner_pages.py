@@ -12,7 +12,6 @@ from textassay.human.server.service import Service, is_secure
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["add_owner_pages"]
 
 _COOKIE, _ENTERING = "owner", "entering"
 _SHOWN = 50  # pages handed in, on the dashboard; the files have all

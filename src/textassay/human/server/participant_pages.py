@@ -16,7 +16,6 @@ from textassay.human.study import NONE_OF_THEM
 if TYPE_CHECKING:
     from fastapi import FastAPI, Response
 
-__all__ = ["add_participant_pages"]
 
 _COOKIE, _JOINING = "participant", "joining"
 _MONTH = 30 * 24 * 3600

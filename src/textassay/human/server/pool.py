@@ -19,7 +19,6 @@ from textassay.human.study import Study, StudyPage
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-__all__ = ["Moment", "NotYours", "Pool", "Stage"]
 
 Stage = Literal["new", "judging", "done", "all-taken", "complete"]
 LONGEST_COMMENT = 4000

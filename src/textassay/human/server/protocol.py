@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import uvicorn
 
-__all__ = ["server_config", "timed_protocol"]
-
 
 def timed_protocol(*, request_seconds: float = 20.0, answer_seconds: float = 30.0) -> "type[asyncio.Protocol]":
     """Return uvicorn's protocol, with a time limit for each request to arrive whole and for each answer to be taken.

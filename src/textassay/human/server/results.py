@@ -18,18 +18,6 @@ from textassay.human.study import Study
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-__all__ = [
-    "HandedIn",
-    "check_same_study",
-    "claim",
-    "raw_answers_csv",
-    "read_handed_in",
-    "to_csv",
-    "to_json",
-    "to_judgements",
-    "to_progress",
-]
-
 
 @dataclass(frozen=True)
 class HandedIn:

@@ -14,18 +14,6 @@ from urllib.parse import parse_qsl
 if TYPE_CHECKING:
     from fastapi import Request
 
-__all__ = [
-    "HEADERS",
-    "MOST_BYTES",
-    "RateLimit",
-    "SecurityHeaders",
-    "form_proof",
-    "hash_token",
-    "is_forged",
-    "new_token",
-    "read_form",
-    "same",
-]
 
 MOST_BYTES = 256 * 1024  # of a body: a page of some hundred answers and a comment
 HEADERS = {

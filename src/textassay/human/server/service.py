@@ -18,8 +18,6 @@ from textassay.human.study import Study
 if TYPE_CHECKING:
     from fastapi import Request, Response
 
-__all__ = ["Service", "is_secure"]
-
 
 def _templates() -> Environment:
     return Environment(

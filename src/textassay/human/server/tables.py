@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-__all__ = ["ACCEPTED", "OPEN", "REFUSED", "Tables", "tables"]
 
 OPEN, ACCEPTED, REFUSED = "open", "accepted", "refused"
 

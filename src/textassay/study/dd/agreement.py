@@ -10,10 +10,7 @@ from itertools import chain
 from typing import Literal
 
 from textassay.errors import InputError
-from textassay.meta_evaluation.gold_order import BY_VOLUME, gold_by_volume
-from textassay.meta_evaluation.metric_values import MetricValues
-from textassay.meta_evaluation.rank_agreement import agreement
-from textassay.meta_evaluation.reproduction import Cell, TauDistribution
+from textassay.meta_evaluation import BY_VOLUME, Cell, MetricValues, TauDistribution, agreement, gold_by_volume
 from textassay.study.dd.published import (
     DD,
     EXACT,
@@ -24,8 +21,6 @@ from textassay.study.dd.published import (
     published_tau,
     published_values,
 )
-
-__all__ = ["Corpus", "Measured", "agreements", "published_agreements", "published_measured", "tau_cells"]
 
 Corpus = Literal["real", "synthetic"]
 

@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import TextForm
 from textassay.study.dd.judging import REAL, Cells, Judging, Texts
 from textassay.study.dd.published import generator_name
 from textassay.study.dd.scales import FAMILIES, TEMPERATURES, Scale
 from textassay.study.network_stages import Part, first_share, sampling, seed_for, training
 from textassay.study.stages import Stage
-
-__all__ = ["Experiment", "build"]
 
 
 @dataclass(frozen=True)

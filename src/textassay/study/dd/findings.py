@@ -12,15 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.meta_evaluation.correlation import correlation
-from textassay.meta_evaluation.gold_order import BY_VOLUME
-from textassay.meta_evaluation.metric_values import MetricValues
-from textassay.meta_evaluation.rank_agreement import differences, pooled
-from textassay.meta_evaluation.reproduction import CheckedFinding, Neighbours, Number, TauDistribution, Verdict
+from textassay.meta_evaluation import (
+    BY_VOLUME,
+    CheckedFinding,
+    MetricValues,
+    Neighbours,
+    Number,
+    TauDistribution,
+    Verdict,
+    correlation,
+    differences,
+    pooled,
+)
 from textassay.study.dd.agreement import Corpus, Measured
 from textassay.study.dd.published import DD, EXACT, VALID_DD
-
-__all__ = ["check_findings", "of_this_text"]
 
 FloatArray = npt.NDArray[np.float64]
 Found = tuple[Verdict, dict[str, Number]]

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.discriminator.cnn import PAPER, CnnDiscriminator
+from textassay.corpus import Corpus, TextForm
+from textassay.discriminator import PAPER, CnnDiscriminator
 from textassay.estimate import Estimate
-from textassay.metric.discrepancy import DistributionalDiscrepancy
-from textassay.metric.held_out_discrepancy import held_out_dd
+from textassay.metric import DistributionalDiscrepancy, held_out_dd
 from textassay.seeding import stream
 from textassay.study.dd.scales import Scale
 from textassay.study.measures import (
@@ -35,8 +33,6 @@ from textassay.study.measures import (
 )
 from textassay.study.network_stages import Part, opened, seed_for, training
 from textassay.study.stages import Stage, Work
-
-__all__ = ["CNN", "ESTIMATES", "OURS", "REAL", "Cells", "Judging", "Texts"]
 
 REAL = "(real)"
 ESTIMATES = "estimates"

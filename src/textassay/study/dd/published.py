@@ -9,25 +9,7 @@ paper is said in the note of its table.
 from collections.abc import Mapping
 
 from textassay.estimate import Better
-from textassay.meta_evaluation.gold_order import BY_DISCREPANCY
-from textassay.meta_evaluation.metric_values import MetricValues
-from textassay.meta_evaluation.reproduction import PublishedTable
-
-__all__ = [
-    "ALL",
-    "DD",
-    "DIRECTIONS",
-    "EXACT",
-    "FAMILIES",
-    "FRACTIONS",
-    "PUBLISHED",
-    "VALID_DD",
-    "generator_name",
-    "group_name",
-    "published_table",
-    "published_tau",
-    "published_values",
-]
+from textassay.meta_evaluation import BY_DISCREPANCY, MetricValues, PublishedTable
 
 DD, VALID_DD, EXACT = "DD", "valid DD", BY_DISCREPANCY
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)

@@ -7,8 +7,6 @@ from textassay.study.dd.judging import Texts
 from textassay.study.dd.text import StudyText
 from textassay.study.network_stages import Part
 
-__all__ = ["real_texts"]
-
 
 def real_texts(text: StudyText) -> Texts:
     """Return the parts of the real text as the study reads them."""

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from textassay.estimate import Estimate, Interval
-from textassay.meta_evaluation.metric_values import MetricValues
-from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, beside
-from textassay.resampling.jackknife import terms_interval
+from textassay.meta_evaluation import Cell, Curve, CurvePoint, MetricValues, ReproducedTable, beside
+from textassay.resampling import terms_interval
 from textassay.study.dd.agreement import Corpus, Measured
 from textassay.study.dd.experiment import Experiment
 from textassay.study.dd.judging import CNN, ESTIMATES, OURS, REAL
@@ -18,8 +17,6 @@ from textassay.study.dd.published import DD, DIRECTIONS, VALID_DD, published_tab
 from textassay.study.dd.scales import FAMILIES, TEMPERATURES
 from textassay.study.measures import EXACT, LEVEL, LM, LM_SELF, REVERSE_NGRAM, load_estimates
 from textassay.study.stages import Stages
-
-__all__ = ["OUR_DD", "Found", "curves", "gather", "measured_values", "memorisation", "tables", "temperatures_told"]
 
 OUR_DD, OUR_DD_SEEN, DD_UNSEEN = "our DD, unseen text", "our DD, training text", "DD, unseen text"
 _LABELS = {

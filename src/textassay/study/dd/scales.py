@@ -18,8 +18,6 @@ from dataclasses import dataclass
 
 from textassay.errors import OptionError
 
-__all__ = ["FAMILIES", "SCALES", "TEMPERATURES", "Scale"]
-
 FAMILIES: Mapping[str, str] = {"LSTM": "lstm", "GPT-2": "gpt2"}  # as the tables call them, and as the catalogue does
 TEMPERATURES = (0.8, 0.9, 1.0, 1.1, 1.2)
 PAPER_FRACTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from textassay.errors import unknown_name
-from textassay.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction, beside
+from textassay.meta_evaluation import Cell, ReproducedTable, Reproduction, beside
 from textassay.study.dd.agreement import Corpus, agreements, tau_cells
 from textassay.study.dd.experiment import Experiment, build
 from textassay.study.dd.findings import check_findings, of_this_text
@@ -32,8 +32,6 @@ from textassay.study.dd.text import StudyText
 from textassay.study.measures import LEVEL, LM
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
-
-__all__ = ["STUDIES", "DdStudy"]
 
 _CUT = " samples were cut at "  # a warning; the table of drawn sentences has the shares
 STUDIES: Mapping[str, Corpus] = {"dd-real": "real", "dd-synthetic": "synthetic"}

@@ -10,8 +10,6 @@ from textassay.study.dd.scales import FAMILIES, Scale
 from textassay.study.dd.text import StudyText
 from textassay.study.network_stages import Part, sampling, seed_for, training
 
-__all__ = ["ORIGINAL", "synthetic_texts"]
-
 ORIGINAL = "GPT-2"  # the family of the model that writes
 
 

@@ -14,13 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, TextForm
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.study.dd.scales import Scale
 from textassay.study.draws import as_written
-
-__all__ = ["StudyText", "split_text"]
 
 _AT_LEAST = 20  # sentences in the smallest part
 

@@ -6,8 +6,7 @@ Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, TextForm
 from textassay.study.exposure_bias.results import (
     BLEU_MODELS,
     COT,
@@ -36,8 +35,6 @@ from textassay.study.exposure_bias.two_sided import from_scratch_stage, rankgan_
 from textassay.study.network_stages import Part, sampling, seed_for, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage
-
-__all__ = ["ExposureExperiment", "build_exposure"]
 
 _LSTM, _TRANSFORMER, _UNIGRAM = BLEU_MODELS
 _ORACLE_LENGTH = 20  # tokens that the random LSTM writes

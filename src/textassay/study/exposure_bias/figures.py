@@ -12,17 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.estimate import Interval
-from textassay.exposure.bias import cgd_curve, eb_c, excess_error
-from textassay.exposure.bleu import eb_bleu_of_runs
-from textassay.exposure.switching import SwitchedSample
-from textassay.meta_evaluation.reproduction import CheckedFinding, Curve, CurvePoint, Number, Reproduction
+from textassay.exposure import SwitchedSample, cgd_curve, eb_bleu_of_runs, eb_c, excess_error
+from textassay.meta_evaluation import CheckedFinding, Curve, CurvePoint, Number, Reproduction
 from textassay.study.exposure_bias.findings import DISTANCE_NAMES, check_findings, check_published
 from textassay.study.exposure_bias.published import LENGTHS, published_table, ratio_row
 from textassay.study.exposure_bias.results import DATA_MODEL, OTHERS, RANDOM_LSTM, RANDOM_ORACLE, ExposureResults
 from textassay.study.exposure_bias.tables import exposure_tables
 from textassay.study.exposure_bias.values import after_words
-
-__all__ = ["exposure_curves", "exposure_reproduction", "exposure_samples"]
 
 FloatArray = npt.NDArray[np.float64]
 Intervals = Sequence[Interval | None]

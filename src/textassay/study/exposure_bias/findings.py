@@ -15,11 +15,9 @@ import numpy as np
 from scipy import stats
 
 from textassay.estimate import Interval
-from textassay.exposure.distance import Distance
-from textassay.exposure.kernel import COLUMNS, row_distances
-from textassay.exposure.runs import parse_kind
-from textassay.generator.text_likelihood import Quantity
-from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
+from textassay.exposure import COLUMNS, Distance, parse_kind, row_distances
+from textassay.generator import Quantity
+from textassay.meta_evaluation import CheckedFinding, Number, Verdict
 from textassay.study.claims import Claim, difference
 from textassay.study.claims import ClaimRule as _Rule
 from textassay.study.exposure_bias.published import bleu_row, published_table, ratio_row, recomputed_ratios
@@ -44,8 +42,6 @@ from textassay.study.exposure_bias.values import (
     published_bleu,
     trend_over,
 )
-
-__all__ = ["DISTANCE_NAMES", "check_findings", "check_published"]
 
 DISTANCE_NAMES: Mapping[Distance, str] = {
     "tv": "total variation",

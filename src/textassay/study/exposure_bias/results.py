@@ -8,31 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from textassay.estimate import Estimate
-from textassay.exposure.bleu import BleuRun
-from textassay.exposure.discrepancy import EbDd
-from textassay.exposure.runs import PrefixRun
-from textassay.exposure.switching import SwitchedSample
-from textassay.exposure.translation import TranslationCurve
-from textassay.generator.text_likelihood import Quantity
-
-__all__ = [
-    "BLEU_MODELS",
-    "COT",
-    "DATA_MODEL",
-    "FRESH_SAMPLES",
-    "OTHERS",
-    "RANDOM_LSTM",
-    "RANDOM_ORACLE",
-    "RANKGAN",
-    "SCRATCHGAN",
-    "SYNTHETIC_MODELS",
-    "TEST_SET",
-    "TEXTS",
-    "TRANSLATION",
-    "ExposureResults",
-    "ForcedTranslation",
-    "TranslationFound",
-]
+from textassay.exposure import BleuRun, EbDd, PrefixRun, SwitchedSample, TranslationCurve
+from textassay.generator import Quantity
 
 TEXTS = ("wikitext2", "emnlp_news", "yelp")
 BLEU_MODELS = ("LSTM", "Transformer-XL", "position unigram")

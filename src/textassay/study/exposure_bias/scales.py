@@ -21,8 +21,6 @@ from dataclasses import dataclass
 
 from textassay.study.presets import Contest, Network
 
-__all__ = ["CORRUPTION", "EXPOSURE_SCALES", "ExposureScale"]
-
 CORRUPTION = (0.05, 0.1, 0.2, 0.3, 0.5)  # rates of figure 3; the paper does not say which it has
 
 

@@ -8,35 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from textassay.continuation.prefixes import model_prefixes
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.continuation import model_prefixes
+from textassay.corpus import Corpus, TextForm
 from textassay.estimate import Interval
-from textassay.exposure.bleu import measure_bleu_run
-from textassay.exposure.discrepancy import eb_dd
-from textassay.exposure.runs import measure_run
-from textassay.exposure.switching import switch_prefixes
-from textassay.generator.base import LanguageModel
-from textassay.generator.next_words import as_corpus, model_vocabulary
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.text_likelihood import Quantity, text_likelihood
-from textassay.model_store.saved import save_model
-from textassay.network.random_lstm import RandomLstm
+from textassay.exposure import eb_dd, measure_bleu_run, measure_run, switch_prefixes
+from textassay.generator import LanguageModel, PositionUnigram, Quantity, as_corpus, model_vocabulary, text_likelihood
+from textassay.model_store import save_model
+from textassay.network import RandomLstm
 from textassay.study.network_stages import MODEL, Part, opened, seed_for
 from textassay.study.stages import Stage, Work
-
-__all__ = [
-    "BLEU_KINDS",
-    "Subject",
-    "bleu_stage",
-    "eb_c_stage",
-    "eb_dd_stage",
-    "perplexity_stage",
-    "quantity_from_dict",
-    "quantity_to_dict",
-    "random_oracle",
-    "switching_stage",
-]
 
 BLEU_KINDS = ("model", "shuffled", "random")  # beside those of data
 

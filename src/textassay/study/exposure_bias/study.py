@@ -11,12 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from textassay.estimate import Estimate
-from textassay.exposure.bleu import BleuRun
-from textassay.exposure.discrepancy import EbDd
-from textassay.exposure.runs import PrefixRun
-from textassay.exposure.switching import SwitchedSample
-from textassay.exposure.translation import TranslationCurve
-from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.exposure import BleuRun, EbDd, PrefixRun, SwitchedSample, TranslationCurve
+from textassay.meta_evaluation import Reproduction
 from textassay.study.exposure_bias.experiment import build_exposure
 from textassay.study.exposure_bias.figures import exposure_reproduction
 from textassay.study.exposure_bias.results import RANKGAN, ExposureResults, ForcedTranslation, TranslationFound
@@ -26,8 +22,6 @@ from textassay.study.exposure_bias.texts import ExposureTexts
 from textassay.study.presets import Contest, Network
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
-
-__all__ = ["ExposureStudy"]
 
 
 class ExposureStudy(StagedStudy):
@@ -64,7 +58,7 @@ class ExposureStudy(StagedStudy):
         runs: int | None = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        from textassay.training.backend import chosen_precision, training_device
+        from textassay.training import chosen_precision, training_device
 
         self.texts, self.seed = texts, seed
         self.scale = scale if runs is None else replace(scale, runs=runs, bleu_runs=runs)

@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.estimate import Interval
-from textassay.exposure.bias import cgd_curve, eb_c, excess_error
-from textassay.exposure.bleu import BleuRun, eb_bleu_of_runs
-from textassay.exposure.runs import PrefixRun
-from textassay.generator.text_likelihood import Quantity
-from textassay.meta_evaluation.reproduction import Cell, Number, ReproducedTable, beside
+from textassay.exposure import BleuRun, PrefixRun, cgd_curve, eb_bleu_of_runs, eb_c, excess_error
+from textassay.generator import Quantity
+from textassay.meta_evaluation import Cell, Number, ReproducedTable, beside
 from textassay.study.exposure_bias.findings import DISTANCE_NAMES
 from textassay.study.exposure_bias.published import (
     ORACLE_COSTS,
@@ -36,8 +34,6 @@ from textassay.study.exposure_bias.results import (
     ExposureResults,
 )
 from textassay.study.exposure_bias.values import after_words
-
-__all__ = ["AVERAGE", "exposure_tables", "from_printed_numbers"]
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -13,19 +13,21 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation.prefixes import blocks, unseen_halves
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.parallel import ParallelText, held_back, learn_joint_form
-from textassay.corpus.reader import read_texts
-from textassay.corpus.split import split_last
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.texts import TextFile
+from textassay.continuation import blocks, unseen_halves
+from textassay.corpus import (
+    Corpus,
+    ParallelText,
+    TextFile,
+    TextForm,
+    held_back,
+    learn_joint_form,
+    read_texts,
+    split_last,
+)
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.study.draws import as_written
 from textassay.study.exposure_bias.results import TEXTS, TRANSLATION
 from textassay.study.exposure_bias.scales import ExposureScale
-
-__all__ = ["FILES", "ExposureTexts", "FreeText", "PairTexts", "read_exposure_texts"]
 
 IntArray = npt.NDArray[np.int64]
 

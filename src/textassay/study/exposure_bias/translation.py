@@ -16,27 +16,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.parallel import ParallelText
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, ParallelText, TextForm
 from textassay.execution import workers
-from textassay.exposure.translation import translation_eb_c
-from textassay.metric.translation_bleu import translation_bleu
-from textassay.model_store.catalog import make_generator
-from textassay.model_store.saved import save_model
-from textassay.report.digest import join_words
+from textassay.exposure import translation_eb_c
+from textassay.metric import translation_bleu
+from textassay.model_store import make_generator, save_model
+from textassay.report import join_words
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.exposure_bias.scales import ExposureScale
 from textassay.study.exposure_bias.texts import PairTexts
 from textassay.study.network_stages import MODEL, opened, seed_for, tell_step
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
-from textassay.translation.translation import TranslationModel
-from textassay.translation.translation_decoding import BEAM, translate
-from textassay.translation.translation_prefixes import PREFIX_MODES, forced_prefixes
-from textassay.translation.translation_presets import TRANSLATION_PRESETS
-
-__all__ = ["TranslationStages", "translation_stages"]
+from textassay.translation import BEAM, PREFIX_MODES, TRANSLATION_PRESETS, TranslationModel, forced_prefixes, translate
 
 _COST = 30.0  # of a pair in training, beside a sentence elsewhere
 _CHECKPOINT = "training.safetensors"

@@ -12,32 +12,34 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
-from textassay.adversarial.cot import COT_PRESETS, CoT, CotRecipe
-from textassay.adversarial.from_scratch import FromScratch
-from textassay.adversarial.history import RoundsHistory
-from textassay.adversarial.rankgan import RankGan
-from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS
-from textassay.adversarial.rounds import COLLAPSE, Collapse, Phase, TwoSided, train_in_rounds
-from textassay.adversarial.scratchgan import ScratchGan
-from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.adversarial import (
+    COLLAPSE,
+    COT_PRESETS,
+    RANKGAN_PRESETS,
+    SCRATCHGAN_PRESETS,
+    Collapse,
+    CoT,
+    CotRecipe,
+    FromScratch,
+    Phase,
+    RankGan,
+    RoundsHistory,
+    ScratchGan,
+    TwoSided,
+    train_in_rounds,
+)
+from textassay.corpus import Corpus, TextForm
 from textassay.execution import workers
-from textassay.generator.base import LanguageModel
-from textassay.generator.text_likelihood import Quantity
-from textassay.model_store.saved import load_generator, save_model
-from textassay.network.lstm import LstmModel
-from textassay.network.random_lstm import RandomLstm
-from textassay.network.tied_lstm import TiedLstm
-from textassay.resampling.jackknife import terms_interval
+from textassay.generator import LanguageModel, Quantity
+from textassay.model_store import load_generator, save_model
+from textassay.network import LstmModel, RandomLstm, TiedLstm
+from textassay.resampling import terms_interval
 from textassay.study.exposure_bias.results import COT, RANDOM_LSTM, RANDOM_ORACLE, RANKGAN, SCRATCHGAN
 from textassay.study.exposure_bias.stages import quantity_to_dict
 from textassay.study.network_stages import MODEL, Part, seed_for
 from textassay.study.presets import Contest
 from textassay.study.stages import Stage, Work
-from textassay.training.backend import single_threaded
-
-__all__ = ["from_scratch_stage", "rankgan_stage"]
+from textassay.training import single_threaded
 
 _KIND = "two-sided"
 _ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself

@@ -15,21 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import InputError
-from textassay.exposure.bleu import BleuRun
-from textassay.exposure.runs import PrefixRun
+from textassay.exposure import BleuRun, PrefixRun
 from textassay.study.claims import Claim
 from textassay.study.exposure_bias.published import LENGTHS, bleu_row, published_table, ratio_row
-
-__all__ = [
-    "EB_C",
-    "LengthValues",
-    "after_words",
-    "bleu_values",
-    "deviation_values",
-    "mean_over",
-    "published_bleu",
-    "trend_over",
-]
 
 FloatArray = npt.NDArray[np.float64]
 

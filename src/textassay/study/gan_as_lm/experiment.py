@@ -6,20 +6,17 @@ Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models"
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from textassay.approximation.gold_text import N_STRETCHES
-from textassay.approximation.tallies import Mode, sizes_below
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.windows import cut_windows
+from textassay.approximation import N_STRETCHES, Mode, sizes_below
+from textassay.corpus import Corpus, cut_windows
 from textassay.study.gan_as_lm.measures import cost_stage, rule_stage
-from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, MLE, SEQGAN, UNIFORM, WGAN, WGAN_SOFT
+from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN
+from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, WGAN_SOFT
 from textassay.study.gan_as_lm.scales import WGAN_WINDOW, GanScale
 from textassay.study.gan_as_lm.stages import LAST, Made, checkpoints_of, leakgan_stage, seqgan_stage, wgan_stage
 from textassay.study.gan_as_lm.text import GanText, evenly_spread
 from textassay.study.network_stages import Part, seed_for, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage
-
-__all__ = ["GanExperiment", "build_gan"]
 
 _LEAST = 20  # draws of the smallest mean
 _MODES: Mapping[str, Mode] = {WGAN: "onehot", WGAN_SOFT: "soft", UNIFORM: "onehot"}

@@ -10,15 +10,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation.stopping_rule import CHANGE
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Reproduction
+from textassay.approximation import CHANGE
+from textassay.meta_evaluation import Curve, CurvePoint, Reproduction
 from textassay.study.gan_as_lm.findings import check_findings, check_published
-from textassay.study.gan_as_lm.published import FIGURE_2
-from textassay.study.gan_as_lm.results import SEQGAN, SHORT, WGAN, GanResults
+from textassay.study.gan_as_lm.published import FIGURE_2, SEQGAN, WGAN
+from textassay.study.gan_as_lm.results import SHORT, GanResults
 from textassay.study.gan_as_lm.tables import gan_tables
 from textassay.study.gan_as_lm.values import Crossed, mean_of
-
-__all__ = ["gan_curves", "gan_reproduction"]
 
 FloatArray = npt.NDArray[np.float64]
 

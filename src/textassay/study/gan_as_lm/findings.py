@@ -10,23 +10,24 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
-from textassay.meta_evaluation.reproduction import CheckedFinding
+from textassay.approximation import EPSILON, GAMMA, samples_needed
+from textassay.meta_evaluation import CheckedFinding
 from textassay.study.claims import Claim
 from textassay.study.claims import ClaimRule as _Rule
 from textassay.study.gan_as_lm.published import (
     APPROXIMATE,
     EXACT,
     LITERATURE,
+    MLE,
     N_TYPES,
     PUBLISHED_STOPS,
+    SEQGAN,
+    WGAN,
     published_bpc,
 )
-from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, MLE, SEQGAN, WGAN, WGAN_SOFT, GanResults, TextCost
+from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, WGAN_SOFT, GanResults, TextCost
 from textassay.study.gan_as_lm.scales import WGAN_WINDOW
 from textassay.study.gan_as_lm.values import difference_of, first_below, mean_of, over_parts, unpaired_of
-
-__all__ = ["check_findings", "check_published"]
 
 _LEVEL = 0.95
 _GAPS = (0.06, 0.38)  # half of the smaller published one, twice the larger

@@ -10,18 +10,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation.count_cost import expected_bias_bits
-from textassay.approximation.gold_history import gold_log_probs
-from textassay.approximation.gold_text import N_STRETCHES, GoldText, gold_text
-from textassay.approximation.steppable import as_window_stepper, emits_distributions, has_softmax
-from textassay.approximation.stopping_rule import RuleCurve, rule_curve
-from textassay.approximation.tallies import Mode, Tallies, multinomial_tallies, one_hot_tallies, soft_tallies
-from textassay.corpus.corpus import Corpus
+from textassay.approximation import (
+    N_STRETCHES,
+    GoldText,
+    Mode,
+    RuleCurve,
+    Tallies,
+    as_window_stepper,
+    emits_distributions,
+    expected_bias_bits,
+    gold_log_probs,
+    gold_text,
+    has_softmax,
+    multinomial_tallies,
+    one_hot_tallies,
+    rule_curve,
+    soft_tallies,
+)
+from textassay.corpus import Corpus
 from textassay.study.gan_as_lm.results import TextCost
 from textassay.study.gan_as_lm.stages import Made
 from textassay.study.stages import Stage, Work
-
-__all__ = ["cost_stage", "rule_curves", "rule_stage", "text_costs"]
 
 FloatArray = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]

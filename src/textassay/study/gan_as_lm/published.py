@@ -10,23 +10,7 @@ Normalization", 2017 (BN LSTM).
 
 from collections.abc import Mapping
 
-from textassay.meta_evaluation.reproduction import PublishedTable
-
-__all__ = [
-    "APPROXIMATE",
-    "BOUND_DRAWS",
-    "EXACT",
-    "FIGURE_2",
-    "LITERATURE",
-    "MLE",
-    "N_TYPES",
-    "PUBLISHED_STOPS",
-    "SEQGAN",
-    "TABLE_1",
-    "UNIFORM",
-    "WGAN",
-    "published_bpc",
-]
+from textassay.meta_evaluation import PublishedTable
 
 N_TYPES = 27  # of text8: 26 letters and the space
 EXACT, APPROXIMATE = "BPC", "approx. BPC"

@@ -10,22 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation.stopping_rule import RuleCurve
-from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN
-
-__all__ = [
-    "LEAKGAN",
-    "LSTM",
-    "MLE",
-    "SEQGAN",
-    "SHORT",
-    "UNIFORM",
-    "WGAN",
-    "WGAN_SOFT",
-    "GanResults",
-    "TextCost",
-    "curve_from_dict",
-]
+from textassay.approximation import RuleCurve
+from textassay.study.gan_as_lm.published import MLE, SEQGAN, WGAN
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,12 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
-from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
-from textassay.adversarial.wgan_recipe import WGAN_PRESETS, WganRecipe
+from textassay.adversarial import LEAKGAN_PRESETS, SEQGAN_PRESETS, WGAN_PRESETS, LeakGanRecipe, SeqGanRecipe, WganRecipe
 from textassay.study.presets import Network
-
-__all__ = ["GAN_SCALES", "WGAN_WINDOW", "GanScale"]
 
 WGAN_WINDOW = 7  # characters of the window that the paper reads the recurrent GAN in
 

@@ -11,27 +11,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from textassay.adversarial.history import RoundsHistory
-from textassay.adversarial.leakgan import LeakGan
-from textassay.adversarial.leakgan_recipe import LeakGanRecipe
-from textassay.adversarial.rounds import COLLAPSE, Phase, train_in_rounds
-from textassay.adversarial.seqgan import SeqGan
-from textassay.adversarial.seqgan_recipe import SeqGanRecipe
-from textassay.adversarial.wgan import train_wgan
-from textassay.adversarial.wgan_recipe import WganRecipe
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.adversarial import (
+    COLLAPSE,
+    LeakGan,
+    LeakGanRecipe,
+    Phase,
+    RoundsHistory,
+    SeqGan,
+    SeqGanRecipe,
+    WganRecipe,
+    train_in_rounds,
+    train_wgan,
+)
+from textassay.corpus import Corpus, TextForm, Vocabulary
 from textassay.execution import workers
-from textassay.generator.uniform import UniformGenerator
-from textassay.model_store.saved import load_generator, save_model
-from textassay.network.leakgan import LeakGanModel
-from textassay.network.lstm import LstmModel
-from textassay.network.noise_gru import NoiseGru
+from textassay.generator import UniformGenerator
+from textassay.model_store import load_generator, save_model
+from textassay.network import LeakGanModel, LstmModel, NoiseGru
 from textassay.study.network_stages import MODEL
 from textassay.study.stages import Stage, Work
-
-__all__ = ["LAST", "Made", "checkpoints_of", "leakgan_stage", "seqgan_stage", "wgan_stage"]
 
 LAST = "last"  # the folder, in that of a stage, of what training ended with
 _ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.meta_evaluation import Reproduction
 from textassay.study.gan_as_lm.experiment import build_gan
 from textassay.study.gan_as_lm.figures import gan_reproduction
 from textassay.study.gan_as_lm.results import GanResults, TextCost, curve_from_dict
@@ -19,8 +19,6 @@ from textassay.study.gan_as_lm.scales import GanScale
 from textassay.study.gan_as_lm.text import GanText
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
-
-__all__ = ["GanStudy"]
 
 
 class GanStudy(StagedStudy):

@@ -9,32 +9,23 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
-from textassay.meta_evaluation.reproduction import Cell, PublishedTable, ReproducedTable, beside
+from textassay.approximation import EPSILON, GAMMA, samples_needed
+from textassay.meta_evaluation import Cell, PublishedTable, ReproducedTable, beside
 from textassay.study.gan_as_lm.published import (
     APPROXIMATE,
     BOUND_DRAWS,
     EXACT,
     FIGURE_2,
+    MLE,
     N_TYPES,
     PUBLISHED_STOPS,
-    TABLE_1,
-)
-from textassay.study.gan_as_lm.results import (
-    LEAKGAN,
-    LSTM,
-    MLE,
     SEQGAN,
-    SHORT,
+    TABLE_1,
     UNIFORM,
     WGAN,
-    WGAN_SOFT,
-    GanResults,
-    TextCost,
 )
+from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, SHORT, WGAN_SOFT, GanResults, TextCost
 from textassay.study.gan_as_lm.values import Crossed, first_below, mean_of, over_parts
-
-__all__ = ["gan_tables"]
 
 _LEVEL = 0.95
 _CORRECTED, _ZEROS, _N = "corrected", "never drawn, %", "N"

@@ -10,16 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus.characters import read_running, split_characters, symbols
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.limits import running_text
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.vocabulary import SPECIAL_TOKENS
-from textassay.corpus.windows import cut_windows
+from textassay.corpus import (
+    SPECIAL_TOKENS,
+    Corpus,
+    TextForm,
+    cut_windows,
+    read_running,
+    running_text,
+    split_characters,
+    symbols,
+)
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.study.gan_as_lm.scales import GanScale
-
-__all__ = ["FILES", "GanText", "evenly_spread", "read_gan_text"]
 
 FILES = ("train.txt", "valid.txt", "test.txt")
 

@@ -19,12 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.approximation.stopping_rule import RuleCurve, log_slope
+from textassay.approximation import RuleCurve, log_slope
 from textassay.errors import InputError
 from textassay.study.claims import Claim
 from textassay.study.gan_as_lm.results import TextCost
-
-__all__ = ["Crossed", "crossed", "difference_of", "first_below", "mean_of", "over_parts", "unpaired_of"]
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -16,21 +16,17 @@ import numpy.typing as npt
 from scipy import stats
 from scipy.special import logsumexp
 
-from textassay.corpus.contexts import COLUMN, context_numbers
-from textassay.corpus.corpus import Corpus
+from textassay.corpus import COLUMN, Corpus, context_numbers
 from textassay.execution import workers
-from textassay.generator.as_drawn import AsDrawn
-from textassay.generator.scored import ScoredGenerator
-from textassay.meta_evaluation.model_discrepancy import as_drawn_discrepancy
-from textassay.model_store.saved import load_model
+from textassay.generator import AsDrawn, ScoredGenerator
+from textassay.meta_evaluation import as_drawn_discrepancy
+from textassay.model_store import load_model
 from textassay.seeding import stream
 from textassay.study.generators.results import WorldTexts, stage_kind
 from textassay.study.generators.texts import in_context
 from textassay.study.network_stages import MODEL, Part
 from textassay.study.stages import Stage, Work
-from textassay.training.backend import single_threaded
-
-__all__ = ["AnswersAsDrawn", "exact_stage", "jensen_shannon"]
+from textassay.training import single_threaded
 
 FloatArray = npt.NDArray[np.float64]
 

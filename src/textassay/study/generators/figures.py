@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from textassay.meta_evaluation.reproduction import ReproducedTable
-from textassay.meta_evaluation.table_figure import Panel, TableFigure
+from textassay.meta_evaluation import Panel, ReproducedTable, TableFigure
 from textassay.study.generators.judging import DD
 from textassay.study.generators.orders import DIVERGENCE, TOTAL_VARIATION, VOLUME
 from textassay.study.generators.results import FLOOR, GENERATORS, WORLDS
 from textassay.study.generators.tables import table_id
 from textassay.study.judges.published import BLEU_TRAIN, DIVERSITY, SELF_BLEU
-
-__all__ = ["generators_figures"]
 
 _RANKED = (DD, "FED", "SVM", "LSTM", "BLEU", "CIDEr", SELF_BLEU)
 _AGAINST_EXACT = (DD, "SVM", "FED", "reverse LM score", "BLEU", SELF_BLEU)

@@ -15,16 +15,13 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from textassay.meta_evaluation.correlations import row_correlations
-from textassay.meta_evaluation.reproduction import CheckedFinding, Number
+from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
 from textassay.study.drawn_values import DrawnValues, Found, Rule, check_rules
 from textassay.study.generators.judging import DD
 from textassay.study.generators.orders import TOTAL_VARIATION, VOLUME
 from textassay.study.generators.results import FLOOR
 from textassay.study.judges.findings import RULES as JUDGES_RULES
 from textassay.study.judges.published import CLASSIFIERS, DIVERSITY, INDIVIDUAL, OVERLAPS, SELF_BLEU
-
-__all__ = ["check_orders", "check_paper"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

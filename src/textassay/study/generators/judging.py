@@ -16,15 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.split import random_split
-from textassay.corpus.two_stage_split import DISCRIMINATOR_SHARES
-from textassay.discriminator.meta_accuracy import Accuracy, clustered_interval
-from textassay.discriminator.meta_evaluator import Parts, meta_evaluate_parts
+from textassay.corpus import DISCRIMINATOR_SHARES, Corpus, random_split
+from textassay.discriminator import Accuracy, Parts, clustered_interval, meta_evaluate_parts
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.reproduction import Number
-from textassay.metric.catalog import parse_metric
+from textassay.meta_evaluation import Evaluation, Number
+from textassay.metric import parse_metric
 from textassay.seeding import stream
 from textassay.study.generators.results import FLOOR, World, stage_kind
 from textassay.study.judges.evaluators import DIRECTIONS, LEVEL, METRICS, SECONDS, JudgesScale, make_classifier
@@ -32,18 +28,6 @@ from textassay.study.judges.published import ALL, BLEU_TRAIN, GENERATED, INDIVID
 from textassay.study.measures import load_estimates, measured, save_estimates
 from textassay.study.network_stages import Part
 from textassay.study.stages import Done, Stage, Work
-
-__all__ = [
-    "DD",
-    "DISTANCES",
-    "ESTIMATES",
-    "EVALUATORS",
-    "Bounded",
-    "JudgedWorld",
-    "Judges",
-    "judged_world",
-    "judging_stages",
-]
 
 DD = "DD"
 DISTANCES: Mapping[str, str] = {  # from as many real texts as there are generated ones

@@ -11,25 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.meta_evaluation.correlations import draw_goodness
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import Judging, judge_evaluators
+from textassay.meta_evaluation import Evaluation, Judging, draw_goodness, judge_evaluators
 from textassay.study.drawn_values import DrawnValues
 from textassay.study.generators.judging import DISTANCES
 from textassay.study.generators.results import OTHER_DOMAIN, World
 from textassay.study.judges.evaluators import BESIDES, LEVEL
 from textassay.study.judges.published import BLEU_TRAIN, CLASSIFIERS, DIVERSITY, INDIVIDUAL, OVERLAPS, SELF_BLEU
-
-__all__ = [
-    "DIVERGENCE",
-    "JUDGED",
-    "TOTAL_VARIATION",
-    "VOLUME",
-    "drawn_values",
-    "exact_orders",
-    "judged_by_orders",
-    "order_by_volume",
-]
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -12,28 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import TextForm
 from textassay.study.network_stages import Part
 from textassay.study.stages import Stage
-
-__all__ = [
-    "BEYOND",
-    "DRAWN",
-    "FLOOR",
-    "GENERATORS",
-    "LESS_TEXT",
-    "ORACLE",
-    "OTHER_DOMAIN",
-    "PAPER_NAMES",
-    "REAL",
-    "WORLDS",
-    "Generated",
-    "TrainingCost",
-    "World",
-    "WorldTexts",
-    "generated_cost",
-    "stage_kind",
-]
 
 REAL, ORACLE = "real", "oracle"
 WORLDS = (REAL, ORACLE)

@@ -13,15 +13,20 @@ its trainings (width 128, 3,427 words, 9 tokens a sentence), in seconds of a pro
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from textassay.adversarial.cot import COT_PRESETS, CotRecipe
-from textassay.adversarial.leakgan_recipe import LEAKGAN_PRESETS, LeakGanRecipe
-from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS, RankGanRecipe
-from textassay.adversarial.scratchgan_recipe import SCRATCHGAN_PRESETS, ScratchGanRecipe
-from textassay.adversarial.seqgan_recipe import SEQGAN_PRESETS, SeqGanRecipe
+from textassay.adversarial import (
+    COT_PRESETS,
+    LEAKGAN_PRESETS,
+    RANKGAN_PRESETS,
+    SCRATCHGAN_PRESETS,
+    SEQGAN_PRESETS,
+    CotRecipe,
+    LeakGanRecipe,
+    RankGanRecipe,
+    ScratchGanRecipe,
+    SeqGanRecipe,
+)
 from textassay.study.generators.results import GENERATORS, ORACLE, REAL
 from textassay.study.presets import Network
-
-__all__ = ["GENERATORS_SCALES", "GeneratorsScale", "Recipes", "WorldScale"]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from textassay.meta_evaluation.reproduction import CheckedFinding, ReproducedTable, Reproduction
+from textassay.meta_evaluation import CheckedFinding, ReproducedTable, Reproduction
 from textassay.study.generators.figures import generators_figures
 from textassay.study.generators.findings import check_orders, check_paper
 from textassay.study.generators.judging import Judges, judged_world, judging_stages
@@ -33,8 +33,6 @@ from textassay.study.judges.draws import published_values
 from textassay.study.judges.evaluators import LEVEL, JudgesScale
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Done, Stage
-
-__all__ = ["GeneratorsStudy"]
 
 _TOLD = "samples were cut"  # a column of a table says so
 
@@ -83,7 +81,7 @@ class GeneratorsStudy(StagedStudy):
         n_resamples: int = 2_000,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        from textassay.training.backend import chosen_precision, training_device
+        from textassay.training import chosen_precision, training_device
 
         self.texts, self.scale, self.seed, self.n_resamples = texts, scale, seed, n_resamples
         self.precision = chosen_precision(scale.precision, training_device())

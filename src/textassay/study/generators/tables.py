@@ -10,11 +10,17 @@ from typing import Any
 
 from scipy import stats
 
-from textassay.meta_evaluation.correlations import agreements, correlation_matrix
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import Judging
-from textassay.meta_evaluation.reproduction import Cell, PublishedTable, ReproducedTable, beside
-from textassay.report.digest import join_words
+from textassay.meta_evaluation import (
+    Cell,
+    Evaluation,
+    Judging,
+    PublishedTable,
+    ReproducedTable,
+    agreements,
+    beside,
+    correlation_matrix,
+)
+from textassay.report import join_words
 from textassay.study.generators.judging import DD, EVALUATORS, JudgedWorld
 from textassay.study.generators.orders import DIVERGENCE, JUDGED, TOTAL_VARIATION
 from textassay.study.generators.results import FLOOR, PAPER_NAMES, REAL, TrainingCost
@@ -32,8 +38,6 @@ from textassay.study.judges.published import (
 )
 from textassay.study.judges.published import REAL as OF_REAL
 from textassay.study.judges.tables import agreement_cells, correlation_table
-
-__all__ = ["by_closeness", "costs_table", "exact_table", "judged_tables", "order_tables", "table_id", "text_table"]
 
 _SETTING = "other generators of other text, of {n:,} sentences each, where the paper has 6,500 tested ones"
 

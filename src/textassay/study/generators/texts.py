@@ -10,15 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textassay.corpus.contexts import Attributes, learn_attributes, review_contexts, with_contexts
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.reader import read_texts
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Attributes, Corpus, TextForm, learn_attributes, read_texts, review_contexts, with_contexts
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.study.draws import as_written
 from textassay.study.generators.scales import GeneratorsScale
-
-__all__ = ["GeneratorsTexts", "clauses", "in_context", "learnt_attributes", "read_generators_texts", "written"]
 
 REVIEWS, NEWS = "yelp", "emnlp_news"
 _NEWS_FILES = ("train.txt", "valid.txt", "test.txt")

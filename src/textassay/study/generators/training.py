@@ -16,35 +16,35 @@ from typing import Any
 
 import numpy as np
 
-from textassay.adversarial.cot import CoT, CotRecipe
-from textassay.adversarial.from_scratch import FromScratch
-from textassay.adversarial.history import RoundsHistory
-from textassay.adversarial.leakgan import LeakGan
-from textassay.adversarial.rankgan import RankGan
-from textassay.adversarial.rankgan_recipe import RankGanRecipe
-from textassay.adversarial.rounds import COLLAPSE, Collapse, Phase, TwoSided, train_in_rounds
-from textassay.adversarial.scratchgan import ScratchGan
-from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
-from textassay.adversarial.seqgan import SeqGan
-from textassay.adversarial.seqgan_recipe import SeqGanRecipe
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.documents import parse_json, read_document
+from textassay.adversarial import (
+    COLLAPSE,
+    Collapse,
+    CoT,
+    CotRecipe,
+    FromScratch,
+    LeakGan,
+    Phase,
+    RankGan,
+    RankGanRecipe,
+    RoundsHistory,
+    ScratchGan,
+    ScratchGanRecipe,
+    SeqGan,
+    SeqGanRecipe,
+    TwoSided,
+    train_in_rounds,
+)
+from textassay.corpus import Corpus, parse_json, read_document
 from textassay.execution import workers
-from textassay.model_store.catalog import PRESETS, make_generator
-from textassay.model_store.context_presets import CONTEXT_PRESETS
-from textassay.model_store.saved import load_generator, save_model
-from textassay.network.leakgan import LeakGanModel
-from textassay.network.lstm import LstmModel
-from textassay.network.tied_lstm import TiedLstm
+from textassay.model_store import CONTEXT_PRESETS, PRESETS, load_generator, make_generator, save_model
+from textassay.network import LeakGanModel, LstmModel, TiedLstm
 from textassay.study.generators.results import WorldTexts, stage_kind
 from textassay.study.generators.scales import Recipes
 from textassay.study.generators.texts import clauses, in_context, learnt_attributes, written
 from textassay.study.network_stages import MODEL, first_share, seed_for, tell_step
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
-from textassay.training.backend import single_threaded
-
-__all__ = ["Trainings", "processor_seconds"]
+from textassay.training import single_threaded
 
 _CHECKPOINT, _ROUNDS, _SECONDS = "training.safetensors", "rounds.safetensors", "seconds.json"
 _KEEP_EVERY = 5.0  # seconds of a processor

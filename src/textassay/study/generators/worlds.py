@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
+from textassay.corpus import Corpus, TextForm
 from textassay.errors import EmptyCorpusError
 from textassay.execution import workers
-from textassay.model_store.saved import load_generator
+from textassay.model_store import load_generator
 from textassay.study.draws import as_written, save_draws
 from textassay.study.generators.exact import exact_stage
 from textassay.study.generators.results import (
@@ -36,9 +35,7 @@ from textassay.study.generators.texts import GeneratorsTexts, in_context, writte
 from textassay.study.generators.training import Trainings, processor_seconds
 from textassay.study.network_stages import MODEL, Part, sampling, seed_for, training
 from textassay.study.stages import Stage, Work
-from textassay.training.backend import single_threaded
-
-__all__ = ["build_worlds"]
+from textassay.training import single_threaded
 
 _TEMPERATURES: Mapping[str, float] = {"Word LSTM 1.0": 1.0, "Word LSTM 0.7": 0.7, "Word LSTM 0.5": 0.5}
 _CONDITIONAL: Mapping[str, str] = {"Att2Seq": "att2seq", "C2S": "c2s", "gC2S": "gc2s"}

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from textassay.human.judgements import Judgements
-from textassay.meta_evaluation.correlations import draw_goodness, row_correlations, text_draws
-from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.human import Judgements
+from textassay.meta_evaluation import Evaluation, draw_goodness, row_correlations, text_draws
 from textassay.study.drawn_values import DrawnValues
 from textassay.study.judges.published import (
     CLASSIFIERS,
@@ -19,8 +18,6 @@ from textassay.study.judges.published import (
     published_evaluations,
     published_table,
 )
-
-__all__ = ["drawn_values", "published_values"]
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.base import Discriminator
-from textassay.discriminator.catalog import make_discriminator
-from textassay.discriminator.meta_evaluator import meta_evaluate
-from textassay.discriminator.random_search import RandomSearchDiscriminator
+from textassay.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import Discriminator, RandomSearchDiscriminator, make_discriminator, meta_evaluate
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Better
-from textassay.human.judgements import Judgements
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.metric.catalog import parse_metric
+from textassay.human import Judgements
+from textassay.meta_evaluation import Evaluation
+from textassay.metric import parse_metric
 from textassay.study.judges.published import (
     CLASSIFIERS,
     DIVERSITY,
@@ -35,23 +32,6 @@ from textassay.study.judges.published import (
     short_name,
 )
 from textassay.study.stages import Stage, Work
-
-__all__ = [
-    "BESIDES",
-    "DIRECTIONS",
-    "LEVEL",
-    "METRICS",
-    "SECONDS",
-    "JudgedTexts",
-    "JudgesScale",
-    "classifier_evaluation",
-    "classifier_stages",
-    "judged_fake",
-    "judged_texts",
-    "make_classifier",
-    "metric_evaluation",
-    "metric_stages",
-]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

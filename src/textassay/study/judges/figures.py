@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from textassay.meta_evaluation.correlations import Agreement
-from textassay.meta_evaluation.reproduction import ReproducedTable
-from textassay.meta_evaluation.table_figure import Panel, TableFigure
+from textassay.meta_evaluation import Agreement, Panel, ReproducedTable, TableFigure
 from textassay.study.judges.evaluators import BESIDES
 from textassay.study.judges.published import (
     ALL,
@@ -17,8 +15,6 @@ from textassay.study.judges.published import (
     REAL,
     SELF_BLEU,
 )
-
-__all__ = ["figures_of"]
 
 _STAR = 0.05
 _FAKE = "texts judged or called fake, percent (fewer: better generator)"

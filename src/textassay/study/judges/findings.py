@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from textassay.meta_evaluation.correlations import row_correlations
-from textassay.meta_evaluation.reproduction import CheckedFinding, Number
+from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
 from textassay.study.drawn_values import DrawnValues, Found, Rule, check_rules
 from textassay.study.judges.published import (
     BLEU_TRAIN,
@@ -24,8 +23,6 @@ from textassay.study.judges.published import (
     SELF_BLEU,
     published_table,
 )
-
-__all__ = ["RULES", "check_findings"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -12,28 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from textassay.estimate import Better
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.reproduction import PublishedTable
-
-__all__ = [
-    "ALL",
-    "BLEU_TRAIN",
-    "CLASSIFIERS",
-    "DIVERSITY",
-    "GENERATED",
-    "GENERATORS",
-    "INDIVIDUAL",
-    "NAMES",
-    "N_TESTED",
-    "OVERLAPS",
-    "PEOPLE",
-    "PUBLISHED",
-    "REAL",
-    "SELF_BLEU",
-    "published_evaluations",
-    "published_table",
-    "short_name",
-]
+from textassay.meta_evaluation import Evaluation, PublishedTable
 
 NAMES: Mapping[str, str] = {  # as the judgements call them, and as the tables do
     "WordRNN10": "Word LSTM 1.0",

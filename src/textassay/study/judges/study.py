@@ -14,17 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from textassay.human.agreement import Agreement as Coefficient
-from textassay.human.analysis import analyse
-from textassay.human.judgements import Judgements
-from textassay.human.verdicts import usual_votes
-from textassay.meta_evaluation.correlation import correlation
-from textassay.meta_evaluation.correlations import Agreement, agreements
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import Judging, judge_evaluators
-from textassay.meta_evaluation.majority_labels import majority_agreement
-from textassay.meta_evaluation.reproduction import Reproduction
-from textassay.report.digest import join_words
+from textassay.human import Agreement as Coefficient
+from textassay.human import Judgements, analyse, usual_votes
+from textassay.meta_evaluation import (
+    Agreement,
+    Evaluation,
+    Judging,
+    Reproduction,
+    agreements,
+    correlation,
+    judge_evaluators,
+    majority_agreement,
+)
+from textassay.report import join_words
 from textassay.study.judges.draws import drawn_values, published_values
 from textassay.study.judges.evaluators import (
     BESIDES,
@@ -59,8 +61,6 @@ from textassay.study.judges.tables import (
 )
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
-
-__all__ = ["JUDGES_SCALES", "JudgesStudy"]
 
 JUDGES_SCALES: Mapping[str, JudgesScale] = {
     "tiny": JudgesScale(networks=False, partitions=1),

@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from textassay.human.analysis import HumanAnalysis
-from textassay.human.verdicts import Share, Verdict
-from textassay.meta_evaluation.correlation import CorrelationKind, correlation
-from textassay.meta_evaluation.correlations import Agreement
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.reproduction import Cell, PublishedTable, ReproducedTable, beside
+from textassay.human import HumanAnalysis, Share, Verdict
+from textassay.meta_evaluation import (
+    Agreement,
+    Cell,
+    CorrelationKind,
+    Evaluation,
+    PublishedTable,
+    ReproducedTable,
+    beside,
+    correlation,
+)
 from textassay.study.judges.evaluators import BESIDES, LEVEL, METRICS
 from textassay.study.judges.published import (
     ALL,
@@ -31,19 +36,6 @@ from textassay.study.judges.published import (
     published_evaluations,
     published_table,
 )
-
-__all__ = [
-    "KINDS",
-    "agreement_cells",
-    "correlation_table",
-    "from_printed_values",
-    "human_tables",
-    "majority_table",
-    "metric_tables",
-    "rank_table",
-    "reasons_table",
-    "table_4",
-]
 
 KINDS: Mapping[CorrelationKind, str] = {"kendall": "tau", "spearman": "rho", "pearson": "r"}
 _SIDES = (ALL, REAL, GENERATED)
