@@ -47,17 +47,7 @@ class MissingExtraError(TextassayError, ImportError):
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:
-    """Return the error for `name` not being one of `allowed`, with the nearest names first.
-
-    Parameters
-    ----------
-    kind
-        What the name stands for, such as "metric".
-    name
-        What came.
-    allowed
-        What is valid.
-    """
+    """Return the error for `name` not being one of `allowed`, with the nearest names first."""
     names = sorted(allowed)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f": did you mean {' or '.join(near)}? Valid" if near else "; valid"

@@ -47,19 +47,12 @@ class Evidence:
     len(generated_terms)`` with ddof 1. A term belongs to a sentence or, where one sentence's part depends on the
     others, to a jackknife group (a pseudo-value). Two estimates on the same real text with the same seed have their
     real terms aligned, so that differences are paired.
-
-    Attributes
-    ----------
-    real_terms
-        Shape (n_real,) or (n_groups,); none where the value does not depend on which real text was drawn.
-    generated_terms
-        Shape (n_generated,) or (n_groups,).
-    real_scores, generated_scores
-        One score a sentence for people to read, shapes (n_real,) and (n_generated,); none where there is none.
     """
 
+    # Shape (n_real,) or (n_groups,); none where the value does not depend on which real text was drawn
     real_terms: FloatArray | None
-    generated_terms: FloatArray | None
+    generated_terms: FloatArray | None  # Shape (n_generated,) or (n_groups,)
+    # One score a sentence for people to read, shapes (n_real,) and (n_generated,); none where there is none
     real_scores: FloatArray | None = None
     generated_scores: FloatArray | None = None
 

@@ -62,15 +62,7 @@ def workers(n_workers: int) -> Iterator[None]:
 
 
 def check_device(name: str) -> None:
-    """Raise unless networks can run on a device of this name here.
-
-    Raises
-    ------
-    MissingExtraError
-        If a device is named that only PyTorch finds, which is not installed.
-    OptionError
-        If no device has such a name, or PyTorch finds none of it.
-    """
+    """Raise unless networks can run on a device of this name here."""
     if re.fullmatch(r"auto|cpu|mps|cuda(:[0-9]{1,6})?", name) is None:
         raise OptionError(f"device must be auto, cpu, cuda, cuda:N or mps, got '{name}'")
     if name in ("auto", "cpu"):
@@ -90,20 +82,7 @@ def check_device(name: str) -> None:
 def device(name: str) -> Iterator[None]:
     """Let networks run on the device `name` inside the ``with`` block.
 
-    Parameters
-    ----------
-    name
-        ``auto`` (a GPU where there is one), ``cpu``, or what PyTorch calls a device, such as ``cuda:1``.
-
-    Raises
-    ------
-    MissingExtraError, OptionError
-        As `check_device`.
-
-    Warns
-    -----
-    UserWarning
-        If a GPU was named and no network ran in the block.
+    `name`: ``auto`` (a GPU where there is one), ``cpu``, or what PyTorch calls a device, such as ``cuda:1``.
     """
     check_device(name)
     chosen = _Device(name)

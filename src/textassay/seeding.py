@@ -20,12 +20,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 def stream(seed: int, *path: str | int) -> np.random.Generator:
     """Return the random generator of `seed` for the purpose named by `path`.
 
-    Parameters
-    ----------
-    seed
-        The seed the user gave, at least 0.
-    path
-        Names and numbers that identify the consumer, such as ``("dd", "folds", "real")``.
+    `path`: names and numbers that identify the consumer, such as ``("dd", "folds", "real")``.
     """
     digest = hashlib.blake2b("/".join(map(str, path)).encode(), digest_size=16).digest()
     words = np.frombuffer(digest, dtype=np.uint32)
@@ -35,14 +30,7 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
 def uniforms(seed: int, sentences: npt.NDArray[np.int64], position: int) -> npt.NDArray[np.float64]:
     """Return one uniform draw in [0, 1) for each sentence at one position.
 
-    Parameters
-    ----------
-    seed
-        At least 0.
-    sentences
-        Sentence numbers, shape (B,), at least 0.
-    position
-        Position in the sentence, at least 0.
+    `sentences`: sentence numbers, shape (B,), at least 0.
     """
     with np.errstate(over="ignore"):
         state = _mix(np.full(len(sentences), seed, dtype=np.uint64) + _GOLDEN)

@@ -32,29 +32,7 @@ def generator_loss(generated: "Tensor", *, saturating: bool = True) -> "Tensor":
 
 
 class Alternating:
-    """The training that `textassay.adversarial.rounds.train_in_rounds` takes, for two networks.
-
-    Parameters
-    ----------
-    generator, discriminator
-        What learns.
-    losses
-        From a random generator to the losses of the discriminator and of the generator, each computed anew; see
-        `discriminator_loss` and `generator_loss`.
-    discriminator_steps, generator_steps
-        Of a round, the discriminator's first; at least 0.
-    phases
-        Name of a phase to the two numbers of steps that it has instead.
-    seed
-        Decides what the losses draw from.
-    validate
-        What `validate` returns.
-
-    Raises
-    ------
-    OptionError
-        If a number of steps is below 0.
-    """
+    """The training that `textassay.adversarial.rounds.train_in_rounds` takes, for two networks."""
 
     def __init__(
         self,

@@ -32,40 +32,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CotRecipe:
-    """How the two sides are trained.
+    """How the two sides are trained."""
 
-    Attributes
-    ----------
-    rounds, iterations
-        Rounds, at least 0, and steps of a round, at least 1: each is one update of the mediator, then one of the
-        generator.
-    batch_size
-        Drawn sentences of a step, and as many real ones for the mediator; at least 1.
-    learning_rate, beta1, beta2
-        Of the generator, above 0; decays of its Adam, in [0, 1).
-    mediator_learning_rate, mediator_width, mediator_layers, mediator_dropout
-        Of the mediator: above 0; numbers in a word vector and in its state, and its layers, at least 1; share left out
-        in training, at least 0 and below 1.
-    n_validation
-        Sentences drawn to ask an oracle about, at least 1.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
-
+    # Rounds, at least 0, and steps of a round, at least 1: each is one update of the mediator, then one of the
+    # generator
     rounds: int = 200
     iterations: int = 500
-    batch_size: int = 64
+    batch_size: int = 64  # Drawn sentences of a step, and as many real ones for the mediator; at least 1
+    # Of the generator, above 0; decays of its Adam, in [0, 1)
     learning_rate: float = 1e-3
     beta1: float = 0.9
     beta2: float = 0.95
+    # Of the mediator: above 0; numbers in a word vector and in its state, and its layers, at least 1; share left out in
+    # training, at least 0 and below 1
     mediator_learning_rate: float = 3e-3
     mediator_width: int = 64
     mediator_layers: int = 1
     mediator_dropout: float = 0.5
-    n_validation: int = 10_000
+    n_validation: int = 10_000  # Sentences drawn to ask an oracle about, at least 1
 
     def __post_init__(self) -> None:
         check_least(self, ("rounds",), 0)
@@ -75,15 +59,7 @@ class CotRecipe:
 
 
 class CoT(FromScratch):
-    """Generator and mediator; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
-
-    Parameters
-    ----------
-    recipe
-        How to train.
-    model, train, valid, oracle, seed
-        See `FromScratch`, as for the attributes and errors.
-    """
+    """Generator and mediator; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``."""
 
     def __init__(
         self,
@@ -134,11 +110,8 @@ class CoT(FromScratch):
     def _step(self, *place: str | int) -> dict[str, float]:
         """Let the mediator learn, then the generator.
 
-        Returns
-        -------
-        dict
-            ``mediator_loss``: nats per token of the mixture, before the update, with dropout; ``generator_loss``: the
-            estimate of KL(G || M), in nats per sentence.
+        ``mediator_loss``: nats per token of the mixture, before the update, with dropout; ``generator_loss``: the
+        estimate of KL(G || M), in nats per sentence.
         """
         import torch
 
@@ -154,17 +127,7 @@ class CoT(FromScratch):
 def divergence(
     generator: Reader, weights: Weights, mediator: Reader, mediator_weights: Weights, drawn: Actions
 ) -> "Tensor":
-    """Return for each sentence the sum over its beginnings of KL(G || M) of the next word, shape (B,), in nats.
-
-    Parameters
-    ----------
-    generator, weights
-        G; to it, the result can be differentiated.
-    mediator, mediator_weights
-        M, over the same words; it is asked without dropout, and no gradient flows to it.
-    drawn
-        Sentences that G drew: over them, the mean of the result is KL(G || M) between sentences.
-    """
+    """Return for each sentence the sum over its beginnings of KL(G || M) of the next word, shape (B,), in nats."""
     import torch
 
     device = next(iter(weights.values())).device

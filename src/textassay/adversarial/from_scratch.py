@@ -34,42 +34,9 @@ _SMALL = 1 << 20  # logits of a batch; for as few, threads wait for each other l
 class FromScratch(ABC):
     """Both sides while they are trained; a `textassay.adversarial.rounds.TwoSided`. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    kind
-        Name of the training.
-    model
-        What draws; what it learnt before is forgotten. Until `lasting` is closed it is in training: it draws as the
-        training has it then.
-    train
-        Real sentences, at least one.
-    valid
-        Real sentences that validation asks the generator about; may be none.
-    batch_size
-        Sentences of each side in a step, at least 1.
-    oracle
-        A model over the same words that validation asks about `n_validation` draws; may be none.
-    seed
-        With the text and the model, decides everything random.
-
-    Attributes
-    ----------
-    limit
-        Most actions of a sentence, its end among them.
-    lasting
-        What ends when training does: to be closed, or left by an exception, which makes `model` what it was before.
-    players
-        The two sides by name; ``generator`` is one.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If `train` has no sentence.
-    InputError
-        If a sentence is longer than the model writes, or has another length than all shall have, or the model has no
-        limit.
-    OptionError
-        If `seed` is below 0.
+    `limit`: Most actions of a sentence, its end among them; `lasting`: What ends when training does: to be closed, or
+    left by an exception, which makes `model` what it was before; `players`: The two sides by name; ``generator`` is
+    one.
     """
 
     def __init__(

@@ -35,21 +35,7 @@ def gumbel_softmax(
 ) -> "Tensor":
     """Return relaxed draws, rows of positive numbers that sum to 1, shape (..., V).
 
-    Parameters
-    ----------
-    log_weights
-        Up to a constant a row, shape (..., V); -inf is never drawn.
-    noise
-        `gumbel_noise` of the same shape.
-    temperature
-        Above 0; towards 0 draws become one-hot, and gradients larger.
-    straight_through
-        Whether the value is the one-hot draw itself; the gradient is that of the relaxed one all the same.
-
-    Raises
-    ------
-    OptionError
-        If the temperature is not above 0.
+    `log_weights`: up to a constant a row, shape (..., V); `noise`: `gumbel_noise` of the same shape.
     """
     import torch
 

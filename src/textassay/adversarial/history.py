@@ -20,25 +20,16 @@ class Round:
 
 @dataclass(frozen=True)
 class RoundsHistory:
-    """A whole training.
+    """A whole training."""
 
-    Attributes
-    ----------
-    rounds
-        All that were run, in order; after a collapse also those whose weights were not kept.
-    validations, readings
-        What validation and the monitors said; `Reading.step` and `Reading.epoch` are both the number of the round
-        after which, 0 before the first.
-    kept
-        Number of the round after which the weights were as they are now.
-    stopped
-        Why training ended before all rounds were over, with advice, in one line; none where it did not.
-    """
-
+    # All that were run, in order; after a collapse also those whose weights were not kept
     rounds: tuple[Round, ...] = ()
+    # What validation and the monitors said; `Reading.step` and `Reading.epoch` are both the number of the round after
+    # which, 0 before the first
     validations: tuple[Reading, ...] = ()
     readings: tuple[Reading, ...] = ()
-    kept: int = 0
+    kept: int = 0  # Number of the round after which the weights were as they are now
+    # Why training ended before all rounds were over, with advice, in one line; none where it did not
     stopped: str | None = None
 
     @property

@@ -53,28 +53,6 @@ class _Policy(Policy, LeakGanModel):
 class LeakGan:
     """The two sides; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    model
-        Need not have learnt anything; it is what the generator begins as, and changes with `finish`.
-    train
-        Real sentences, at least one.
-    valid
-        Real sentences that validation asks the generator about; may be none.
-    recipe
-        How to train; its numbers of rounds are for who calls `round`.
-    seed
-        With the text and the settings, decides everything random.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If `train` has no sentence.
-    InputError
-        If a sentence is longer than the model writes, or does not have its `length`.
-
-    Notes
-    -----
     Where sentences end, one that reaches `max_length` of the model is over, in real text, too: how likely an end is
     there, nothing teaches, though `log_prob` asks for it.
     """
@@ -129,13 +107,10 @@ class LeakGan:
     def round(self, phase: str, number: int) -> dict[str, float]:
         """Do a cycle of learning from real text, or, in the phase ``adversarial``, a step of the generator first.
 
-        Returns
-        -------
-        dict
-            Of the phase before: ``agreement`` (mean cosine of the goals with where real sentences go) and ``mle_loss``,
-            nats per token; of the other: ``reward`` (mean probability of being real) and ``intrinsic`` (mean reward of
-            the worker). Of both: ``judge_loss`` of the refreshes, and ``variety``: different pairs of neighbouring
-            tokens that the generator wrote, over those in as many real sentences.
+        Of the phase before: ``agreement`` (mean cosine of the goals with where real sentences go) and ``mle_loss``,
+        nats per token; of the other: ``reward`` (mean probability of being real) and ``intrinsic`` (mean reward of the
+        worker). Of both: ``judge_loss`` of the refreshes, and ``variety``: different pairs of neighbouring tokens that
+        the generator wrote, over those in as many real sentences.
         """
         recipe = self.recipe
         if phase != "adversarial":

@@ -15,54 +15,28 @@ from textassay.errors import check_least, check_positive
 
 @dataclass(frozen=True)
 class LeakGanRecipe:
-    """How the two sides are trained.
+    """How the two sides are trained."""
 
-    Attributes
-    ----------
-    rounds
-        Of the adversarial phase, at least 0.
-    cycles
-        Of the phase before, at least 0: each is `pretraining_refreshes` of the discriminator, then
-        `pretraining_epochs` of the generator over real text.
-    refreshes
-        Of the discriminator in an adversarial round, at least 0.
-    epochs
-        Of a refresh: passes over what the generator drew for it and as many real sentences, at least 1.
-    mle_every
-        After so many adversarial rounds, at least 1, the generator passes over the real text once more, so that it
-        does not collapse.
-    n_negatives
-        Sentences drawn for a refresh, at least 1.
-    batch_size
-        Sentences of a step of the generator, and of a batch of the discriminator, half of them real; at least 2.
-    n_roll_outs
-        After each action, at least 1.
-    rescaling
-        How steeply a reward rises with its rank in the batch, above 0.
-    learning_rate, max_norm
-        Of manager and worker: of Adam, and where their gradients are clipped; above 0.
-    judge_learning_rate, penalty
-        Of the discriminator: of Adam, above 0, and half the factor of its output layer's squares, at least 0.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
-
-    rounds: int = 800
+    rounds: int = 800  # Of the adversarial phase, at least 0
+    # Of the phase before, at least 0: each is `pretraining_refreshes` of the discriminator, then `pretraining_epochs`
+    # of the generator over real text
     cycles: int = 10
     pretraining_refreshes: int = 5
     pretraining_epochs: int = 8
-    refreshes: int = 5
-    epochs: int = 3
+    refreshes: int = 5  # Of the discriminator in an adversarial round, at least 0
+    epochs: int = 3  # Of a refresh: passes over what the generator drew for it and as many real sentences, at least 1
+    # After so many adversarial rounds, at least 1, the generator passes over the real text once more, so that it does
+    # not collapse
     mle_every: int = 15
-    n_negatives: int = 10_000
+    n_negatives: int = 10_000  # Sentences drawn for a refresh, at least 1
+    # Sentences of a step of the generator, and of a batch of the discriminator, half of them real; at least 2
     batch_size: int = 64
-    n_roll_outs: int = 4
-    rescaling: float = 12.0
+    n_roll_outs: int = 4  # After each action, at least 1
+    rescaling: float = 12.0  # How steeply a reward rises with its rank in the batch, above 0
+    # Of manager and worker: of Adam, and where their gradients are clipped; above 0
     learning_rate: float = 1.5e-3
     max_norm: float = 5.0
+    # Of the discriminator: of Adam, above 0, and half the factor of its output layer's squares, at least 0
     judge_learning_rate: float = 1e-4
     penalty: float = 0.2
 

@@ -22,14 +22,7 @@ BoolArray = npt.NDArray[np.bool_]
 def rank_rescaled(rewards: FloatArray, taken: BoolArray, *, rescaling: float) -> FloatArray:
     """Return rewards by their rank in the batch: sigmoid(`rescaling` x (0.5 - rank / n)), the highest has rank 1.
 
-    Parameters
-    ----------
-    rewards
-        Of each action, shape (B, T).
-    taken
-        Which actions there were, shape (B, T): n of them at a time. Elsewhere 0 is returned; equal ones share a rank.
-    rescaling
-        Above 0.
+    `rewards`: of each action, shape (B, T); `taken`: which actions there were, shape (B, T): n of them at a time.
     """
     found = np.zeros(rewards.shape)
     for column in range(rewards.shape[1]):
@@ -44,12 +37,7 @@ def intrinsic_rewards(features: "Tensor", goals: "Tensor", *, memory: int) -> "T
 
     (40): the mean of cos(f_t - f_(t-i), g_(t-i)) over i from 1 to `memory`; what would be before the first token is 0.
 
-    Parameters
-    ----------
-    features, goals
-        Before the first token and after each of T, shape (B, T + 1, F).
-    memory
-        At least 1.
+    `features`, `goals`: before the first token and after each of T, shape (B, T + 1, F).
     """
     import torch
 
@@ -63,14 +51,8 @@ def intrinsic_rewards(features: "Tensor", goals: "Tensor", *, memory: int) -> "T
 def goal_agreement(features: "Tensor", goals: "Tensor", lengths: "Tensor", *, memory: int) -> "Tensor":
     """Return the cosine of each goal with where the features are `memory` tokens later, shape (B, T).
 
-    Parameters
-    ----------
-    features, goals
-        Before the first token and after each of T, shape (B, T + 1, F).
-    lengths
-        Tokens of each sentence, (B,): where fewer follow, those do; behind the last, what is returned has no meaning.
-    memory
-        At least 1.
+    `features`, `goals`: before the first token and after each of T, shape (B, T + 1, F); `lengths`: tokens of each
+    sentence, (B,): where fewer follow, those do.
     """
     import torch
 

@@ -15,21 +15,7 @@ if TYPE_CHECKING:
 class Player:
     """Weights that learn by Adam.
 
-    Parameters
-    ----------
-    weights
-        Name to leaf tensor that requires a gradient, all on one device; changed in place.
-    learning_rate
-        Above 0.
-    betas
-        Decays of Adam's means of gradients and of their squares, each in [0, 1).
-    max_norm
-        Gradients are scaled down to this length, above 0, where they are longer; None leaves them.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
+    `weights`: changed in place.
     """
 
     def __init__(
@@ -83,13 +69,7 @@ class Player:
         return found
 
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Take over what `tensors` returned once, copied.
-
-        Raises
-        ------
-        InputError
-            If the weights have other names or shapes.
-        """
+        """Take over what `tensors` returned once, copied."""
         import torch
 
         expected = {f"weights/{name}": weight.shape for name, weight in self.weights.items()}

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 class Policy(Reader):
     """To be mixed into a network, before it: where real text has no unknown word, none is drawn.
 
-    Attributes
-    ----------
-    knows_all
-        Whether real text has no ``<unk>``.
+    `knows_all`: Whether real text has no ``<unk>``.
     """
 
     knows_all = False

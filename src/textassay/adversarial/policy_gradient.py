@@ -16,14 +16,8 @@ if TYPE_CHECKING:
 def policy_loss(log_probs: "Tensor", returns: "Tensor", taken: "Tensor") -> "Tensor":
     """Return minus the mean over trajectories of sum_t R_t log pi(u_t), a scalar; its gradient estimates -grad J.
 
-    Parameters
-    ----------
-    log_probs
-        Of the actions that were taken, in nats, shape (B, T).
-    returns
-        What each action brings, less a baseline if there is one, shape (B, T); no gradient flows through it.
-    taken
-        Which actions there were, shape (B, T); what stands elsewhere does not matter.
+    `log_probs`: of the actions that were taken, in nats, shape (B, T); `returns`: what each action brings, less a
+    baseline if there is one, shape (B, T); `taken`: which actions there were, shape (B, T).
     """
     import torch
 

@@ -48,13 +48,7 @@ def features(
 def log_ranks(ranked: "Tensor", references: "Tensor", compared: "Tensor", *, gamma: float) -> "tuple[Tensor, Tensor]":
     """Return log R and log(1 - R) of each sentence, in nats, shapes (N,).
 
-    Parameters
-    ----------
-    ranked, references, compared
-        Features of the sentences to rank, of U and of C, shapes (N, F), (K, F), (M, F); their lengths do not matter. K
-        and M are at least 1. Each sentence joins C alone: no other of the N does.
-    gamma
-        How much likeness counts, at least 0; at 0 all ranks are 1 / (M + 1).
+    `ranked`, `references`, `compared`: features of the sentences to rank, of U and of C, shapes (N, F), (K, F), (M, F).
     """
     import torch
     from torch.nn.functional import normalize
@@ -81,20 +75,7 @@ def ranker_loss(
 ) -> "Tensor":
     """Return -E log R(real | U, drawn) - E log(1 - R(drawn | U, real)), a scalar: what the ranker descends.
 
-    Parameters
-    ----------
-    weights
-        As `without_output` leaves them.
-    real, drawn
-        Rows of ids, padded, shapes (N, limit) and (M, limit); each is the comparison set of the other.
-    references
-        U, shape (K, limit).
-    rng
-        What dropout is drawn from.
-    gamma
-        As in `log_ranks`.
-    dropout
-        Share of the features that it leaves out, in [0, 1).
+    `real`, `drawn`: rows of ids, padded, shapes (N, limit) and (M, limit); `references`: U, shape (K, limit).
     """
     import torch
 

@@ -16,25 +16,12 @@ from textassay.errors import check_least, check_positive
 
 @dataclass(frozen=True)
 class RankGanRecipe(SeqGanRecipe):
-    """How the two sides are trained; what stands in `SeqGanRecipe` of the discriminator is of the ranker here.
-
-    Attributes
-    ----------
-    n_references
-        Real sentences that likeness is measured to, drawn anew for each batch, at least 1.
-    gamma
-        How much likeness counts in a rank, above 0.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
+    """How the two sides are trained; what stands in `SeqGanRecipe` of the discriminator is of the ranker here."""
 
     rounds: int = 50
     baseline: Baseline = "leave-one-out"
-    n_references: int = 16
-    gamma: float = 1.0
+    n_references: int = 16  # Real sentences that likeness is measured to, drawn anew for each batch, at least 1
+    gamma: float = 1.0  # How much likeness counts in a rank, above 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

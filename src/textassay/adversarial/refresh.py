@@ -29,25 +29,10 @@ def refresh(
 ) -> dict[str, float]:
     """Let `judge` learn from drawn sentences and, in each epoch, as many real ones.
 
-    Parameters
-    ----------
-    judge
-        The discriminator; changed.
-    loss
-        What it descends, from numbers of real sentences and rows of drawn ones, shapes (N,) and (N, limit).
-    drawn, real
-        What the generator drew, and all real text.
-    epochs
-        Numbers of the passes, counted on through all refreshes, so that all real text has its turn.
-    batch_size
-        Sentences of a batch, half of them real, at least 2.
-    seed
-        Decides the order; the same for all refreshes.
+    `judge`: changed; `loss`: what it descends, from numbers of real sentences and rows of drawn ones, shapes (N,) and
+    (N, limit).
 
-    Returns
-    -------
-    dict
-        ``judge_loss``: mean over the batches, each before it was learnt from; ``variety``, see `variety`.
+    ``judge_loss``: mean over the batches, each before it was learnt from; ``variety``, see `variety`.
     """
     batches = seeded(len(drawn), len(real), batch_size, seed)
     losses = [

@@ -35,18 +35,10 @@ _DRAW = Choice()
 
 @dataclass(frozen=True)
 class Actions:
-    """Sentences as rows of actions: tokens, then the end where one was drawn, then padding.
+    """Sentences as rows of actions: tokens, then the end where one was drawn, then padding."""
 
-    Attributes
-    ----------
-    tokens
-        Shape (B, limit); ``<pad>`` behind what was drawn.
-    lengths
-        Actions of each row, its end among them, shape (B,), at least 1.
-    """
-
-    tokens: IntArray
-    lengths: IntArray
+    tokens: IntArray  # Shape (B, limit); ``<pad>`` behind what was drawn
+    lengths: IntArray  # Actions of each row, its end among them, shape (B,), at least 1
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -123,18 +115,7 @@ def mean_outcomes(
 ) -> FloatArray:
     """Return what each action leads to, shape (B, limit): the mean judgement of the sentences that may follow.
 
-    Parameters
-    ----------
-    network, weights
-        The policy that goes on.
-    drawn
-        Sentences.
-    judge
-        From sentences as rows of actions, shape (R, limit), to a number each, shape (R,).
-    n_roll_outs
-        Sentences that are drawn after each action, at least 1; after the last there is only the sentence itself.
-    key
-        Decides the uniform numbers.
+    `judge`: from sentences as rows of actions, shape (R, limit), to a number each, shape (R,).
     """
     limit = drawn.tokens.shape[1]
     outcomes = np.zeros(drawn.tokens.shape)

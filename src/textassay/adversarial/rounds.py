@@ -61,21 +61,12 @@ class Phase:
 
 @dataclass(frozen=True)
 class Collapse:
-    """When a generator writes too much of the same to go on: for `patience` rounds, a value is below `least`.
+    """When a generator writes too much of the same to go on: for `patience` rounds, a value is below `least`."""
 
-    Attributes
-    ----------
-    name
-        Of a value that rounds return, such as the share of distinct sentences; rounds without it are not looked at.
-    least
-        What is below has collapsed.
-    patience
-        Rounds in a row, at least 1.
-    """
-
+    # Of a value that rounds return, such as the share of distinct sentences; rounds without it are not looked at
     name: str = "distinct"
-    least: float = 0.1
-    patience: int = 3
+    least: float = 0.1  # What is below has collapsed
+    patience: int = 3  # Rounds in a row, at least 1
 
 
 COLLAPSE = Collapse("variety", least=0.1)  # of the pairs of neighbours that real text has: SeqGAN, RankGAN, LeakGAN
@@ -95,45 +86,7 @@ def train_in_rounds(
     monitor_every: int = 10,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RoundsHistory:
-    """Train through all phases; afterwards the weights are those of the round that is kept.
-
-    Parameters
-    ----------
-    training
-        What is trained, in place.
-    phases
-        In order, with names of their own.
-    keep
-        None keeps the last round; else a name that `validate` returns: of the judged rounds, and what there was before
-        the first of them, the one where it is lowest is kept.
-    collapse
-        Ends the training; so does, always, a value that is not finite. The weights are then those before the first
-        such round, or, with `keep`, of the best before it; the history tells of all rounds that were run.
-    checkpoint
-        File to write between rounds and, where it is there already, to go on from; none keeps nothing.
-    checkpoint_seconds
-        A checkpoint is due when the last is so old, at least 0, and where a phase ends. None is written of a collapse.
-    config
-        What else decides the outcome, JSON-ready: a checkpoint made with another one is refused. The number of rounds
-        of the last phase does not count: more of them go on where fewer ended.
-    validate_every
-        Judged rounds from one validation to the next, at least 1; the last of a phase is always looked at.
-    monitors
-        As in `textassay.training.loop.train`; called with the number of the round.
-    monitor_every
-        As `validate_every`.
-    progress
-        Called with a label, the rounds done and all rounds, after each.
-
-    Raises
-    ------
-    InputError
-        If the checkpoint was made with other settings or is damaged, or validation lacks what `keep` names.
-    OptionError
-        If a number is out of range.
-    OutputError
-        If the checkpoint cannot be written.
-    """
+    """Train through all phases; afterwards the weights are those of the round that is kept."""
     _check(phases, checkpoint_seconds, validate_every, monitor_every, collapse)
     if checkpoint is not None and not checkpoint.parent.is_dir():
         raise OutputError(f"cannot write the checkpoint {checkpoint}: there is no folder {checkpoint.parent}")

@@ -36,20 +36,7 @@ if TYPE_CHECKING:
 class ScratchGan(FromScratch):
     """Both sides; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    recipe
-        How to train.
-    vectors
-        What is given of each word, shape (V, `TiedLstm.fixed`), such as GloVe, finite; both sides read it, neither
-        changes it. None: drawn at random.
-    model, train, valid, oracle, seed
-        See `FromScratch`, as for the attributes and errors.
-
-    Raises
-    ------
-    InputError
-        If `vectors` has another shape or holds a number that is not finite.
+    `vectors`: what is given of each word, shape (V, `TiedLstm.fixed`), such as GloVe, finite.
     """
 
     def __init__(
@@ -119,11 +106,8 @@ class ScratchGan(FromScratch):
     def _step(self, *place: str | int) -> dict[str, float]:
         """Let the discriminator learn, then the generator.
 
-        Returns
-        -------
-        dict
-            ``judge_loss``, before the update, with dropout, without penalty; ``reward``: its mean over all steps;
-            ``generator_loss``.
+        ``judge_loss``, before the update, with dropout, without penalty; ``reward``: its mean over all steps;
+        ``generator_loss``.
         """
         import torch
 

@@ -28,19 +28,7 @@ _FORGET_BIAS = 1.0
 def new_step_judge(
     n_types: int, *, dimension: int, fixed: int, width: int, rng: "torch.Generator"
 ) -> "dict[str, Tensor]":
-    """Return the weights as they begin, by name, on the CPU.
-
-    Parameters
-    ----------
-    n_types
-        Words.
-    dimension, fixed
-        Numbers of a word vector that are learnt, and that are given, at least 1 and 0.
-    width
-        Numbers in the state, at least 1.
-    rng
-        Decides them.
-    """
+    """Return the weights as they begin, by name, on the CPU."""
     import torch
 
     n_inputs = dimension + fixed + POSITIONS
@@ -70,16 +58,8 @@ def step_logits(
 ) -> "Tensor":
     """Return the logit, after each token, that the sentence is real, shape (B, L).
 
-    Parameters
-    ----------
-    weights
-        As `new_step_judge` makes them.
-    fixed
-        What is given of each word, shape (V, fixed); none where nothing is.
-    tokens
-        Rows of ids, shape (B, L), ``<pad>`` behind their ends.
-    dropout, rng
-        Share of the word vectors' and states' numbers that is left out, drawn from `rng`; none without `rng`.
+    `fixed`: what is given of each word, shape (V, fixed); `tokens`: rows of ids, shape (B, L), ``<pad>`` behind their
+    ends.
     """
     import torch
 

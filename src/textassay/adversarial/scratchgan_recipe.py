@@ -14,50 +14,28 @@ from textassay.errors import OptionError, check_least, check_positive, check_sha
 
 @dataclass(frozen=True)
 class ScratchGanRecipe:
-    """How to train.
+    """How to train."""
 
-    Attributes
-    ----------
-    rounds, iterations
-        Rounds, at least 0, and steps of a round, at least 1: each is one update of the discriminator, then one of the
-        generator.
-    batch_size
-        Sentences of each side in an update, at least 1; large ones are half of what makes it work.
-    learning_rate, judge_learning_rate
-        Of the generator and of the discriminator, above 0.
-    beta1, beta2
-        Decays of Adam's means of gradients and of their squares, in [0, 1), for both.
-    discount
-        Of a reward for each step that comes between, in [0, 1].
-    baseline_decay
-        Share of the old baseline in the new one, in [0, 1); the rest is the mean return.
-    dimension, width
-        Of the discriminator: numbers of a word vector that are learnt, and of the state, at least 1.
-    dropout, penalty
-        Of the discriminator: share left out in training, in [0, 1); weight of the squares of its weights, at least 0.
-    n_validation
-        Sentences drawn to ask an oracle about, at least 1.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
-
+    # Rounds, at least 0, and steps of a round, at least 1: each is one update of the discriminator, then one of the
+    # generator
     rounds: int = 200
     iterations: int = 1000
-    batch_size: int = 512
+    batch_size: int = 512  # Sentences of each side in an update, at least 1; large ones are half of what makes it work
+    # Of the generator and of the discriminator, above 0
     learning_rate: float = 9.59e-5
     judge_learning_rate: float = 9.38e-3
+    # Decays of Adam's means of gradients and of their squares, in [0, 1), for both
     beta1: float = 0.5
     beta2: float = 0.999
-    discount: float = 0.23
-    baseline_decay: float = 0.08
+    discount: float = 0.23  # Of a reward for each step that comes between, in [0, 1]
+    baseline_decay: float = 0.08  # Share of the old baseline in the new one, in [0, 1); the rest is the mean return
+    # Of the discriminator: numbers of a word vector that are learnt, and of the state, at least 1
     dimension: int = 64
     width: int = 512
+    # Of the discriminator: share left out in training, in [0, 1); weight of the squares of its weights, at least 0
     dropout: float = 0.1
     penalty: float = 1e-6
-    n_validation: int = 10_000
+    n_validation: int = 10_000  # Sentences drawn to ask an oracle about, at least 1
 
     def __post_init__(self) -> None:
         check_least(self, ("rounds", "penalty"), 0)

@@ -47,30 +47,6 @@ class _Policy(Policy, LstmModel):
 class SeqGan:
     """The two sides; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    model
-        Fitted to `train`; it is left as it is until `finish`.
-    train
-        Real sentences that the discriminator learns from, at least one.
-    valid
-        Real sentences that validation asks the generator about; may be none.
-    recipe
-        How to train; its numbers of rounds are for who calls `round`.
-    oracle
-        A model over the same words that validation asks about what the generator draws; may be none.
-    seed
-        With the text and the model, decides everything random.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If `train` has no sentence.
-    InputError
-        If a sentence is longer than the model writes, or does not have its `length`, or it has no limit.
-
-    Notes
-    -----
     Where sentences end, one that reaches `max_length` of the model is over: its end is no action and earns nothing, and
     the discriminator sees none in real sentences as long. How likely an end is there, only maximum likelihood taught.
     """
@@ -120,12 +96,9 @@ class SeqGan:
     def round(self, phase: str, number: int) -> dict[str, float]:
         """Refresh the discriminator; in the phase ``adversarial``, let the generator take its steps before that.
 
-        Returns
-        -------
-        dict
-            ``reward`` (mean probability of being real) and ``generator_loss`` of the steps; ``judge_loss`` of the
-            refreshes, before each batch was learnt from; ``variety``: different pairs of neighbouring tokens that the
-            generator wrote, over those in as many real sentences.
+        ``reward`` (mean probability of being real) and ``generator_loss`` of the steps; ``judge_loss`` of the
+        refreshes, before each batch was learnt from; ``variety``: different pairs of neighbouring tokens that the
+        generator wrote, over those in as many real sentences.
         """
         recipe = self.recipe
         if phase != "adversarial":

@@ -21,64 +21,33 @@ Baseline = Literal["none", "leave-one-out"]
 
 @dataclass(frozen=True)
 class SeqGanRecipe:
-    """How the two sides are trained, after the generator has learnt from real text.
+    """How the two sides are trained, after the generator has learnt from real text."""
 
-    Attributes
-    ----------
-    rounds
-        Of the adversarial phase, at least 0; with 0 the generator is what it was (MLE SeqGAN).
-    pretraining_rounds
-        Of the discriminator alone before them, at least 0: each is one refresh.
-    generator_steps, refreshes
-        Of an adversarial round: steps up the policy gradient, then refreshes of the discriminator; at least 1 and 0.
-    epochs
-        Of a refresh: passes over what the generator drew for it and as many real sentences, at least 1.
-    n_negatives
-        Sentences drawn for a refresh, at least 1.
-    batch_size
-        Sentences of a step of the generator, and of a batch of the discriminator, half of them real; at least 2.
-    n_roll_outs
-        After each action, at least 1.
-    roll_out_averaging
-        Share, in [0, 1), of the policy of roll-outs that stays when it follows the generator after a round; 0: it is
-        the generator.
-    discount
-        Of the reward for each action that comes between, in (0, 1].
-    baseline
-        What is taken off the rewards: nothing, or the mean of the other sentences of the step at the same place.
-    learning_rate, max_norm
-        Of the generator: of Adam, and where its gradient is clipped.
-    judge_learning_rate
-        Of the discriminator.
-    dimension, filters, dropout
-        Of the discriminator: numbers in a word vector, window to filters, share left out in training.
-    n_validation
-        Sentences drawn to ask an oracle about, at least 1.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
-
-    rounds: int = 200
-    pretraining_rounds: int = 50
+    rounds: int = 200  # Of the adversarial phase, at least 0; with 0 the generator is what it was (MLE SeqGAN)
+    pretraining_rounds: int = 50  # Of the discriminator alone before them, at least 0: each is one refresh
+    # Of an adversarial round: steps up the policy gradient, then refreshes of the discriminator; at least 1 and 0
     generator_steps: int = 1
     refreshes: int = 5
-    epochs: int = 3
-    n_negatives: int = 10_000
+    epochs: int = 3  # Of a refresh: passes over what the generator drew for it and as many real sentences, at least 1
+    n_negatives: int = 10_000  # Sentences drawn for a refresh, at least 1
+    # Sentences of a step of the generator, and of a batch of the discriminator, half of them real; at least 2
     batch_size: int = 64
-    n_roll_outs: int = 16
+    n_roll_outs: int = 16  # After each action, at least 1
+    # Share, in [0, 1), of the policy of roll-outs that stays when it follows the generator after a round; 0: it is the
+    # generator
     roll_out_averaging: float = 0.8
-    discount: float = 1.0
+    discount: float = 1.0  # Of the reward for each action that comes between, in (0, 1]
+    # What is taken off the rewards: nothing, or the mean of the other sentences of the step at the same place
     baseline: Baseline = "none"
+    # Of the generator: of Adam, and where its gradient is clipped
     learning_rate: float = 1e-2
     max_norm: float = 5.0
-    judge_learning_rate: float = 1e-4
+    judge_learning_rate: float = 1e-4  # Of the discriminator
+    # Of the discriminator: numbers in a word vector, window to filters, share left out in training
     dimension: int = 64
     filters: Mapping[int, int] = field(default_factory=lambda: dict(FILTERS))
     dropout: float = 0.25
-    n_validation: int = 10_000
+    n_validation: int = 10_000  # Sentences drawn to ask an oracle about, at least 1
 
     def __post_init__(self) -> None:
         check_least(self, ("rounds", "pretraining_rounds", "refreshes"), 0)

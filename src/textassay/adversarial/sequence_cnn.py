@@ -46,16 +46,7 @@ def judge_loss(
 ) -> "Tensor":
     """Return the mean cross-entropy of a batch with the penalty on the output layer, a scalar.
 
-    Parameters
-    ----------
-    weights
-        As `new_judge` makes them.
-    real, drawn
-        Rows of ids, padded, shapes (N, limit) and (M, limit).
-    rng
-        What dropout is drawn from.
-    dropout
-        Share that it leaves out, in [0, 1).
+    `real`, `drawn`: rows of ids, padded, shapes (N, limit) and (M, limit).
     """
     is_real = np.repeat([1, 0], [len(real), len(drawn)])
     return cnn_loss(weights, sentences_of(np.concatenate((real, drawn))), is_real, rng, dropout=dropout)

@@ -23,16 +23,7 @@ def validated(
 ) -> dict[str, float]:
     """Return `VALID` and `ORACLE`, in nats per token, each where there is what it asks about.
 
-    Parameters
-    ----------
-    model, weights
-        The generator as it is now.
-    valid
-        Tokens as ids of `model`, shape (T,), and offsets, (N + 1,); ends count as tokens where sentences end.
-    oracle
-        A model over the same words.
-    draw
-        What the generator draws, for the oracle.
+    `valid`: tokens as ids of `model`, shape (T,), and offsets, (N + 1,).
     """
     told = {}
     if valid is not None:

@@ -49,23 +49,8 @@ IntArray = npt.NDArray[np.int64]
 class WganTraining:
     """Both sides while they are trained; a `textassay.adversarial.rounds.TwoSided`.
 
-    Parameters
-    ----------
-    model
-        What draws; its `length` must be at least that of the recipe. Until `lasting` is closed it is in training: it
-        draws as the training has it then.
-    train, valid
-        Text to learn from, and held-out text for `validate`; at least one sentence each. `valid` may have another
-        vocabulary. Without `NoiseGru.ends`, one sentence has as many tokens as the longest windows.
-    recipe
-        How to train.
-    seed
-        With the text, decides everything random.
-
-    Attributes
-    ----------
-    lasting
-        What ends when training does: to be closed, or left by an exception, which makes `model` what it was before.
+    `lasting`: What ends when training does: to be closed, or left by an exception, which makes `model` what it was
+    before.
     """
 
     def __init__(self, model: NoiseGru, train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int) -> None:
@@ -232,26 +217,7 @@ def train_wgan(
 ) -> RoundsHistory:
     """Train `model` against a critic, in place, through all lengths; the last weights are kept.
 
-    Parameters
-    ----------
-    model, train, valid, recipe, seed
-        See `WganTraining`: the same bits on one CPU and number of threads. `valid` chooses nothing.
-    checkpoint, checkpoint_seconds, validate_every, monitors, monitor_every, progress
-        See `textassay.adversarial.rounds.train_in_rounds`.
-
-    Returns
-    -------
-    RoundsHistory
-        Means over each round: `critic_loss`, `distance` (how far apart the critic finds the sides), `penalty`,
-        `generator_loss`, `distinct` (different rows drawn, over those among as many real ones) and `length`; validation
-        gives `approximate_nll`, from a few noise vectors: too high, but comparable along one training.
-
-    Raises
-    ------
-    EmptyCorpusError, InputError
-        If a text has no sentence, holds ``<pad>``, ``<eos>`` or ``<sos>``, or has none that is long enough.
-    OptionError
-        If a setting is out of range.
+    `model`, `train`, `valid`, `recipe`, `seed`: see `WganTraining`: the same bits on one CPU and number of threads.
     """
     training = WganTraining(model, train, valid, recipe, seed=seed)
     with training.lasting:

@@ -21,15 +21,9 @@ Score = Callable[["Tensor"], "Tensor"]
 
 @dataclass(frozen=True)
 class WganCritic:
-    """Its size, and what is computed with weights of that size.
+    """Its size, and what is computed with weights of that size."""
 
-    Attributes
-    ----------
-    width
-        Numbers in a word vector and in the state, at least 1.
-    """
-
-    width: int
+    width: int  # Numbers in a word vector and in the state, at least 1
 
     def shapes(self, n_types: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights."""
@@ -43,12 +37,7 @@ class WganCritic:
     def score(self, weights: Weights, rows: "Tensor") -> "Tensor":
         """Return how real each row is, any number, shape (R,).
 
-        Parameters
-        ----------
-        weights
-            As `new_weights` gives them.
-        rows
-            A distribution, a one-hot vector or, left of what is shorter, zeros at each place, shape (R, L, V).
+        `rows`: A distribution, a one-hot vector or, left of what is shorter, zeros at each place, shape (R, L, V).
         """
         given = gru_inputs(weights, rows @ weights["words"])
         state = given.new_zeros(len(rows), self.width)
@@ -73,14 +62,8 @@ def gradient_norms(score: Score, rows: "Tensor") -> "Tensor":
 def gradient_penalty(score: Score, real: "Tensor", generated: "Tensor", shares: "Tensor") -> "Tensor":
     """Return the mean of (norm of the gradient - 1)^2 between real and generated rows, a scalar.
 
-    Parameters
-    ----------
-    score
-        As in `gradient_norms`.
-    real, generated
-        Shape (R, L, V).
-    shares
-        How far from real to generated each row is taken, in [0, 1], shape (R,).
+    `real`, `generated`: shape (R, L, V); `shares`: how far from real to generated each row is taken, in [0, 1], shape
+    (R,).
     """
     between = real + shares[:, None, None] * (generated - real)
     return (gradient_norms(score, between) - 1).square().mean()

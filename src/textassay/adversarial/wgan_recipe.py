@@ -15,51 +15,24 @@ from textassay.errors import check_least, check_positive, check_share
 
 @dataclass(frozen=True)
 class WganRecipe:
-    """How to train.
+    """How to train."""
 
-    Attributes
-    ----------
-    length
-        Tokens of the longest windows, the last of the curriculum, at least 1.
-    rounds
-        Rounds of each length, at least 1.
-    iterations
-        Of a round, at least 1; each is `critic_updates`, then `generator_updates`.
-    critic_updates, generator_updates
-        At least 1.
-    batch_size
-        Windows of a side in an update, at least 1.
-    critic_width
-        Numbers in a word vector and in the state of the critic, at least 1.
-    learning_rate
-        Of both sides, above 0.
-    beta1, beta2
-        Decays of Adam's means of gradients and of their squares, in [0, 1).
-    penalty
-        Weight of the gradient penalty, at least 0.
-    helping
-        Teacher helping: the generator reads gold tokens and only the last of a row is its own; else all are.
-    variable
-        Variable length: rows have 1 to as many tokens as the curriculum allows, evenly; else as many as it allows.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
-    """
-
-    length: int = 32
-    rounds: int = 1000
-    iterations: int = 15
+    length: int = 32  # Tokens of the longest windows, the last of the curriculum, at least 1
+    rounds: int = 1000  # Rounds of each length, at least 1
+    iterations: int = 15  # Of a round, at least 1; each is `critic_updates`, then `generator_updates`
+    # At least 1
     critic_updates: int = 10
     generator_updates: int = 50
-    batch_size: int = 64
-    critic_width: int = 512
-    learning_rate: float = 1e-4
+    batch_size: int = 64  # Windows of a side in an update, at least 1
+    critic_width: int = 512  # Numbers in a word vector and in the state of the critic, at least 1
+    learning_rate: float = 1e-4  # Of both sides, above 0
+    # Decays of Adam's means of gradients and of their squares, in [0, 1)
     beta1: float = 0.5
     beta2: float = 0.9
-    penalty: float = 10.0
+    penalty: float = 10.0  # Weight of the gradient penalty, at least 0
+    # Teacher helping: the generator reads gold tokens and only the last of a row is its own; else all are
     helping: bool = True
+    # Variable length: rows have 1 to as many tokens as the curriculum allows, evenly; else as many as it allows
     variable: bool = True
 
     def __post_init__(self) -> None:

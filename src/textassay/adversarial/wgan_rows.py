@@ -44,20 +44,8 @@ class Curriculum:
 class TextWindows:
     """Windows of a text, of any length.
 
-    Parameters
-    ----------
-    text
-        At least one sentence that is long enough.
-    longest
-        Most tokens of a window, at least 1.
-    ends
-        Whether windows begin where sentences begin, and ``<eos>`` fills what is behind their ends; else a window may
-        begin at any token, as long as it lies inside a sentence.
-
-    Raises
-    ------
-    InputError
-        If no sentence has `longest` tokens, without `ends`.
+    `ends`: whether windows begin where sentences begin, and ``<eos>`` fills what is behind their ends; else a window
+    may begin at any token, as long as it lies inside a sentence.
     """
 
     def __init__(self, text: Corpus, longest: int, *, ends: bool) -> None:
@@ -92,14 +80,8 @@ class TextWindows:
 def left_padded(rows: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
     """Return beginnings of rows, moved to the right, zeros before them, shape (R, L, V).
 
-    Parameters
-    ----------
-    rows
-        Distributions or one-hot vectors, shape (B, L, V).
-    which
-        Row that each beginning is of, shape (R,).
-    last
-        Its last place, from 0, shape (R,): it has ``last + 1`` places.
+    `rows`: distributions or one-hot vectors, shape (B, L, V); `which`: row that each beginning is of, shape (R,);
+    `last`: its last place, from 0, shape (R,): it has ``last + 1`` places.
     """
     import torch
 
@@ -111,14 +93,8 @@ def left_padded(rows: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
 def helped(gold: "Tensor", predicted: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
     """Return gold beginnings whose last place is what was predicted there, left-padded, shape (R, L, V).
 
-    Parameters
-    ----------
-    gold
-        One-hot vectors of real text, shape (B, L, V).
-    predicted
-        Distributions at each place after the gold ones before it, shape (B, L, V).
-    which, last
-        As in `left_padded`: the place of `last` is predicted, those before it are gold.
+    `gold`: one-hot vectors of real text, shape (B, L, V); `predicted`: distributions at each place after the gold ones
+    before it, shape (B, L, V).
     """
     import torch
 

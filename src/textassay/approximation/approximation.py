@@ -57,84 +57,48 @@ _TOLD = (
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """What a text costs with fewer draws, in bits per token; `richardson` is None where there is no half of them.
+    """What a text costs with fewer draws, in bits per token; `richardson` is None where there is no half of them."""
 
-    Attributes
-    ----------
-    n_samples
-        Draws: the first so many of all.
-    plain, corrected, jackknife, richardson
-        See `textassay.approximation.count_cost`.
-    zero_share
-        Share of tokens never drawn.
-    """
-
-    n_samples: int
+    n_samples: int  # Draws: the first so many of all
+    # See `textassay.approximation.count_cost`
     plain: float
     corrected: float
     jackknife: float
     richardson: float | None
-    zero_share: float
+    zero_share: float  # Share of tokens never drawn
 
 
 @dataclass(frozen=True)
 class Approximation(Displayed):
-    """What a text costs under a generator, by its average output.
+    """What a text costs under a generator, by its average output."""
 
-    Attributes
-    ----------
-    generator
-        Its name.
-    mode
-        ``multinomial``, ``onehot``, ``soft`` or ``exact``.
-    n_samples, floor, context, level, seed
-        Settings. Nothing is drawn in mode ``exact``.
-    window
-        Tokens of a window; None where the text was read sentence by sentence.
-    n_rows, n_tokens, n_dropped
-        Windows or sentences; tokens that were scored; tokens that are in no window.
-    characters_per_token
-        Of the text as read.
-    unknown_share
-        Share of scored tokens that the generator does not know.
-    n_types
-        Ordinary types of its vocabulary, 27 for text8.
-    plain, corrected
-        Bits per token, as Algorithm 1 gives them and corrected for their bias; None in mode ``exact``.
-    exact
-        Bits per token by the softmax; None without one.
-    gap
-        `plain` less `exact`, in expectation over all draws, which has no chance in it; None without a softmax.
-    zero_share, zero_bits
-        Share of tokens that were never drawn, and what they cost, in bits per token of all the text.
-    curve
-        The same with fewer draws, up to all of them.
-    rule
-        The stopping rule; None where it was not asked for.
-    """
-
-    generator: str
-    mode: Mode
+    generator: str  # Its name
+    mode: Mode  # ``multinomial``, ``onehot``, ``soft`` or ``exact``
+    # Settings. Nothing is drawn in mode ``exact``.
     n_samples: int
     floor: float
-    window: int | None
+    window: int | None  # Tokens of a window; None where the text was read sentence by sentence
     context: int
     level: float
     seed: int
+    # Windows or sentences; tokens that were scored; tokens that are in no window
     n_rows: int
     n_tokens: int
     n_dropped: int
-    characters_per_token: float
-    unknown_share: float
-    n_types: int
+    characters_per_token: float  # Of the text as read
+    unknown_share: float  # Share of scored tokens that the generator does not know
+    n_types: int  # Ordinary types of its vocabulary, 27 for text8
+    # Bits per token, as Algorithm 1 gives them and corrected for their bias; None in mode ``exact``
     plain: Quantity | None
     corrected: Quantity | None
-    exact: Quantity | None
+    exact: Quantity | None  # Bits per token by the softmax; None without one
+    # `plain` less `exact`, in expectation over all draws, which has no chance in it; None without a softmax
     gap: Quantity | None
+    # Share of tokens that were never drawn, and what they cost, in bits per token of all the text
     zero_share: float
     zero_bits: float
-    curve: tuple[CurvePoint, ...]
-    rule: RuleCurve | None = None
+    curve: tuple[CurvePoint, ...]  # The same with fewer draws, up to all of them
+    rule: RuleCurve | None = None  # The stopping rule; None where it was not asked for
 
     @property
     def bound(self) -> int:
@@ -167,15 +131,7 @@ class Approximation(Displayed):
 
 
 def choose_mode(generator: object, mode: str | None = None) -> Mode:
-    """Return how a generator is averaged: as asked, or ``multinomial`` where it has a softmax, else ``onehot``.
-
-    Raises
-    ------
-    OptionError
-        If there is no such mode.
-    UnavailableError
-        If the generator cannot do it.
-    """
+    """Return how a generator is averaged: as asked, or ``multinomial`` where it has a softmax, else ``onehot``."""
     if mode is None:
         return "multinomial" if has_softmax(generator) else "onehot"
     if mode not in get_args(Mode):
@@ -206,40 +162,9 @@ def approximate(
 ) -> Approximation:
     """Return what a text costs under a generator, by its average output after gold history.
 
-    Parameters
-    ----------
-    generator
-        A fitted `LanguageModel`, or whatever `textassay.approximation.steppable` knows.
-    corpus
-        The text, over the generator's vocabulary.
-    mode
-        ``multinomial`` (counts of N draws from a softmax), ``onehot`` (N draws of the generator's own), ``soft`` (the
-        mean of the distributions of N noise vectors), ``exact`` (the softmax, nothing drawn); None as `choose_mode`.
-    n_samples
-        N, at least 20.
-    window, context
-        As `gold_text` takes them.
-    floor
-        What a token that was never drawn has instead of probability 0, above 0 and at most 1/N.
-    rule
-        Whether to follow the stopping rule, too, with draws of its own.
-    level
-        Of the intervals.
-    keep
-        Where parts are kept, for what takes long (``onehot`` and ``soft``).
-    progress
-        Called with what is done, the steps done and their number.
-    seed
-        Of the draws.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range, or a generator that draws no ends is asked about whole sentences.
-    UnavailableError
-        If the generator cannot do what `mode` asks.
-    InputError
-        If it can neither say how likely a token is nor draw one after given text, or the text is too short.
+    `mode`: ``multinomial`` (counts of N draws from a softmax), ``onehot`` (N draws of the generator's own), ``soft``
+    (the mean of the distributions of N noise vectors), ``exact`` (the softmax, nothing drawn); None as `choose_mode`;
+    `keep`: where parts are kept, for what takes long (``onehot`` and ``soft``).
     """
     check_level(level)
     chosen = choose_mode(generator, mode)

@@ -15,22 +15,7 @@ GAMMA, EPSILON = 1e-3, 1e-2  # of the paper
 
 
 def hoeffding_bound(gamma: float, epsilon: float, n_types: int) -> float:
-    """Return the number that N must exceed, so that with probability 1 - epsilon no share is off by more than gamma.
-
-    Parameters
-    ----------
-    gamma
-        Largest error of a share, in (0, 1).
-    epsilon
-        Probability of a larger one, in (0, 1).
-    n_types
-        Types of tokens, at least 1.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
+    """Return the number that N must exceed, so that with probability 1 - epsilon no share is off by more than gamma."""
     for name, value in (("gamma", gamma), ("epsilon", epsilon)):
         if not 0 < value < 1:
             raise OptionError(f"{name} must be above 0 and below 1, got {value:g}")

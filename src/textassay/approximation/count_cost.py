@@ -86,14 +86,7 @@ def expected_bias_bits(log_probs: FloatArray, n: int, *, floor: float) -> FloatA
 
     Zero counts and their floor are counted; nothing is drawn, so no chance is in it.
 
-    Parameters
-    ----------
-    log_probs
-        In nats, finite, any shape (P,).
-    n
-        Draws, at least 1.
-    floor
-        As for `plain_bits`.
+    `log_probs`: in nats, finite, any shape (P,).
     """
     found = np.empty(len(log_probs))
     few = log_probs + math.log(n) < math.log(_SERIES_FROM)

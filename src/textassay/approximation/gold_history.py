@@ -28,21 +28,10 @@ _LOGITS = 1 << 22  # looked at together
 def gold_log_probs(model: LanguageModel, windows: IntArray, *, ends: Ends, skipped: int = 0) -> FloatArray:
     """Return the log-probability of each token of each window given those before it, in nats, float64.
 
-    Parameters
-    ----------
-    model
-        Fitted.
-    windows
-        Ids of its vocabulary without ends of sentences, shape (B, T).
-    ends
-        ``excluded``: the other tokens share the probability of the end; ``absorbing``: as the model has them.
-    skipped
-        So many first columns are read, not scored.
+    `windows`: ids of its vocabulary without ends of sentences, shape (B, T); `ends`: ``excluded``: the other tokens
+    share the probability of the end; ``absorbing``: as the model has them.
 
-    Returns
-    -------
-    FloatArray
-        Shape (B, T - skipped); -inf for a token that never comes.
+    Shape (B, T - skipped); -inf for a token that never comes.
     """
     length = windows.shape[1]
     found = np.empty((len(windows), length - skipped))

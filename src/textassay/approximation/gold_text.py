@@ -27,33 +27,15 @@ N_STRETCHES = 20
 
 @dataclass(frozen=True, eq=False)
 class GoldText:
-    """Rows of gold tokens.
+    """Rows of gold tokens."""
 
-    Attributes
-    ----------
-    rows
-        Shape (B, L): each row `context` tokens, then those scored, padded with ``<eos>``.
-    sizes
-        Scored tokens of each row, shape (B,); ends of sentences are scored.
-    context
-        Tokens at the beginning of each row that are read, not scored.
-    window
-        Scored tokens of each row where the text is running text; None where rows are sentences.
-    n_dropped
-        Tokens of the text that are in no window.
-    characters_per_token
-        Of the text as it was read, ends of sentences counted as one of each.
-    corpus
-        Where they are from.
-    """
-
-    rows: IntArray
-    sizes: IntArray
-    context: int
-    window: int | None
-    n_dropped: int
-    characters_per_token: float
-    corpus: Corpus
+    rows: IntArray  # Shape (B, L): each row `context` tokens, then those scored, padded with ``<eos>``
+    sizes: IntArray  # Scored tokens of each row, shape (B,); ends of sentences are scored
+    context: int  # Tokens at the beginning of each row that are read, not scored
+    window: int | None  # Scored tokens of each row where the text is running text; None where rows are sentences
+    n_dropped: int  # Tokens of the text that are in no window
+    characters_per_token: float  # Of the text as it was read, ends of sentences counted as one of each
+    corpus: Corpus  # Where they are from
 
     @property
     def ends(self) -> Ends:
@@ -101,27 +83,7 @@ class GoldText:
 
 
 def gold_text(corpus: Corpus, *, window: int | None = None, context: int = 0) -> GoldText:
-    """Return a text as rows of gold tokens.
-
-    Parameters
-    ----------
-    corpus
-        Over the vocabulary of the generator; for windows, its sentences are read one after another without a mark
-        between them.
-    window
-        Scored tokens of a window, at least 1; None: each sentence with its end is a row.
-    context
-        Tokens before each window that are read, too, at least 0; the first so many of the text are not scored.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range, or there is context without windows.
-    EmptyCorpusError
-        If there is no sentence.
-    TooFewSentencesError
-        If the text is shorter than a window with its context.
-    """
+    """Return a text as rows of gold tokens."""
     if window is not None and window < 1:
         raise OptionError(f"the window must have at least 1 token, got {window}")
     if context < 0 or (context and window is None):

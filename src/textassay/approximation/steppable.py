@@ -93,13 +93,7 @@ class NoiseDriven(WindowStepper, Protocol):
 
 
 def as_window_stepper(generator: object) -> WindowStepper:
-    """Return a generator in the fast form: itself, or made of its `step`.
-
-    Raises
-    ------
-    InputError
-        If it has neither `step_after` nor `step`.
-    """
+    """Return a generator in the fast form: itself, or made of its `step`."""
     if _steps_after(generator):
         return generator
     if not _steps(generator):
@@ -123,12 +117,7 @@ class SoftmaxStepper:
 
     Where only counts of draws matter, a multinomial draw is the same and much faster; this is what it is tested by.
 
-    Parameters
-    ----------
-    model
-        Fitted.
-    ends
-        ``excluded``: the text goes on; ``absorbing``: the end is a token like any other.
+    `ends`: ``excluded``: the text goes on; ``absorbing``: the end is a token like any other.
     """
 
     def __init__(self, model: LanguageModel, *, ends: Ends) -> None:

@@ -37,30 +37,18 @@ _NUMBERS = 1 << 22  # draws or probabilities held at once
 
 @dataclass(frozen=True)
 class RuleCurve:
-    """The rule's difference at each N, and the true error.
+    """The rule's difference at each N, and the true error."""
 
-    Attributes
-    ----------
-    sizes
-        ``2 alpha, 3 alpha, ...``, K numbers.
-    differences
-        Between the means of N and N - alpha draws: largest coordinate, averaged over positions, shape (K,).
-    errors
-        Between the mean of N draws and the softmax, likewise, shape (K,); None where there is no softmax.
-    stops_at
-        The smallest N of `sizes` with a difference below `gamma`; None where there is none.
-    alpha, gamma
-        Settings of the rule.
-    n_rows, n_positions
-        What was averaged over.
-    """
-
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # ``2 alpha, 3 alpha, ...``, K numbers
+    # Between the means of N and N - alpha draws: largest coordinate, averaged over positions, shape (K,)
     differences: tuple[float, ...]
+    # Between the mean of N draws and the softmax, likewise, shape (K,); None where there is no softmax
     errors: tuple[float, ...] | None
-    stops_at: int | None
+    stops_at: int | None  # The smallest N of `sizes` with a difference below `gamma`; None where there is none
+    # Settings of the rule
     alpha: int
     gamma: float
+    # What was averaged over
     n_rows: int
     n_positions: int
 
@@ -120,27 +108,9 @@ def rule_curve(
 ) -> RuleCurve:
     """Return the curve of the rule for a generator on part of a text.
 
-    Parameters
-    ----------
-    generator
-        A language model for ``multinomial``, something that steps for ``onehot``, driven by noise for ``soft``.
-    text
-        Of which `n_rows` rows (all, where there are fewer) are taken, evenly spread.
-    n_samples
-        Largest N, at least ``2 alpha``.
-    mode
-        How it is averaged; not ``exact``.
-    alpha, gamma
-        Settings of the rule.
-    n_rows
-        At least 1.
-    seed
-        Of the draws, which are others than those of the value.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
+    `generator`: A language model for ``multinomial``, something that steps for ``onehot``, driven by noise for
+    ``soft``; `text`: of which `n_rows` rows (all, where there are fewer) are taken, evenly spread; `n_samples`: largest
+    N, at least ``2 alpha``; `mode`: how it is averaged; not ``exact``.
     """
     check_samples(n_samples, alpha=alpha)
     if n_rows < 1 or not 0 < gamma < 1:
@@ -186,21 +156,10 @@ def rule_of_draws(
 ) -> FloatArray:
     """Return sums over positions of the rule's differences and of the true errors, shape (2, N / alpha).
 
-    Parameters
-    ----------
-    drawn
-        What was drawn at each position, shape (positions, N); N a multiple of `alpha`.
-    n_types
-        Types there are.
-    alpha
-        Draws from one mean to the next.
-    probs
-        What the draws are from, shape (positions, n_types); none, or without rows: errors are 0.
+    `drawn`: what was drawn at each position, shape (positions, N); `probs`: what the draws are from, shape (positions,
+    n_types).
 
-    Returns
-    -------
-    FloatArray
-        Column k is of ``N = (k + 1) alpha``; the difference of the first is 0, having nothing before it.
+    Column k is of ``N = (k + 1) alpha``; the difference of the first is 0, having nothing before it.
     """
     known = np.empty((0, n_types)) if probs is None else probs
     return np.asarray(_differences(drawn, n_types, alpha, known), dtype=np.float64)

@@ -60,23 +60,9 @@ def sizes_below(n: int, smallest: int) -> list[int]:
 def multinomial_tallies(text: GoldText, gold: FloatArray, sizes: Sequence[int], *, floor: float, seed: int) -> Tallies:
     """Return what the gold tokens of each row cost, from binomial counts.
 
-    Parameters
-    ----------
-    text
-        B rows.
-    gold
-        Log-probabilities of the scored tokens of all rows, one after another, in nats, shape (n_tokens,).
-    sizes
-        Numbers of draws, rising, K of them.
-    floor
-        Least share.
-    seed
-        Of the draws.
+    `gold`: log-probabilities of the scored tokens of all rows, one after another, in nats, shape (n_tokens,).
 
-    Returns
-    -------
-    mapping
-        Each of `QUANTITIES` to sums over rows, shape (K, B).
+    Each of `QUANTITIES` to sums over rows, shape (K, B).
     """
     parts = []
     bounds = np.concatenate(([0], np.cumsum(text.sizes)))

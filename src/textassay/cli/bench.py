@@ -104,13 +104,7 @@ class Bench(Tokens, Unseeded, Output):
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Return the seeds that `text` lists, such as ``100`` or ``100-104,200``, each once, in order.
-
-    Raises
-    ------
-    OptionError
-        If it is no such list, or names more than `MAX_SEEDS`.
-    """
+    """Return the seeds that `text` lists, such as ``100`` or ``100-104,200``, each once, in order."""
     ranges: list[range] = []
     for part in text.split(","):
         match = _SEEDS.fullmatch(part.strip())

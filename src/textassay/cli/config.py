@@ -13,23 +13,9 @@ NAMED_FILES = ("generators", "features", "log-probs", "ratings")
 def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[str]) -> dict[str, Any]:
     """Return parameter name to value, as a command line would give it, from a YAML file.
 
-    Parameters
-    ----------
-    path
-        The file: a mapping from option names without their dashes (``real-heldout``) to values; ``generators``,
-        ``features``, ``log-probs`` and ``ratings`` map names to files. Relative files are looked for from the working
-        folder, as on the command line.
-    options
-        Option names without their dashes, to the parameters they set.
-    repeatable
-        The parameters among them that may stand several times; their value may be a list.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is no mapping.
-    OptionError
-        If a key is no option (the nearest are named) or a value has the wrong kind.
+    `path`: the file: a mapping from option names without their dashes (``real-heldout``) to values; ``generators``,
+    ``features``, ``log-probs`` and ``ratings`` map names to files. Relative files are looked for from the working
+    folder, as on the command line.
     """
     settings: dict[str, Any] = {}
     repeated = set(repeatable)

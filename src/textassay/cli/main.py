@@ -139,10 +139,7 @@ def _version() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    Parameters
-    ----------
-    arguments
-        What stands after ``textassay`` on the command line; taken from there by default.
+    `arguments`: what stands after ``textassay`` on the command line; taken from there by default.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if "_TEXTASSAY_COMPLETE" in os.environ:  # the shell asks what may come next

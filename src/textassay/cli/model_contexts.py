@@ -40,22 +40,7 @@ def check_contexts(
 def trained_contexts(
     train: Corpus, valid: Corpus, contexts: str, valid_contexts: str | None, *, min_count: int
 ) -> tuple[Corpus, Corpus, Attributes]:
-    """Return both corpora with contexts, and the attributes with the categories that training knows.
-
-    Parameters
-    ----------
-    train, valid
-        All sentences; where `valid_contexts` is none, those of one file, held out last.
-    contexts, valid_contexts
-        Files of contexts, see `textassay.corpus.contexts.read_contexts`.
-    min_count
-        Categories that stand more seldom in training are one.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, lacks an attribute, or has not one line a sentence.
-    """
+    """Return both corpora with contexts, and the attributes with the categories that training knows."""
     told = _rows(contexts, len(train) + (len(valid) if valid_contexts is None else 0))
     of_train = {name: values[: len(train)] for name, values in told.items()}
     of_valid = {name: values[len(train) :] for name, values in told.items()}
@@ -92,24 +77,7 @@ def contexts_hash(corpus: Corpus, attributes: Attributes) -> str:
 
 
 def asked_contexts(opened: OpenedGenerator, path: str, n: int | None) -> Corpus:
-    """Return empty sentences with the contexts in a file, for a model to answer to.
-
-    Parameters
-    ----------
-    opened
-        The model.
-    path
-        The file, with one context or `n`.
-    n
-        How many are to be drawn; none for as many as there are contexts.
-
-    Raises
-    ------
-    OptionError
-        If the model knows no contexts.
-    InputError
-        If the file cannot be read, lacks an attribute, or has no context or another number of them.
-    """
+    """Return empty sentences with the contexts in a file, for a model to answer to."""
     model = opened.model
     if not isinstance(model, ContextModel):
         raise OptionError(f"{model.name} answers to no contexts: leave --contexts out")
@@ -121,26 +89,7 @@ def asked_contexts(opened: OpenedGenerator, path: str, n: int | None) -> Corpus:
 
 
 def scored_contexts(opened: OpenedGenerator, corpus: Corpus, path: str | None, *, option: str) -> Corpus:
-    """Return a text with the contexts that the model is to be asked beside, if it answers to any.
-
-    Parameters
-    ----------
-    opened
-        The model.
-    corpus
-        Its sentences.
-    path
-        The file, with one context a sentence.
-    option
-        That names the file, for the message.
-
-    Raises
-    ------
-    OptionError
-        If the model answers to contexts and there is no file, or the other way round.
-    InputError
-        If the file cannot be read, lacks an attribute, or has not one line a sentence.
-    """
+    """Return a text with the contexts that the model is to be asked beside, if it answers to any."""
     model = opened.model
     if not isinstance(model, ContextModel):
         if path is not None:

@@ -31,13 +31,7 @@ class Opened(OpenedGenerator):
 
 
 def open_model(text: str) -> Opened:
-    """Return the language model that `text` names; see `open_generator`.
-
-    Raises
-    ------
-    InputError, MissingExtraError, OptionError
-        As `open_generator`; also if it has no likelihood.
-    """
+    """Return the language model that `text` names; see `open_generator`."""
     other = _elsewhere(text)
     if other is not None:
         return other
@@ -51,15 +45,6 @@ def open_generator(text: str) -> OpenedGenerator:
     """Return the generator that `text` names: a folder, ``pretrained:NAME_OR_PATH``, or ``random-lstm`` with a seed.
 
     It need not have a likelihood.
-
-    Raises
-    ------
-    InputError
-        If there is no such folder, or what is in it cannot be used.
-    MissingExtraError
-        If what the model needs is not installed.
-    OptionError
-        If a command is named, which writes text but has no probabilities.
     """
     other = _elsewhere(text)
     if other is not None:
@@ -106,13 +91,7 @@ def _random(seed: str) -> Opened:
 
 
 def set_precision(opened: OpenedGenerator, precision: str) -> None:
-    """Let the model compute in `precision`, where it can.
-
-    Raises
-    ------
-    OptionError
-        If the model, or anyone, knows no such precision.
-    """
+    """Let the model compute in `precision`, where it can."""
     if precision not in PRECISIONS:
         raise OptionError(f"--precision must be {' or '.join(PRECISIONS)}, got '{precision}'")
     if hasattr(opened.model, "precision"):

@@ -54,13 +54,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def parse_generators(arguments: Sequence[str]) -> dict[str, str]:
-    """Return generator name to source for arguments ``NAME=GEN``; a bare path is named after its file.
-
-    Raises
-    ------
-    OptionError
-        If there is no argument, a name stands twice, or a part is empty.
-    """
+    """Return generator name to source for arguments ``NAME=GEN``; a bare path is named after its file."""
     if not arguments:
         raise OptionError("no generated text is given: add NAME=FILE, such as lstm=lstm.txt")
     generators: dict[str, str] = {}
@@ -79,13 +73,7 @@ def parse_generators(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def parse_files(option: str, arguments: Sequence[str]) -> dict[str, Path]:
-    """Return name to file for the values ``NAME=FILE`` of an option that may be repeated.
-
-    Raises
-    ------
-    OptionError
-        If a name stands twice, or a part is missing.
-    """
+    """Return name to file for the values ``NAME=FILE`` of an option that may be repeated."""
     files: dict[str, Path] = {}
     for argument in arguments:
         name, _, file = argument.partition("=")
@@ -98,17 +86,7 @@ def parse_files(option: str, arguments: Sequence[str]) -> dict[str, Path]:
 
 
 def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, str]) -> None:
-    """Raise where a file is missing, standard input is named twice, or a text is the file of the real text.
-
-    Parameters
-    ----------
-    real
-        Where the real text is read from.
-    others
-        What each other text is called on the command line, to where it is read from.
-    remedies
-        What to do where one of `others` is the real text's file; `REMEDY` where none stands here.
-    """
+    """Raise where a file is missing, standard input is named twice, or a text is the file of the real text."""
     sources = {"--real": real, **others}
     readers = [name for name, source in sources.items() if source == STANDARD_INPUT]
     if len(readers) > 1:
@@ -122,13 +100,7 @@ def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, s
 
 
 def check_writable(folder: Path) -> None:
-    """Raise unless a file can be written into `folder`; leave everything as it was.
-
-    Raises
-    ------
-    OutputError
-        If the folder cannot be made or written into.
-    """
+    """Raise unless a file can be written into `folder`; leave everything as it was."""
     made: list[Path] = []
     try:
         for place in [*reversed(folder.parents), folder]:

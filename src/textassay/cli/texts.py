@@ -17,21 +17,7 @@ def read_sources(
 ) -> dict[str, TextFile]:
     """Return what each name stands for.
 
-    Parameters
-    ----------
-    sources
-        Name to source, the real text under ``(real)``.
-    column, group_column
-        As `read_texts` takes them.
-    remedies
-        What to do where a text is the real text itself, by name; `REMEDY` where none stands here.
-
-    Raises
-    ------
-    InputError
-        If a source cannot be read, has fewer than two sentences, is blank, or holds the real text.
-    OptionError
-        If there is a `group_column` but no file has columns.
+    `sources`: name to source, the real text under ``(real)``.
     """
     files = {name: read_texts(source, column=column, group_column=group_column) for name, source in sources.items()}
     if group_column is not None and all(file.groups is None for file in files.values()):

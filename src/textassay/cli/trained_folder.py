@@ -37,11 +37,6 @@ def finished(
     """Return what was trained in `out` before, as `read` reads its history; None where that is still to do.
 
     `options` are the names of options by group and name of their settings.
-
-    Raises
-    ------
-    InputError
-        If the folder was begun with other settings, or holds a model that came there otherwise.
     """
     try:
         before = parse_json(read_document(out / SETTINGS))

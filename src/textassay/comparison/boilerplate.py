@@ -27,15 +27,7 @@ IntArray = npt.NDArray[np.int64]
 def find_boilerplate(
     real: Corpus, generated: Corpus, seeds: Iterable[tuple[list[int], float]]
 ) -> tuple[Giveaway, ...]:  # fmt: skip
-    """Return the phrases that grow from `seeds`, the most frequent first, at most five.
-
-    Parameters
-    ----------
-    real, generated
-        With their ends marked; one vocabulary.
-    seeds
-        The token ids of n-grams and their adjusted p-values, the most frequent first.
-    """
+    """Return the phrases that grow from `seeds`, the most frequent first, at most five."""
     texts = np.repeat(np.arange(len(generated)), generated.lengths)
     phrases: list[Giveaway] = []
     listed: list[list[int]] = []

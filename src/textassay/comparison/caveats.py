@@ -68,16 +68,7 @@ def _intervals_apart(result: Result) -> bool:
 
 
 def unequal_sizes(results: Sequence[Result], size_sensitive: Collection[str]) -> list[str]:
-    """Return a warning where generators have unlike numbers of sentences, of metrics that move with that number.
-
-    Parameters
-    ----------
-    results
-        Of all generators and metrics; rows of reference are passed over.
-    size_sensitive
-        Names of the metrics whose expected value changes with the number of sentences. Those of which "closer" to real
-        text is better are passed over, since they are compared at one size; so are those of `unlike_clusters`.
-    """
+    """Return a warning where generators have unlike numbers of sentences, of metrics that move with that number."""
     known: dict[str, Estimate] = {}
     metrics: dict[str, None] = {}
     for result in results:
@@ -123,13 +114,7 @@ def unlike_clusters(results: Sequence[Result]) -> list[str]:
 
 
 def mixed_log_probs(results: Sequence[Result]) -> list[str]:
-    """Return a warning for every metric of which some generators have log-probabilities and others do not.
-
-    Parameters
-    ----------
-    results
-        Of all generators and metrics; rows of reference are passed over, since nothing is to be found there.
-    """
+    """Return a warning for every metric of which some generators have log-probabilities and others do not."""
     found = []
     for metric in dict.fromkeys(result.metric for result in results):
         sides: dict[bool, list[str]] = {True: [], False: []}
@@ -146,15 +131,7 @@ def mixed_log_probs(results: Sequence[Result]) -> list[str]:
 
 
 def supported(warnings: Sequence[str], results: Sequence[Result]) -> list[str]:
-    """Return `warnings` without those that call text likelier than real text though the intervals overlap.
-
-    Parameters
-    ----------
-    warnings
-        Of all metrics, each with the metric's name and the generator's.
-    results
-        Of all generators and metrics, with what real text scores at the same size.
-    """
+    """Return `warnings` without those that call text likelier than real text though the intervals overlap."""
     if not warnings:
         return []
 

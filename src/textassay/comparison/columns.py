@@ -32,26 +32,10 @@ def attach_columns(
 ) -> dict[str, Corpus]:
     """Return the corpora with their columns.
 
-    Parameters
-    ----------
-    corpora
-        By name, real text under ``(real)`` and ``(real-heldout)``, that of training under ``(train)``.
-    generators
-        Which of them are generators.
-    features
-        Vectors of sentences, shapes (N, d), under ``real``, ``real-heldout`` and the generators' names; all or none.
-        Those of the training text, under ``train``, may be left out.
-    log_probs
-        Generator to its log-probabilities (nats) of all its own and of all real sentences, shapes (N,), (n_real,).
-    ratings
-        Generator to people's mean ratings of the same sentences; any scale, higher is more like real text.
-
-    Raises
-    ------
-    InputError
-        If an array has the wrong shape or holds NaN or infinity, a feature above 1e15, or a log-probability above 0.
-    OptionError
-        If a name is unknown.
+    `corpora`: by name, real text under ``(real)`` and ``(real-heldout)``, that of training under ``(train)``;
+    `features`: vectors of sentences, shapes (N, d), under ``real``, ``real-heldout`` and the generators' names; all or
+    none. Those of the training text, under ``train``, may be left out; `log_probs`: generator to its log-probabilities
+    (nats) of all its own and of all real sentences, shapes (N,), (n_real,).
     """
     generators = list(generators)
     columns: dict[str, dict[str, npt.NDArray[np.floating[Any]]]] = {name: {} for name in corpora}

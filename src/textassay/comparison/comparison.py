@@ -35,32 +35,19 @@ class RealText:
 
 @dataclass(frozen=True)
 class Result:
-    """One metric for one generator; for rows of reference `generator` is ``(real)``, ``(real-heldout)`` or ``(train)``.
+    """One metric for one generator; reference rows are ``(real)``, ``(real-heldout)``, ``(train)``."""
 
-    Attributes
-    ----------
-    generator, metric
-        Whose text, and the metric's canonical name.
-    better
-        The metric's direction.
-    estimate
-        On all text; none where it could not be computed.
-    matched
-        The same metric at the floor's sample size, or with all sentences of a generator that has fewer, and against the
-        floor's half of the real text; none for the ``(real)`` row and where it could not be computed.
-    floor
-        What real text scores at the size of `matched`: the ``(real)`` row's estimate, or that of fewer sentences.
-    error
-        Why there is no estimate, or why its value is undefined.
-    """
-
+    # Whose text, and the metric's canonical name
     generator: str
     metric: str
-    better: Better
-    estimate: Estimate | None
+    better: Better  # The metric's direction
+    estimate: Estimate | None  # On all text; none where it could not be computed
+    # The same metric at the floor's sample size, or with all sentences of a generator that has fewer, and against the
+    # floor's half of the real text; none for the ``(real)`` row and where it could not be computed
     matched: Estimate | None = None
+    # What real text scores at the size of `matched`: the ``(real)`` row's estimate, or that of fewer sentences
     floor: Estimate | None = None
-    error: str | None = None
+    error: str | None = None  # Why there is no estimate, or why its value is undefined
 
     @property
     def ranked_by(self) -> Literal["value", "matched_value"] | None:

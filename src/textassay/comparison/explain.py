@@ -148,16 +148,7 @@ def explain_generators(
 ) -> tuple[tuple[Explanation, ...], tuple[str, ...]]:
     """Return the explanation of every generator that has enough text, and for each of the others why there is none.
 
-    Parameters
-    ----------
-    real, generated, top, effort, folds, level, seed, halvings
-        As in `explain`, the corpora by the names of their generators.
-    store
-        Where explanations are looked up and kept, by content; what they find of ``dd`` is kept there, too.
-    version
-        Of the software, part of what an explanation is kept under.
-    progress
-        Called with a label, the number of steps done and their total.
+    `store`: where explanations are looked up and kept, by content; what they find of ``dd`` is kept there, too.
     """
     explanations, reasons = [], []
     for number, name in enumerate(generated):
@@ -301,13 +292,7 @@ def _positions(real: Corpus, generated: Corpus, linear: CrossFit) -> tuple[Posit
 def _by_position(evidence: FloatArray, lengths: npt.NDArray[np.int64]) -> FloatArray:
     """Return the evidence in each tenth of a sentence, summed over sentences, shape (10,).
 
-    Parameters
-    ----------
-    evidence
-        Of the beginning, the tokens and the end of each sentence; the beginning is left out. A token's evidence is
-        spread evenly over the part of the sentence that it takes up.
-    lengths
-        Tokens in each sentence, shape (N,).
+    `lengths`: tokens in each sentence, shape (N,).
     """
     running = np.concatenate(([0.0], np.cumsum(evidence)))
     starts = np.concatenate(([0], np.cumsum(lengths + 2)))[:-1] + 1

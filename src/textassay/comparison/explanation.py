@@ -11,29 +11,17 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class Giveaway:
-    """An n-gram that stands in more sentences of one side than of the other.
+    """An n-gram that stands in more sentences of one side than of the other."""
 
-    Attributes
-    ----------
-    ngram
-        Its tokens with a space between; ``<sos>`` and ``<eos>`` are the ends of a sentence.
-    order
-        Number of tokens.
-    n_real, n_generated
-        Sentences in which it stands.
-    share_real, share_generated
-        The same as fractions of the sentences of each side.
-    p_adjusted
-        Of the difference, adjusted for all n-grams that were tested.
-    """
-
-    ngram: str
-    order: int
+    ngram: str  # Its tokens with a space between; ``<sos>`` and ``<eos>`` are the ends of a sentence
+    order: int  # Number of tokens
+    # Sentences in which it stands
     n_real: int
     n_generated: int
+    # The same as fractions of the sentences of each side
     share_real: float
     share_generated: float
-    p_adjusted: float
+    p_adjusted: float  # Of the difference, adjusted for all n-grams that were tested
 
 
 @dataclass(frozen=True)

@@ -46,17 +46,7 @@ class Giveaways:
 
 
 def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -> Giveaways:
-    """Return the n-grams that separate the two sides most, at most `top` each way.
-
-    Parameters
-    ----------
-    real, generated
-        At least one sentence each; one vocabulary.
-    level
-        1 - `level` is the rate of false discoveries among all n-grams that are significant.
-    top
-        At least 0.
-    """
+    """Return the n-grams that separate the two sides most, at most `top` each way."""
     marked = [mark_ends(corpus) for corpus in (real, generated)]
     index = NgramIndex.build(marked, max_order=MAX_ORDER, min_sentences=MIN_SENTENCES)
     if index.n_features == 0:
@@ -97,15 +87,8 @@ def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -
 def _most_telling(presences: list[csr_matrix], sign: float, top: int) -> list[int]:
     """Return the columns of `presences` to list, the most telling first; equally telling ones by their number.
 
-    Parameters
-    ----------
-    presences
-        Of the real and of the generated sentences, shapes (n_real, n_candidates) and (n_generated, n_candidates): an
-        entry where an n-gram stands in a sentence.
-    sign
-        1 for n-grams of real text, -1 for those of generated text.
-    top
-        How many at most.
+    `presences`: of the real and of the generated sentences, shapes (n_real, n_candidates) and (n_generated,
+    n_candidates): an entry where an n-gram stands in a sentence.
     """
     n_candidates = presences[0].shape[1]
     sizes = [side.shape[0] for side in presences]

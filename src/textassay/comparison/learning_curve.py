@@ -86,31 +86,7 @@ def learning_curve(
     halvings: int | None = None,
     full: Judgement | None = None,
 ) -> LearningCurve:
-    """Return dd with all of the sentences of both sides, a half, a quarter, and so on, the fewest first.
-
-    Parameters
-    ----------
-    real, generated
-        At least 10 sentences a fold (50 for one split). Smaller parts than that are left out. Sentences of one group
-        (`Corpus.groups`) stay together, and so do groups of equal number on both sides.
-    effort
-        Of dd, at every point.
-    folds
-        Cross-fitting folds.
-    level
-        Of the intervals.
-    seed
-        Decides partitions and subsets.
-    halvings
-        How often the sample is halved, at least 1; by default as `HALVINGS` has it for the effort.
-    full
-        What `judge` returned for the same arguments, where it is known.
-
-    Raises
-    ------
-    TooFewSentencesError
-        If there are too few sentences for dd itself.
-    """
+    """Return dd with all of the sentences of both sides, a half, a quarter, and so on, the fewest first."""
     judged = full or judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
     order = _ranks(real, generated, seed)
     points = [_point(judged, len(real), len(generated))]

@@ -52,31 +52,6 @@ def measure_cells(
     """Return the cell of every (task name, metric name).
 
     Metrics that share statistics are computed together, and the real side of each is prepared once a real corpus.
-
-    Parameters
-    ----------
-    metrics, tasks
-        What to compute.
-    seed
-        Given to every metric.
-    store
-        Where estimates are looked up and kept.
-    strict
-        Whether too few sentences for a metric, or something it needs and does not have, raise, where the task was asked
-        for; otherwise the cell says so.
-    version
-        Of the software, part of what an estimate is kept under.
-    limits
-        Metric name to the largest number of sentences a side for which it is computed; the cells of more say so.
-    progress
-        Called with a label, the number of steps done and their total.
-
-    Raises
-    ------
-    TooFewSentencesError
-        If `strict` and a metric needs more sentences than a corpus has.
-    UnavailableError
-        If `strict` and a metric needs something that a corpus does not come with.
     """
     families = [list(family) for _, family in groupby(sorted(metrics, key=_family), key=_family)]
     families.sort(key=lambda family: metrics.index(family[0]))
@@ -125,15 +100,7 @@ class _Run:
 
 
 def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:
-    """Return what an estimate is kept under: all that can change it.
-
-    Parameters
-    ----------
-    metric, generated, real, seed
-        What is measured.
-    version
-        Of the software.
-    """
+    """Return what an estimate is kept under: all that can change it."""
     return estimate_key(
         *(metric.name, metric.level, repr(metric.shares), seed, version),
         *(part for corpus in (generated, real) for part in _content(metric, corpus)),

@@ -35,15 +35,7 @@ class _Terms:
 
 
 def pair_differences(results: Sequence[Result], *, level: float) -> list[PairDifference]:
-    """Return the difference of every pair of generators under one metric, adjusted together by Holm's method.
-
-    Parameters
-    ----------
-    results
-        One result a generator, all of one metric and on the same real text.
-    level
-        Of the intervals (each by itself), such as 0.95.
-    """
+    """Return the difference of every pair of generators under one metric, adjusted together by Holm's method."""
     terms = {result.generator: _terms(result) for result in results}
     pairs = []
     for first, second in itertools.combinations(results, 2):

@@ -58,18 +58,11 @@ class PilotGenerator:
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a small comparison tells.
+    """What a small comparison tells."""
 
-    Attributes
-    ----------
-    generators
-        At least one.
-    correlation
-        The smallest, over pairs of generators, correlation between the judgements of the same real sentences; None
-        where there is one generator, or where too few real sentences have a part in a finished comparison's intervals.
-    """
-
-    generators: tuple[PilotGenerator, ...]
+    generators: tuple[PilotGenerator, ...]  # At least one
+    # The smallest, over pairs of generators, correlation between the judgements of the same real sentences; None where
+    # there is one generator, or where too few real sentences have a part in a finished comparison's intervals
     correlation: float | None
 
 
@@ -227,19 +220,6 @@ def sentences_to_settle(
     """Return about how many sentences a side would show a difference by any metric, from the interval that `n` gave.
 
     Half an interval shrinks with the square root of the number of sentences.
-
-    Parameters
-    ----------
-    difference
-        To be shown, above 0.
-    half_width
-        Of the interval at `level`, from `n` sentences a side.
-    n
-        Sentences a side, at least 1.
-    level, power
-        As in `plan`.
-    n_tests
-        How many tests are corrected for, at least 1.
     """
     error = half_width / float(ndtri((1 + level) / 2))
     z = -float(ndtri((1 - level) / (2 * n_tests))) + float(ndtri(power))
@@ -258,14 +238,7 @@ def run_pilot(
 ) -> Pilot:
     """Return what a small comparison tells, measured here: dd of every generator, and its learning curve.
 
-    Parameters
-    ----------
-    real, generated
-        At least 10 sentences a fold (50 for one split) each, sharing a vocabulary.
-    effort, folds, level, seed
-        As in ``dd``.
-    progress
-        Called with a label, the number of steps done and their total.
+    `effort`, `folds`, `level`, `seed`: as in ``dd``.
     """
     from textassay.comparison.learning_curve import judge, learning_curve  # loads the classifiers
 
@@ -296,13 +269,7 @@ def run_pilot(
 
 
 def pilot_of(comparison: Comparison) -> Pilot:
-    """Return what a finished comparison tells that has ``dd`` among its metrics.
-
-    Raises
-    ------
-    InputError
-        If it has no value of ``dd``.
-    """
+    """Return what a finished comparison tells that has ``dd`` among its metrics."""
     dd = next((name for name in comparison.metrics if name.split("(")[0] == "dd"), None)
     explained = {found.generator: found for found in comparison.explanations}
     found = {}

@@ -29,20 +29,12 @@ _STEP = 1.5
 
 @dataclass(frozen=True)
 class PrefixCurve:
-    """dd of prefixes of growing length.
+    """dd of prefixes of growing length."""
 
-    Attributes
-    ----------
-    points
-        The shortest first; none where most sentences are empty.
-    half_length
-        Tokens after which dd is one half, fractions between two points; None where no point reaches it.
-    half_low, half_high
-        Its interval; None where the band does not reach one half from that side: the end lies beyond the curve.
-    """
-
-    points: tuple[PrefixPoint, ...]
+    points: tuple[PrefixPoint, ...]  # The shortest first; none where most sentences are empty
+    # Tokens after which dd is one half, fractions between two points; None where no point reaches it
     half_length: float | None
+    # Its interval; None where the band does not reach one half from that side: the end lies beyond the curve
     half_low: float | None
     half_high: float | None
 
@@ -52,28 +44,7 @@ def prefix_curve(
 ) -> PrefixCurve:  # fmt: skip
     """Return dd of the first 1, 2, 3, 5, 8, 12, ... tokens, each half as many again.
 
-    Parameters
-    ----------
-    real, generated
-        At least 10 sentences a fold (50 for one split), sharing a vocabulary. Groups (`Corpus.groups`) stay together.
-    folds
-        Cross-fitting folds.
-    level
-        Of the intervals.
-    seed
-        Decides the partition, which is that of ``dd`` with the same seed.
-
-    Returns
-    -------
-    PrefixCurve
-        Up to the largest of these lengths that at least half of the sentences of both sides reach.
-
-    Raises
-    ------
-    EmptyCorpusError, TooFewSentencesError
-        If a side has too few sentences, or groups.
-    OptionError
-        If a setting is out of range or the vocabularies differ.
+    `seed`: decides the partition, which is that of ``dd`` with the same seed.
     """
     check_level(level)
     check_corpora(generated, real, metric="prefix curve", at_least=SENTENCES_PER_FOLD * (folds if folds > 1 else 5))
@@ -115,13 +86,7 @@ def first_tokens(corpus: Corpus, n_tokens: int) -> Corpus:
 
 
 def half_length(points: list[PrefixPoint]) -> tuple[float | None, float | None, float | None]:
-    """Return where values first reach one half, where upper ends first do, and from where on lower ends do.
-
-    Parameters
-    ----------
-    points
-        The shortest first.
-    """
+    """Return where values first reach one half, where upper ends first do, and from where on lower ends do."""
     lengths = np.array([0, *(point.n_tokens for point in points)], dtype=np.float64)
     values, lows, highs = (
         np.array([0.0, *(getattr(point, name) for point in points)]) for name in ("value", "low", "high")

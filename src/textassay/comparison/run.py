@@ -268,13 +268,7 @@ def compare(
 def metric_settings(
     *, effort: str, encoder: str | Encoder | None, has_features: bool, folds: int, level: float, paper: bool
 ) -> dict[str, Any]:
-    """Return the settings that `parse_metrics` hands to every metric that has them, from those of `compare`.
-
-    Raises
-    ------
-    OptionError
-        If `effort` or the name of the encoder is unknown, `folds` is set beside `paper`, or an encoder beside features.
-    """
+    """Return the settings that `parse_metrics` hands to every metric that has them, from those of `compare`."""
     if paper and folds != FOLDS:
         raise OptionError(f"paper has one split: leave folds out, got {folds}")
     check_effort(effort)

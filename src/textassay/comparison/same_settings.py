@@ -28,11 +28,6 @@ def check_same_settings(
     """Raise where `folder` holds the report of another real text or of other settings; what it does not tell passes.
 
     Without `real`, settings alone are compared.
-
-    Raises
-    ------
-    InputError
-        With what differs.
     """
     before = _before(folder)
     was = {"seed": before.get("seed"), "level": before.get("level"), **_mapping(before.get("settings"))}

@@ -79,23 +79,7 @@ def more_sentences(
 ) -> tuple[str, float] | None:
     """Return how many more sentences a side would show a difference, in words, and that difference.
 
-    Parameters
-    ----------
-    difference
-        As measured; the margin, if that is larger, is what is asked for.
-    half_width
-        Of its interval at `level`, from `n` sentences a side.
-    margin
-        The smallest difference that matters, where it is known.
-    n_tests
-        How many tests Holm's method adjusts for.
-    what
-        Of which there are `n`.
-
-    Returns
-    -------
-    tuple or None
-        None where so many are there already, or nothing can be computed.
+    None where so many are there already, or nothing can be computed.
     """
     effect = max(abs(difference), margin or 0.0)
     if not (effect > 0 and half_width > 0 and math.isfinite(half_width) and n > 0):

@@ -34,33 +34,10 @@ def continue_prefixes(
 ) -> IntArray:
     """Return `prefixes` with `n_tokens` more tokens each, drawn from the model.
 
-    Parameters
-    ----------
-    model
-        Fitted.
-    prefixes
-        Ids of the model's vocabulary, shape (N, l); l may be 0. Nothing but ``<eos>`` may follow an ``<eos>``.
-    n_tokens
-        At least 0.
-    seed
-        At least 0. The first k rows do not depend on N.
-    temperature
-        Above 0.
-    ends
-        ``excluded``: no sentence ends, prefixes must not either; ``absorbing``: a row is filled with ``<eos>``.
+    `prefixes`: ids of the model's vocabulary, shape (N, l); l may be 0. Nothing but ``<eos>`` may follow an ``<eos>``;
+    `ends`: ``excluded``: no sentence ends, prefixes must not either; ``absorbing``: a row is filled with ``<eos>``.
 
-    Returns
-    -------
-    IntArray
-        Shape (N, l + n_tokens).
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
-    InputError
-        If a prefix holds what it must not, sequences get longer than the model can read, or nothing but the end can
-        follow a prefix.
+    Shape (N, l + n_tokens).
     """
     check_sample(max(len(prefixes), 1), seed=seed, temperature=temperature, generator=model.name)
     if n_tokens < 0:

@@ -39,23 +39,7 @@ def chosen_sentences(
 ) -> IntArray:  # fmt: skip
     """Return the numbers of `n` different sentences that prefixes can be taken from, in random order, shape (n,).
 
-    Parameters
-    ----------
-    text
-        Real text over the vocabulary of the model (`Corpus.with_vocabulary`).
-    length
-        Tokens of the prefixes, at least 0.
-    n
-        How many; none for all there are.
-    seed
-        Which sentences; the first k do not depend on `n`.
-    ends
-        ``excluded``: only sentences with at least `length` tokens; ``absorbing``: any.
-
-    Raises
-    ------
-    TooFewSentencesError
-        If fewer than `n` sentences are long enough; the message says how many are left.
+    `ends`: ``excluded``: only sentences with at least `length` tokens; ``absorbing``: any.
     """
     check_ends(ends)
     if length < 0:
@@ -110,16 +94,8 @@ def random_prefixes(vocabulary_size: int, length: int, n: int, *, seed: int) -> 
 def corrupted(prefixes: IntArray, rate: float, n_types: int, *, seed: int) -> IntArray:
     """Return `prefixes`, (n, length), each word replaced with probability `rate` by a uniformly drawn one.
 
-    Parameters
-    ----------
-    prefixes
-        Ids below `n_types`; ends stay.
-    rate
-        In [0, 1]. Since the same word may be drawn again, a share ``rate (1 - 1 / (n_types - 3))`` of words changes.
-    n_types
-        Size of the vocabulary; words are drawn as by `random_prefixes`.
-    seed
-        With the same seed, what is damaged at a rate is damaged, in the same way, at higher rates.
+    `rate`: in [0, 1]. Since the same word may be drawn again, a share ``rate (1 - 1 / (n_types - 3))`` of words
+    changes.
     """
     if not 0 <= rate <= 1:
         raise OptionError(f"a rate of corruption must be at least 0 and at most 1, got {rate}")
@@ -132,25 +108,7 @@ def corrupted(prefixes: IntArray, rate: float, n_types: int, *, seed: int) -> In
 def blocks(text: Corpus, length: int, *, step: int | None = None) -> Corpus:
     """Return stretches of `length` tokens of running text, one sentence after another without a mark between them.
 
-    Parameters
-    ----------
-    text
-        Sentences in their order; groups (documents, say) are not joined: no stretch runs from one into the next.
-    length
-        Tokens of a block, at least 1. What is left at the end is left out.
-    step
-        Tokens from the beginning of a block to that of the next, at least 1; none for `length`: no overlap.
-
-    Returns
-    -------
-    Corpus
-        Blocks that overlap share a group with their neighbours, up to ten lengths of text long (less where that would
-        leave fewer than 50 groups): intervals resample groups. Where nothing overlaps, groups are those of `text`.
-
-    Raises
-    ------
-    TooFewSentencesError
-        If there is no block.
+    `text`: groups (documents, say) are not joined: no stretch runs from one into the next.
     """
     step = length if step is None else step
     if length < 1 or step < 1:

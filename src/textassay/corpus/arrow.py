@@ -21,12 +21,7 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 def read_parquet(path: Path, column: str | None, group_column: str | None) -> Rows:
     """Return the sentences of a Parquet file, gzipped or not; only the columns needed are read.
 
-    Parameters
-    ----------
-    path
-        The file.
-    column, group_column
-        Column names, dotted for fields of a structure (``a.b``).
+    `column`, `group_column`: column names, dotted for fields of a structure (``a.b``).
     """
     arrow = _arrow("reading Parquet files")
     from pyarrow import parquet

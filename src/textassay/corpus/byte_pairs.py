@@ -30,20 +30,6 @@ MIN_SIZE = len(BYTE_LETTERS) + 1  # all bytes and one pair
 class BytePairs:
     """A tokeniser of byte pairs; a `SubwordTokenizer`. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    merges
-        Pairs of tokens that become one, the first learnt first; tokens are written in `BYTE_LETTERS`.
-
-    Raises
-    ------
-    InputError
-        If a pair joins what is no token by then.
-    MissingExtraError
-        If ``tokenizers`` is not installed.
-
-    Notes
-    -----
     Joined and decoded (`join_tokens`), the tokens of a text are the text, whatever its characters.
     """
 
@@ -100,26 +86,7 @@ class BytePairs:
 
 
 def learn_byte_pairs(texts: Any, *, size: int) -> BytePairs:
-    """Return the byte pairs of a text: the same for the same text, whatever the order of its sentences.
-
-    Parameters
-    ----------
-    texts
-        Sentences: whatever `textassay.corpus.texts.as_texts` takes. No pair crosses from one to the next.
-    size
-        Tokens in all, the 256 bytes included, at least `MIN_SIZE`; there are fewer where the text has no more pairs.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If the texts hold no character.
-    InputError
-        If a text holds a lone surrogate, which is not a character.
-    MissingExtraError
-        If ``tokenizers`` is not installed.
-    OptionError
-        If `size` is too small.
-    """
+    """Return the byte pairs of a text: the same for the same text, whatever the order of its sentences."""
     _require_library()
     if size < MIN_SIZE:
         raise OptionError(f"byte pairs: size must be at least {MIN_SIZE} (256 bytes and one pair), got {size}")

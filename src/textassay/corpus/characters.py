@@ -15,20 +15,7 @@ from textassay.errors import EmptyCorpusError
 
 
 def read_running(source: str | os.PathLike[str], *, column: str | None = None) -> str:
-    """Return all of a file as one string, a space for each line break or between two sentences of a table.
-
-    Parameters
-    ----------
-    source, column
-        As `read_texts` takes them.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If there is nothing but white space.
-    InputError
-        As `read_texts`.
-    """
+    """Return all of a file as one string, a space for each line break or between two sentences of a table."""
     with running_text():
         text = " ".join(read_texts(source, column=column).texts)
     if not text or text.isspace():
@@ -37,15 +24,7 @@ def read_running(source: str | os.PathLike[str], *, column: str | None = None) -
 
 
 def split_characters(text: str, shares: tuple[float, ...] = (0.9, 0.05, 0.05)) -> list[str]:
-    """Return consecutive parts of a text, by default 90, 5 and 5 % of its characters.
-
-    Raises
-    ------
-    OptionError
-        If the shares are not above 0 or do not sum to 1.
-    TooFewSentencesError
-        If a part would be empty.
-    """
+    """Return consecutive parts of a text, by default 90, 5 and 5 % of its characters."""
     return [text[start:stop] for start, stop in pairwise(contiguous_bounds(len(text), shares, items="characters"))]
 
 

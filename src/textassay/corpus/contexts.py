@@ -33,19 +33,7 @@ _LARGEST = 1 << 62  # combinations, so that each has a number
 
 
 def read_contexts(path: Path) -> dict[str, list[str]]:
-    """Return the contexts in a table, name of an attribute to categories, in the order of the file.
-
-    Parameters
-    ----------
-    path
-        Its first line names the attributes. Columns are parted by commas where it ends in .csv, else by tabs; either
-        may be gzipped (.gz).
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, has no line of names, a name twice, or a line with more or fewer columns.
-    """
+    """Return the contexts in a table, name of an attribute to categories, in the order of the file."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     if suffixes[-1:] and suffixes[-1] in _OTHER_TABLES:
         raise InputError(f"contexts are a table with tabs (.tsv) or commas (.csv), got {path}")
@@ -72,22 +60,6 @@ def review_contexts(
 ) -> dict[str, list[str]]:
     """Return the contexts of reviews: the sentiment that is given, the class of length, and the first content word.
 
-    Parameters
-    ----------
-    texts
-        N sentences, tokens separated by spaces.
-    sentiment
-        The label of each, N strings.
-    bounds
-        The longest sentences, in tokens, of all classes of length but the last, rising.
-
-    Raises
-    ------
-    InputError
-        If there are more or fewer labels than sentences.
-
-    Notes
-    -----
     A content word has letters only and is none of scikit-learn's English stop words; a sentence without has ``none``.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -109,13 +81,7 @@ def review_contexts(
 
 
 def learn_attributes(contexts: Contexts, *, min_count: int = 1) -> dict[str, list[str]]:
-    """Return the categories of each attribute: `OTHER`, then those found `min_count` times or more, frequent first.
-
-    Raises
-    ------
-    OptionError
-        If there are more combinations of categories than there are numbers for.
-    """
+    """Return the categories of each attribute: `OTHER`, then those found `min_count` times or more, frequent first."""
     learnt = {}
     for name, values in contexts.items():
         counted = Counter(values)
@@ -139,13 +105,7 @@ def n_contexts(attributes: Attributes) -> int:
 
 
 def with_contexts(corpus: Corpus, contexts: Contexts, attributes: Attributes) -> Corpus:
-    """Return `corpus` with columns of its contexts; categories that `attributes` lack become `OTHER`.
-
-    Raises
-    ------
-    InputError
-        If an attribute is missing, or has more or fewer categories than there are sentences.
-    """
+    """Return `corpus` with columns of its contexts; categories that `attributes` lack become `OTHER`."""
     columns = dict(corpus.columns)
     for name, categories in attributes.items():
         if name not in contexts:
@@ -161,11 +121,6 @@ def context_numbers(corpus: Corpus, attributes: Attributes) -> npt.NDArray[np.in
     """Return one number for the combination of categories of each sentence, shape (N,), from 0 to `n_contexts`.
 
     The place in the last attribute counts most: number = place 1 + size 1 * (place 2 + size 2 * (...)).
-
-    Raises
-    ------
-    InputError
-        If the corpus lacks the contexts, or they are not places among the categories.
     """
     missing = [name for name in attributes if COLUMN + name not in corpus.columns]
     if missing:

@@ -20,14 +20,7 @@ _QUOTED = re.compile(r'[",;\t\r\n\0\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\A\s|\s\Z'
 def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]], *, delimiter: str = ",") -> str:
     """Return a table as CSV.
 
-    Parameters
-    ----------
-    header
-        The names of the columns.
-    rows
-        Their values: numbers as Python writes them; None and NaN as an empty field; all else as text.
-    delimiter
-        What stands between fields: a comma, or a tab.
+    `rows`: none and NaN as an empty field.
     """
     return "".join(csv_lines(header, rows, delimiter=delimiter))
 

@@ -15,19 +15,7 @@ from textassay.errors import InputError
 def parse_json(text: str | bytes, place: str = "", *, finite: bool = False) -> Any:
     """Return the value that a JSON text holds.
 
-    Parameters
-    ----------
-    text
-        The text, or its bytes in UTF-8.
-    place
-        What a message begins with, such as a file and a line.
-    finite
-        Whether NaN and Infinity, which JSON does not have and Python reads, are faults too.
-
-    Raises
-    ------
-    InputError
-        If it is no JSON.
+    `finite`: whether NaN and Infinity, which JSON does not have and Python reads, are faults too.
     """
     try:
         return json.loads(text, parse_constant=_refuse if finite else None)
@@ -56,15 +44,7 @@ def json_error(error: ValueError | RecursionError, place: str) -> InputError:
 
 
 def read_document(path: Path, *, max_bytes: int | None = None) -> str:
-    """Return the text of a file that is parsed as a whole, without a byte order mark.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    InputError
-        If it has more than `max_bytes`, by default `document_limit`, or is not UTF-8.
-    """
+    """Return the text of a file that is parsed as a whole, without a byte order mark."""
     limit = document_limit() if max_bytes is None else max_bytes
     with path.open("rb") as file:
         content = file.read(limit + 1)

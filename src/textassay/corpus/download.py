@@ -16,23 +16,7 @@ def is_url(source: object) -> bool:
 
 
 def download(url: str, *, sha256: str | None = None, progress: bool = False) -> Path:
-    """Return the local copy of the file at `url`, downloaded unless the cache already has it.
-
-    Parameters
-    ----------
-    url
-        Address, http or https. Its path's last part gives the file's name, so that readers know its kind.
-    sha256
-        SHA-256 of the file, 64 hexadecimal digits; a cached copy that differs is downloaded again. Without it a cached
-        copy is taken as it is.
-    progress
-        Whether to show on standard error how far it is.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be had or has another SHA-256.
-    """
+    """Return the local copy of the file at `url`, downloaded unless the cache already has it."""
     import hashlib
     import logging
 

@@ -17,27 +17,7 @@ _BLOCK = 1 << 20  # characters handled at once: memory beyond text and tokens st
 def encode(sets: Mapping[str, Sequence[str]], tokenize: NamedTokenizer) -> tuple[dict[str, Arrays], Vocabulary]:
     """Return tokens and offsets of each set of sentences, and the vocabulary they share.
 
-    Parameters
-    ----------
-    sets
-        Name to sentences; a name stands in messages.
-    tokenize
-        How a sentence becomes tokens.
-
-    Returns
-    -------
-    arrays
-        Name to token ids, shape (T,), and offsets, shape (N + 1,).
-    vocabulary
-        The special tokens, then all others in the order of their first appearance over the sets. A special token that
-        stands in the text has its own id.
-
-    Raises
-    ------
-    InputError
-        If a sentence has a lone surrogate, which is not a character.
-    OptionError
-        If a callable tokeniser returns anything but strings.
+    Returns `arrays`: Name to token ids, shape (T,), and offsets, shape (N + 1,).
     """
     interner = Interner()
     interner.add(SPECIAL_TOKENS, Unit.STRING)

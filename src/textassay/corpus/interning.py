@@ -38,10 +38,7 @@ class Unit(IntEnum):
 class Interner:
     """Distinct tokens in order of first appearance, as bytes, with their hashes.
 
-    Attributes
-    ----------
-    n_tokens
-        Distinct tokens so far.
+    `n_tokens`: Distinct tokens so far.
     """
 
     def __init__(self) -> None:
@@ -54,17 +51,8 @@ class Interner:
     def add(self, texts: Sequence[str], unit: Unit) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Give each token of `texts` its number.
 
-        Returns
-        -------
-        numbers
-            Token numbers of all texts, one after another, shape (T,).
-        counts
-            Tokens in each text, shape (n_texts,).
-
-        Raises
-        ------
-        UnicodeEncodeError
-            If a text has a lone surrogate; nothing was numbered then.
+        Returns `numbers`: Token numbers of all texts, one after another, shape (T,); `counts`: Tokens in each text,
+        shape (n_texts,).
         """
         joined = "".join(texts)
         data = np.frombuffer(joined.encode("utf-8"), dtype=np.uint8)

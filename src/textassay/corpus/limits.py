@@ -95,8 +95,6 @@ def set_limits(*, max_input: int | str | None = None, max_text: int | None = Non
 def parse_size(size: int | str) -> int:
     """Return how many bytes a size is: a number, with k, M, G or T (of 1,000) or ki, Mi, Gi, Ti (of 1,024).
 
-    Examples
-    --------
     >>> parse_size("1.5GB"), parse_size("512 MiB")
     (1500000000, 536870912)
     """

@@ -58,13 +58,6 @@ def normalize(text: str) -> str:
     and ``@-@`` joiners become plain ASCII. A contraction stays one token (``don't``), and so do a number with its
     decimal point or thousands commas and a marker such as ``<unk>``. Normalising twice changes nothing.
 
-    Parameters
-    ----------
-    text
-        A sentence; may be empty.
-
-    Examples
-    --------
     >>> normalize("They don\u2019t pay $1,600\u2026")
     "they don't pay $ 1,600 ..."
     >>> normalize("They do n't pay $ 1 , 600 ...")
@@ -83,23 +76,8 @@ def normalize(text: str) -> str:
 def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
     """Return `corpus` with every sentence cut after `max_tokens` tokens.
 
-    Parameters
-    ----------
-    corpus
-        Any corpus; its vocabulary is kept and shared.
-    max_tokens
-        Tokens that a sentence may have, at least 1.
-
-    Returns
-    -------
-    Corpus
-        The text of a cut sentence is its tokens, as `join_tokens` joins them; the name of the tokeniser ends in
-        ``+max-tokens=20`` or whatever the limit is.
-
-    Raises
-    ------
-    OptionError
-        If `max_tokens` is below 1.
+    The text of a cut sentence is its tokens, as `join_tokens` joins them; the name of the tokeniser ends in
+    ``+max-tokens=20`` or whatever the limit is.
     """
     if max_tokens < 1:
         raise OptionError(f"max_tokens must be at least 1, got {max_tokens}")

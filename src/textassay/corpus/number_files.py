@@ -27,20 +27,7 @@ _SIDE_SUFFIXES = (".npz", ".json", ".npy", ".txt", ".csv")
 def read_features(path: Path) -> Array:
     """Return the vectors in a file, one row a sentence.
 
-    Parameters
-    ----------
-    path
-        A .npy file (mapped into memory, not read at once), or a .npz file with one array.
-
-    Returns
-    -------
-    Array
-        Shape (N, d), of numbers; that they fit their sentences is checked by `attach_columns`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, no such file, or holds something else; one line with file and remedy.
+    Shape (N, d), of numbers; that they fit their sentences is checked by `attach_columns`.
     """
     _check_file(path)
     if path.suffix == ".npz":
@@ -60,24 +47,10 @@ def read_features(path: Path) -> Array:
 def read_side_columns(path: Path, *, n_generated: int, n_real: int) -> tuple[Array, Array]:
     """Return one number for each generated and for each real sentence.
 
-    Parameters
-    ----------
-    path
-        .npz or .json with ``real`` and ``generated``; or .txt, .csv (one number a line) or .npy, the real sentences
-        first, then the generated ones.
-    n_generated, n_real
-        How many sentences there are.
+    `path`: .npz or .json with ``real`` and ``generated``; or .txt, .csv (one number a line) or .npy, the real sentences
+    first, then the generated ones.
 
-    Returns
-    -------
-    (Array, Array)
-        Shapes (n_generated,) and (n_real,); what numbers they may be is checked by `attach_columns`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, broken, of another kind, or holds more or fewer numbers; one line with file, place and
-        remedy.
+    Shapes (n_generated,) and (n_real,); what numbers they may be is checked by `attach_columns`.
     """
     _check_file(path)
     kind = Path(path.name.removesuffix(".gz")).suffix if path.suffix == ".gz" else path.suffix

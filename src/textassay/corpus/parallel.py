@@ -23,15 +23,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Sentence k of `target` translates sentence k of `source`; both are over one vocabulary.
-
-    Raises
-    ------
-    InputError
-        If one side has more sentences than the other.
-    OptionError
-        If the sides have different vocabularies.
-    """
+    """Sentence k of `target` translates sentence k of `source`; both are over one vocabulary."""
 
     source: Corpus
     target: Corpus
@@ -65,17 +57,7 @@ class ParallelText:
 
 
 def learn_joint_form(source: Any, target: Any, *, size: int, lowercase: bool = False) -> TextForm:
-    """Return byte pairs learnt from both sides together: names and numbers then look alike in both.
-
-    Parameters
-    ----------
-    source, target
-        Training sentences of each side.
-    size
-        Tokens in all; see `textassay.corpus.byte_pairs.learn_byte_pairs`.
-    lowercase
-        Whether to lower-case before tokenising.
-    """
+    """Return byte pairs learnt from both sides together: names and numbers then look alike in both."""
     texts = [*as_texts(source, "source").texts, *as_texts(target, "target").texts]
     return TextForm.learn(texts, tokenizer=f"bpe-{size}", lowercase=lowercase)
 
@@ -84,13 +66,6 @@ def held_back(n_pairs: int, n: int, *, seed: int) -> tuple[IntArray, IntArray]:
     """Return the numbers of the pairs to train on and of `n` pairs to hold back, each in increasing order.
 
     No pair is in both. Equal pairs may be: they are legitimate draws, and leaving them out would change what is held.
-
-    Raises
-    ------
-    OptionError
-        If `n` is below 0.
-    TooFewSentencesError
-        If fewer than 2 pairs are left to train on.
     """
     if n < 0:
         raise OptionError(f"pairs to hold back must be at least 0, got {n}")

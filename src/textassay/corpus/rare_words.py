@@ -16,21 +16,12 @@ MARK = "__"
 
 @dataclass(frozen=True)
 class MarkedTexts:
-    """Both sides with their rare words marked, and the share of marks among the words of each side.
+    """Both sides with their rare words marked, and the share of marks among the words of each side."""
 
-    Attributes
-    ----------
-    real
-        As many texts as were given, words parted by single spaces.
-    generated
-        The same for each generator.
-    shares
-        Fraction in [0, 1] of each generator, under its name, and of the real text, under None; marks that stood in the
-        text before count.
-    """
-
-    real: tuple[str, ...]
-    generated: Mapping[str, tuple[str, ...]]
+    real: tuple[str, ...]  # As many texts as were given, words parted by single spaces
+    generated: Mapping[str, tuple[str, ...]]  # The same for each generator
+    # Fraction in [0, 1] of each generator, under its name, and of the real text, under None; marks that stood in the
+    # text before count
     shares: Mapping[str | None, float]
 
 
@@ -42,27 +33,7 @@ def mark_rare_words(
     counted: Iterable[str] | None = None,
     mark: str = MARK,
 ) -> MarkedTexts:
-    """Return both sides with every word that was seen fewer than `min_count` times replaced by `mark`.
-
-    Parameters
-    ----------
-    real
-        Real texts; words are what stands between white space.
-    generated
-        Generator name to its texts.
-    min_count
-        At least 1.
-    counted
-        Texts that words are counted in, such as those the generators were trained on, or one vocabulary word a text;
-        `real` by default, and then a real text's own words do not count for it.
-    mark
-        What stands for a rare word: underscores.
-
-    Raises
-    ------
-    OptionError
-        If `min_count` is below 1 or `mark` is no run of underscores.
-    """
+    """Return both sides with every word that was seen fewer than `min_count` times replaced by `mark`."""
     if min_count < 1:
         raise OptionError(f"min_count must be at least 1, got {min_count}")
     if not is_mark(mark):

@@ -22,13 +22,7 @@ _COUNTED_BLOCKS = 32  # of a line that is too long: how far it is followed to sa
 
 
 class Source:
-    """A file, gzipped or not, or standard input.
-
-    Parameters
-    ----------
-    path
-        The file; none for standard input.
-    """
+    """A file, gzipped or not, or standard input."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -50,23 +44,7 @@ class Source:
                     yield stream
 
     def text_blocks(self, *, max_bytes: int | None = None, max_line: int | None = None) -> Iterator[str]:
-        r"""Yield the text in blocks that end with ``\n``, all but the last; a byte order mark is dropped.
-
-        Parameters
-        ----------
-        max_bytes
-            How many bytes may come, decompressed; `InputLimits.max_input` without it.
-        max_line
-            About how many characters a line may have; without it as many as the whole.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If there is no byte.
-        InputError
-            If it cannot be read, has a zero byte, is not UTF-8 (the message gives line and byte) or beyond a limit.
-            Nothing is read beyond the block that shows it.
-        """
+        r"""Yield the text in blocks that end with ``\n``, all but the last; a byte order mark is dropped."""
         limit = current_limits().max_input if max_bytes is None else max_bytes
         with self.open() as stream:
             self._check_size(limit)

@@ -39,23 +39,14 @@ class SpacingWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Spacing:
-    """How words are parted in some texts.
+    """How words are parted in some texts."""
 
-    Attributes
-    ----------
-    unspaced
-        Which texts are in a script without spaces between words and have none, shape (N,).
-    single
-        Which texts have no white space inside, so that white space makes one token of each, shape (N,).
-    n_filled
-        How many texts are not blank.
-    n_distinct, n_characters
-        Of the single ones: how many different texts, and their characters together.
-    """
-
+    # Which texts are in a script without spaces between words and have none, shape (N,)
     unspaced: npt.NDArray[np.bool_]
+    # Which texts have no white space inside, so that white space makes one token of each, shape (N,)
     single: npt.NDArray[np.bool_]
-    n_filled: int
+    n_filled: int  # How many texts are not blank
+    # Of the single ones: how many different texts, and their characters together
     n_distinct: int
     n_characters: int
 

@@ -18,15 +18,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 def split_last(n_sentences: int, n_last: int) -> tuple[IntArray, IntArray]:
-    """Return the numbers of all but the last `n_last` sentences, and of the last (validation, say).
-
-    Raises
-    ------
-    OptionError
-        If `n_last` is below 1.
-    TooFewSentencesError
-        If nothing would be left for the first part.
-    """
+    """Return the numbers of all but the last `n_last` sentences, and of the last (validation, say)."""
     if n_last < 1:
         raise OptionError(f"n_last must be at least 1, got {n_last}")
     if n_last >= n_sentences:
@@ -58,22 +50,7 @@ def contiguous_bounds(
 
 
 def contiguous_split(n_sentences: int, shares: Sequence[float] = (0.9, 0.05, 0.05)) -> list[IntArray]:
-    """Return the sentence numbers of consecutive parts, in order.
-
-    Parameters
-    ----------
-    n_sentences
-        At least as many as leave no part empty.
-    shares
-        Of each part, above 0, summing to 1. Part k ends at floor((share 1 + ... + share k) * n_sentences).
-
-    Raises
-    ------
-    OptionError
-        If the shares are not as said.
-    TooFewSentencesError
-        If a part would be empty.
-    """
+    """Return the sentence numbers of consecutive parts, in order."""
     bounds = contiguous_bounds(n_sentences, shares)
     return [np.arange(start, stop) for start, stop in pairwise(bounds)]
 
@@ -89,29 +66,9 @@ def random_split(
 def fold_numbers(n_sentences: int, n_folds: int, rng: np.random.Generator, groups: IntArray | None = None) -> IntArray:
     """Return the fold, 0 to n_folds - 1, that each sentence is drawn into.
 
-    Parameters
-    ----------
-    n_sentences
-        At least `n_folds`.
-    n_folds
-        At least 2.
-    rng
-        What decides; the same state gives the same folds.
-    groups
-        Group number of each sentence, shape (n_sentences,): a group is never split. There must be at least `n_folds`
-        groups. They are dealt out from large to small, in random order where equal, each to the smallest fold.
+    `groups`: group number of each sentence, shape (n_sentences,): a group is never split.
 
-    Returns
-    -------
-    folds
-        Shape (n_sentences,). Without groups, sizes differ by at most one; with groups, by at most the largest group.
-
-    Raises
-    ------
-    OptionError
-        If `n_folds` is below 2.
-    TooFewSentencesError
-        If there are fewer sentences, or groups, than folds.
+    Shape (n_sentences,). Without groups, sizes differ by at most one; with groups, by at most the largest group.
     """
     if n_folds < 2:
         raise OptionError(f"folds must be at least 2, got {n_folds}")

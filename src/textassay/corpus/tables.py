@@ -25,12 +25,7 @@ _OTHER_DELIMITERS = (",", ";", "\t", "|")
 def read_json_lines(source: Source, column: str | None, group_column: str | None) -> Rows:
     """Return the sentences of a file with one JSON string or object a line; blank lines hold none.
 
-    Parameters
-    ----------
-    source
-        The file.
-    column, group_column
-        Keys, dotted for nested ones (``a.b``); passed over where the lines are strings.
+    `column`, `group_column`: keys, dotted for nested ones (``a.b``); passed over where the lines are strings.
     """
 
     def records() -> Iterator[tuple[int, Any]]:
@@ -113,13 +108,7 @@ def read_csv(source: Source, column: str | None, group_column: str | None, *, de
 
 
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the header and the rows of a CSV or TSV file, each with the line it ends in; blank lines are passed over.
-
-    Raises
-    ------
-    InputError
-        If it is no such file, or a row has not as many fields as the header; the message gives the line.
-    """
+    """Yield the header and the rows of a CSV or TSV file, each with the line it ends in, without blank lines."""
     with long_fields():
         reader = csv.reader(_with_ends(source), delimiter=delimiter, strict=True)
         try:

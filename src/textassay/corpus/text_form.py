@@ -28,12 +28,7 @@ _KINDS: Mapping[str, Any] = {
 class TextForm:
     """A tokeniser and a vocabulary.
 
-    Parameters
-    ----------
-    tokenizer
-        How a sentence becomes tokens.
-    vocabulary
-        The tokens there are; all others become ``<unk>``.
+    `vocabulary`: the tokens there are; all others become ``<unk>``.
     """
 
     def __init__(self, tokenizer: NamedTokenizer, vocabulary: Vocabulary) -> None:
@@ -52,25 +47,8 @@ class TextForm:
     ) -> Self:
         """Return the form of a text: its frequent tokens.
 
-        Parameters
-        ----------
-        texts
-            Sentences: whatever `textassay.corpus.texts.as_texts` takes, at least one.
-        tokenizer
-            A name of `TOKENIZERS`; ``auto``, as `corpora_from_texts` has it; ``bpe-SIZE``, to learn so many byte pairs;
-            or a callable.
-        lowercase
-            Whether to lower-case before tokenising.
-        max_size, min_count
-            Which tokens the vocabulary keeps; see `Vocabulary.build`. One of byte pairs, or of another tokeniser with
-            a fixed list of tokens, always keeps all.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If there is no sentence, or no character for byte pairs.
-        OptionError
-            If the tokeniser is unknown or a setting out of range.
+        `tokenizer`: A name of `TOKENIZERS`; ``auto``, as `corpora_from_texts` has it; ``bpe-SIZE``, to learn so many
+        byte pairs; or a callable.
         """
         source = as_texts(texts, "texts")
         if len(source) == 0:
@@ -110,13 +88,7 @@ class TextForm:
         return digest.hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON.
-
-        Raises
-        ------
-        OptionError
-            If the tokeniser is a callable of the user's or of a pretrained model, which cannot be written down.
-        """
+        """Return everything, ready for JSON."""
         function = self.tokenizer.function
         name = self.tokenizer.name.removesuffix("+lower")
         if TOKENIZERS.get(name) is not function and not isinstance(function, BytePairs):
@@ -135,13 +107,7 @@ class TextForm:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """Return the form that `to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            If a part is missing, unknown or changed.
-        """
+        """Return the form that `to_dict` wrote."""
         if document.keys() | {"merges"} != _KINDS.keys():
             raise InputError(f"a text form must have {', '.join(sorted(_KINDS))}, got {', '.join(sorted(document))}")
         name, lowercase, tokens = document["tokenizer"], document["lowercase"], document["tokens"]

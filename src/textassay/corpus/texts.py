@@ -65,24 +65,9 @@ class TextFile:
 def as_texts(source: Any, name: str, *, column: str | None = None, group_column: str | None = None) -> TextFile:
     """Return the sentences of a Python object; the strings are shared, not copied.
 
-    Parameters
-    ----------
-    source
-        An iterable of str, an array or a column (whatever has ``tolist``, ``to_list`` or ``to_pylist``), a table
-        (whatever has ``column_names`` or ``columns`` and gives one by name: of pandas, polars, pyarrow or Hugging
-        Face's datasets), or what was returned before.
-    name
-        What messages call the source.
-    column, group_column
-        Which columns of a table hold the sentences and their groups; without `column` as `choose_column` says, or the
-        only one that holds strings.
-
-    Raises
-    ------
-    InputError
-        If it is a single str or bytes, a mapping, or not iterable, or an item is missing or no str (with its position).
-    OptionError
-        If a column is asked for and there is none.
+    `source`: an iterable of str, an array or a column (whatever has ``tolist``, ``to_list`` or ``to_pylist``), a table
+    (whatever has ``column_names`` or ``columns`` and gives one by name: of pandas, polars, pyarrow or Hugging Face's
+    datasets), or what was returned before.
     """
     if isinstance(source, TextFile):
         return source
@@ -135,11 +120,6 @@ def choose_column(columns: Sequence[str], column: str | None, place: str) -> str
     """Return `column`, or the one column that can be meant: the only one, or the only one of a usual name.
 
     Usual names are text, sentence and content.
-
-    Raises
-    ------
-    InputError
-        If there is no such column, or several can be meant; the message lists them.
     """
     if column is not None:
         if column in columns:
@@ -156,11 +136,6 @@ def number_groups(labels: Sequence[Any], place: str) -> npt.NDArray[np.int64]:
 
     The number is a 62-bit hash of the label as text, so that a prompt or a document that stands in the real and in the
     generated file is one group; among a million labels two share a number with a probability below 1e-7.
-
-    Raises
-    ------
-    InputError
-        If a label is missing (None or NaN).
     """
     numbers: dict[str, int] = {}
     result = np.empty(len(labels), dtype=np.int64)

@@ -96,12 +96,8 @@ SPACERS: dict[Tokenizer, Callable[[Sequence[str]], list[str]]] = {
 class SubwordTokenizer(Protocol):
     """A tokeniser with a fixed list of tokens, which encodes many sentences at once.
 
-    Attributes
-    ----------
-    name
-        What stands in signatures; ``bpe-...`` where the tokens are written in `BYTE_LETTERS`.
-    types
-        All tokens, in the order of their ids.
+    `name`: What stands in signatures; ``bpe-...`` where the tokens are written in `BYTE_LETTERS`; `types`: All tokens,
+    in the order of their ids.
     """
 
     @property
@@ -141,18 +137,8 @@ _TO_LATIN = {ord(letter): byte for byte, letter in enumerate(BYTE_LETTERS)}
 def join_tokens(tokenizer: str, tokens: Sequence[str]) -> str:
     """Return the text of the tokens of one sentence.
 
-    Parameters
-    ----------
-    tokenizer
-        Name of their tokeniser, as it stands in signatures.
-    tokens
-        Any number. Between words stands a space, between characters nothing. Tokens of bytes (``bpe-...``) are joined
-        and decoded; bytes that are no UTF-8, which only a model draws, become U+FFFD.
-
-    Raises
-    ------
-    OptionError
-        If it is the tokeniser of a pretrained model that has rules of its own (``hf-...``).
+    `tokens`: any number. Between words stands a space, between characters nothing. Tokens of bytes (``bpe-...``) are
+    joined and decoded; bytes that are no UTF-8, which only a model draws, become U+FFFD.
     """
     name = tokenizer.split("+")[0]
     if name.startswith("bpe-"):
@@ -183,18 +169,9 @@ class NamedTokenizer:
 def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) -> NamedTokenizer:
     """Return the tokeniser of that name, or the callable given, named for signatures.
 
-    Parameters
-    ----------
-    tokenizer
-        A name of `TOKENIZERS`, or a callable from a sentence to its tokens; its qualified name stands in signatures
-        (``<lambda>`` for one without a name; its own for a `SubwordTokenizer`). A `NamedTokenizer` keeps its name.
-    lowercase
-        Whether to lower-case before tokenising; the name says so.
-
-    Raises
-    ------
-    OptionError
-        If the name is unknown.
+    `tokenizer`: A name of `TOKENIZERS`, or a callable from a sentence to its tokens; its qualified name stands in
+    signatures (``<lambda>`` for one without a name; its own for a `SubwordTokenizer`). A `NamedTokenizer` keeps its
+    name.
     """
     if isinstance(tokenizer, NamedTokenizer):
         lower = lowercase and not tokenizer.lowercase

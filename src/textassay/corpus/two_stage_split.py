@@ -49,34 +49,7 @@ def two_stage_split(
     discriminator_shares: Sequence[float] = DISCRIMINATOR_SHARES,
     seed: int = 0,
 ) -> TwoStageSplit:
-    """Return both splits, at random.
-
-    Parameters
-    ----------
-    n_real
-        Real texts.
-    n_generated
-        Generator name to its number of texts; they may differ.
-    generator_shares
-        Of G-train, G-valid, G-test, above 0, summing to 1. The paper does not give them.
-    discriminator_shares
-        Of D-train, D-valid, D-test; each generator is split by itself.
-    seed
-        Decides what is drawn; a generator's parts do not depend on the others.
-
-    Returns
-    -------
-    TwoStageSplit
-        In each set of the discriminators as many real texts as generated ones, those of G-test that are left over in
-        none of them.
-
-    Raises
-    ------
-    OptionError
-        If there are not three shares, or they do not sum to 1.
-    TooFewSentencesError
-        If a part would be empty, or G-test has fewer texts than the generators together.
-    """
+    """Return both splits, at random."""
     if len(generator_shares) != 3 or len(discriminator_shares) != 3:
         raise OptionError("give three shares: of training, validation and test")
     train, valid, test = random_split(n_real, stream(seed, "two stage split", "real"), generator_shares)

@@ -20,13 +20,7 @@ PAD, EOS, SOS, UNK = range(4)
 
 
 class Vocabulary:
-    """Tokens with their ids; ids 0-3 are ``<pad>``, ``<eos>``, ``<sos>`` and ``<unk>``.
-
-    Parameters
-    ----------
-    tokens
-        The other tokens in the order of their ids; repeated and special ones are passed over.
-    """
+    """Tokens with their ids; ids 0-3 are ``<pad>``, ``<eos>``, ``<sos>`` and ``<unk>``."""
 
     _size: int
     _encoded: tuple[bytes, npt.NDArray[np.int64]]
@@ -45,17 +39,7 @@ class Vocabulary:
 
     @classmethod
     def build(cls, corpus: "Corpus", *, max_size: int | None = None, min_count: int = 1) -> "Vocabulary":
-        """Return the vocabulary of `corpus`, most frequent token first, equally frequent ones by first appearance.
-
-        Parameters
-        ----------
-        corpus
-            Where tokens are counted.
-        max_size
-            Most tokens to keep, the special ones not counted, at least 0; none keeps all.
-        min_count
-            How often a token must appear, at least 1.
-        """
+        """Return the vocabulary of `corpus`, most frequent token first, equally frequent ones by first appearance."""
         if max_size is not None and max_size < 0:
             raise OptionError(f"max_size must be at least 0, got {max_size}")
         if min_count < 1:

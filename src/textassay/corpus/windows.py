@@ -8,15 +8,7 @@ from textassay.errors import OptionError, TooFewSentencesError
 
 
 def cut_windows(text: Corpus, length: int) -> Corpus:
-    """Return consecutive windows of `length` tokens, at least 1, of each sentence; what is left at its end is dropped.
-
-    Raises
-    ------
-    OptionError
-        If `length` is below 1.
-    TooFewSentencesError
-        If no sentence has so many tokens.
-    """
+    """Return consecutive windows of `length` tokens of each sentence; what is left at its end is dropped."""
     if length < 1:
         raise OptionError(f"length must be at least 1, got {length}")
     counts = text.lengths // length

@@ -19,15 +19,7 @@ _FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, Overflow
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file of 250,000 bytes at most holds; see `parse_yaml`.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    InputError
-        If it is too long, not UTF-8, or no YAML.
-    """
+    """Return what a YAML file of 250,000 bytes at most holds; see `parse_yaml`."""
     with path.open("rb") as file:
         content = file.read(_YAML_BYTES + 1)
     if len(content) > _YAML_BYTES:
@@ -40,14 +32,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Return what a YAML text holds: plain values, lists and mappings; dates stay as they are written.
-
-    Raises
-    ------
-    InputError
-        If it is no YAML, is nested more than 50 levels deep, holds itself, or more than 100,000 values once its aliases
-        are written out; the message begins with `place`.
-    """
+    """Return what a YAML text holds: plain values, lists and mappings; dates stay as they are written."""
     try:
         loader = _Loader(text)
         try:

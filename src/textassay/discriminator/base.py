@@ -109,10 +109,7 @@ def balanced_cross_entropy(real_scores: FloatArray, generated_scores: FloatArray
 
     Objective (3) is minus twice this. At best it is ln 2 less the Jensen-Shannon divergence of the two distributions.
 
-    Parameters
-    ----------
-    real_scores, generated_scores
-        Probabilities of being real, shapes (n_real,) and (n_generated,).
+    `real_scores`, `generated_scores`: probabilities of being real, shapes (n_real,) and (n_generated,).
     """
     real = np.clip(real_scores, _SMALLEST, 1 - _SMALLEST)
     generated = np.clip(generated_scores, _SMALLEST, 1 - _SMALLEST)
@@ -127,17 +124,7 @@ def balanced_accuracy(real_scores: FloatArray, generated_scores: FloatArray, thr
 class SklearnDiscriminator:
     """Any scikit-learn classifier or pipeline over texts (as they were read, before tokenising).
 
-    Parameters
-    ----------
-    classifier
-        Takes a list of strings; it is cloned, never changed. Classes are balanced by sample weights where it takes
-        them, else its probabilities are corrected for the class sizes. One without `predict_proba` has its
-        `decision_function` turned into probabilities by a sigmoid fitted on validation text.
-
-    Raises
-    ------
-    OptionError
-        If it has neither `predict_proba` nor `decision_function`.
+    `classifier`: it is cloned, never changed.
     """
 
     def __init__(self, classifier: Any) -> None:

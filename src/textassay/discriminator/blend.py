@@ -52,10 +52,7 @@ def log_odds(scores: FloatArray) -> FloatArray:
 def fit_blend(real: FloatArray, generated: FloatArray) -> Blend:
     """Return the blend that fits log-odds of real and generated sentences best; both sides weigh the same.
 
-    Parameters
-    ----------
-    real, generated
-        Shapes (n_real, n_judges) and (n_generated, n_judges). Where a side has no sentence, the plain mean comes back.
+    `real`, `generated`: shapes (n_real, n_judges) and (n_generated, n_judges).
     """
     n_judges = real.shape[1]
     equal = np.full(n_judges, 1 / n_judges)
@@ -95,18 +92,7 @@ def fit_blend(real: FloatArray, generated: FloatArray) -> Blend:
 def blended_out_of_fold(real: FloatArray, generated: FloatArray, groups: Groups) -> tuple[FloatArray, FloatArray]:
     """Return the scores of real and generated sentences, each by a blend that was fitted to others.
 
-    Parameters
-    ----------
-    real, generated
-        Log-odds, as in `fit_blend`, at least one sentence each. With one group (or sentence) a side nothing is fitted
-        to any of them, and all are scored by the plain mean.
-    groups
-        Group numbers of the sentences of both sides, or none; equal numbers mean the same group.
-
-    Returns
-    -------
-    tuple
-        Probabilities of being real, shapes (n_real,) and (n_generated,).
+    Probabilities of being real, shapes (n_real,) and (n_generated,).
     """
     folds = _deal(len(real), len(generated), groups)
     scores = np.empty(len(real)), np.empty(len(generated))

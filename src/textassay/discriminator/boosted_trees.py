@@ -38,22 +38,7 @@ _L2 = 10.0
 
 
 class BoostedTreesDiscriminator:
-    """Gradient boosting over likelihood ratios and length; on one thread.
-
-    Parameters
-    ----------
-    max_order
-        Longest n-grams of the models, in tokens, at least 1.
-    folds
-        Parts of the training text; each is scored by models of the others. At least 2.
-    max_trees
-        Most trees, at least 1; how many are used is chosen by cross-entropy on validation text.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
+    """Gradient boosting over likelihood ratios and length; on one thread."""
 
     name = "boosted-trees"
     reads_log_probs = True
@@ -113,13 +98,7 @@ class BoostedTreesDiscriminator:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
             raise OptionError("a boosted-trees discriminator must be fitted before it judges")
         return self._fitted.prob_real(corpus)

@@ -33,26 +33,10 @@ def plug_in(
 ) -> float:
     """Return the plug-in discrepancy of one classifier's scores.
 
-    Parameters
-    ----------
-    real_scores, generated_scores
-        Scores of sentences that the classifier did not see, shapes (n_real,) and (n_generated,), at least two each.
-    rng
-        Deals the sentences out.
-    parts
-        Into so many parts, at least 2; fewer where a side has fewer sentences.
+    `real_scores`, `generated_scores`: scores of sentences that the classifier did not see, shapes (n_real,) and
+    (n_generated,), at least two each.
 
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Raises
-    ------
-    OptionError
-        If `parts` is below 2.
-    TooFewSentencesError
-        If a side has fewer than two scores.
+    In [0, 1].
     """
     if parts < 2:
         raise OptionError(f"parts must be at least 2, got {parts}")
@@ -91,17 +75,7 @@ def _calibrated(real_scores: FloatArray, generated_scores: FloatArray) -> tuple[
 def cross_fitted_plug_in(fit: CrossFit, *, seed: int) -> float | None:
     """Return the mean plug-in discrepancy of the classifiers of a cross-fit, each on the sentences it was tested on.
 
-    Parameters
-    ----------
-    fit
-        Of one partition. Sentences of one group are not kept together here.
-    seed
-        Deals the sentences out.
-
-    Returns
-    -------
-    float or None
-        In [0, 1]; None where a fold tests a single sentence of a side.
+    In [0, 1]; None where a fold tests a single sentence of a side.
     """
     scores = [
         (fit.real_scores[fit.real_folds == fold], fit.generated_scores[fit.generated_folds == fold])

@@ -57,15 +57,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 
 
 def make_discriminator(name: str) -> Discriminator:
-    """Return the discriminator called `name`.
-
-    Raises
-    ------
-    MissingExtraError
-        If it needs an extra that is not installed.
-    OptionError
-        If there is none of that name.
-    """
+    """Return the discriminator called `name`."""
     if name not in DISCRIMINATORS:
         raise unknown_name("discriminator", name, [AUTO, *DISCRIMINATORS])
     return DISCRIMINATORS[name]()

@@ -32,15 +32,7 @@ FAST = Recipe(max_epochs=12, learning_rate=3e-3, averaging=0.99)
 
 
 class CnnDiscriminator(WordNetworkDiscriminator):
-    """The convolutional network; needs the extra ``neural``.
-
-    Parameters
-    ----------
-    recipe
-        How to train: `FAST`, or `PAPER` (the paper's), or another.
-    batch_size, min_sentences, seed
-        See `NetworkDiscriminator`.
-    """
+    """The convolutional network; needs the extra ``neural``."""
 
     name_of_kind = "cnn"
 

@@ -43,21 +43,7 @@ def cnn_weights(
     seed: int,
     device: "torch.device | str" = "cpu",
 ) -> dict[str, "Tensor"]:
-    """Return the weights of a network as they begin.
-
-    Parameters
-    ----------
-    n_words
-        Word vectors, padding and rare words among them.
-    dimension
-        Numbers in a word vector, at least 1.
-    filters
-        Window in words to its number of filters; no sentence with its padding may be shorter than the widest.
-    seed
-        Decides the draws.
-    device
-        Where the weights are.
-    """
+    """Return the weights of a network as they begin."""
     import torch
 
     n_filters = sum(filters.values())
@@ -92,18 +78,7 @@ def cnn_loss(
 ) -> "Tensor":
     """Return the mean cross-entropy, in nats per sentence, with the penalty on the output layer; a scalar.
 
-    Parameters
-    ----------
-    weights
-        As `cnn_weights` makes them.
-    sentences
-        N sentences.
-    is_real
-        1 for real, 0 for generated, shape (N,).
-    rng
-        What dropout is drawn from; none leaves it out.
-    dropout
-        Share that it leaves out, in [0, 1).
+    `is_real`: 1 for real, 0 for generated, shape (N,).
     """
     import torch
 

@@ -28,21 +28,13 @@ _SMALLEST_SCALE = 1e-6  # of a number that is the same for all sentences
 
 @dataclass(frozen=True)
 class CountedSentences:
-    """Sentences with their ends, as rows of word vectors, padded, and what counts say of them.
+    """Sentences with their ends, as rows of word vectors, padded, and what counts say of them."""
 
-    Attributes
-    ----------
-    sentences
-        N sentences of T rows.
-    counts
-        Shape (T, max_order, 2): ``counts[t, k - 1]`` is how often the k tokens that end at t stand in real and in
-        generated text; -1 where they would begin before the sentence, and in padding.
-    numbers
-        What `SideCounts` says of whole sentences, and their length, shape (N, n_numbers).
-    """
-
-    sentences: Sentences
+    sentences: Sentences  # N sentences of T rows
+    # Shape (T, max_order, 2): ``counts[t, k - 1]`` is how often the k tokens that end at t stand in real and in
+    # generated text; -1 where they would begin before the sentence, and in padding
     counts: Counts
+    # What `SideCounts` says of whole sentences, and their length, shape (N, n_numbers)
     numbers: npt.NDArray[np.float32]
 
     def __len__(self) -> int:
@@ -96,19 +88,7 @@ class CountRows:
     def build(
         cls, pair: Pair, *, max_order: int, longest: int, min_sentences: int
     ) -> tuple["CountRows", tuple[CountedSentences, CountedSentences]]:
-        """Return the counts of `pair`, and both its sides, each sentence without its own counts.
-
-        Parameters
-        ----------
-        pair
-            Real and generated sentences. Those of a group, which may stand on both sides, leave the counts together.
-        max_order
-            Longest n-grams that are counted for each token, at least 1.
-        longest
-            Longest n-grams that `SideCounts` sums over sentences, at least `max_order`.
-        min_sentences
-            Words of fewer sentences share a vector.
-        """
+        """Return the counts of `pair`, and both its sides, each sentence without its own counts."""
         marked = (mark_ends(pair[0]), mark_ends(pair[1]))
         sides = SideCounts.build(*marked, max_order=longest)
         groups = joint_groups(pair[0].groups, pair[1].groups, len(pair[0]), len(pair[1]))

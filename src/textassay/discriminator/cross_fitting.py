@@ -37,58 +37,34 @@ _WINNER = ""  # no discriminator's name
 
 @dataclass(frozen=True)
 class FoldFit:
-    """One discriminator of a cross-fit.
+    """One discriminator of a cross-fit."""
 
-    Attributes
-    ----------
-    threshold
-        Above which a score says real.
-    chosen
-        What fitting chose.
-    valid_accuracy
-        Balanced accuracy on validation text.
-    n_train, n_valid, n_test
-        Sizes (real, generated).
-    valid_scores
-        Probabilities of being real of the validation text, real and generated, by models that did not see it.
-    evidence
-        The fitted discriminator itself where it can say what each token adds; else None, to save memory.
-    seconds
-        Wall time of fitting.
-    """
-
-    threshold: float
-    chosen: Mapping[str, Any]
-    valid_accuracy: float
+    threshold: float  # Above which a score says real
+    chosen: Mapping[str, Any]  # What fitting chose
+    valid_accuracy: float  # Balanced accuracy on validation text
+    # Sizes (real, generated)
     n_train: tuple[int, int]
     n_valid: tuple[int, int]
     n_test: tuple[int, int]
+    # Probabilities of being real of the validation text, real and generated, by models that did not see it
     valid_scores: tuple[FloatArray, FloatArray] = field(repr=False, compare=False)
+    # The fitted discriminator itself where it can say what each token adds; else None, to save memory
     evidence: TokenEvidence | None = field(repr=False, compare=False)
-    seconds: float = field(repr=False, compare=False)
+    seconds: float = field(repr=False, compare=False)  # Wall time of fitting
 
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Judgements of all tested sentences.
+    """Judgements of all tested sentences."""
 
-    Attributes
-    ----------
-    real_folds, generated_folds
-        In which fold each sentence is tested, shapes (n_real,) and (n_generated,); -1 where in none (one split).
-    real_scores, generated_scores
-        Probability of being real by the discriminator of that fold, same shapes; NaN where untested.
-    folds
-        The discriminators, one a fold.
-    alone
-        Of a family: what each of its candidates would have given alone, on the same folds; else empty.
-    """
-
+    # In which fold each sentence is tested, shapes (n_real,) and (n_generated,); -1 where in none (one split)
     real_folds: IntArray
     generated_folds: IntArray
+    # Probability of being real by the discriminator of that fold, same shapes; NaN where untested
     real_scores: FloatArray
     generated_scores: FloatArray
-    folds: tuple[FoldFit, ...]
+    folds: tuple[FoldFit, ...]  # The discriminators, one a fold
+    # Of a family: what each of its candidates would have given alone, on the same folds; else empty
     alone: Mapping[str, "CrossFit"] = field(default_factory=dict)
 
     def correct(self) -> tuple[FloatArray, FloatArray]:
@@ -114,28 +90,7 @@ def cross_fit(
     seed: int,
     repeat: int = 0,
 ) -> CrossFit:
-    """Return how discriminators judge text they did not see.
-
-    Parameters
-    ----------
-    discriminator
-        A copy of it is fitted in each fold.
-    real, generated
-        Sentences of a group (`Corpus.groups`) share a fold; equal group numbers mean the same group on both sides.
-    folds
-        At least 1. With 1, a tenth of each side is tested, by one discriminator.
-    threshold
-        Chosen on validation text, or one half.
-    seed
-        Decides the partition.
-    repeat
-        Another number gives another partition.
-
-    Raises
-    ------
-    TooFewSentencesError
-        If there are too few sentences or groups to fill every part of every fold.
-    """
+    """Return how discriminators judge text they did not see."""
     n_parts, n_valid_parts = (
         (folds, _VALIDATION_SHARE) if folds > 1 else (_N_PARTS_OF_ONE_SPLIT, _N_PARTS_OF_ONE_SPLIT - 1)
     )

@@ -47,20 +47,10 @@ def fit_dense_logistic(
 ) -> DenseLogistic:
     """Return the logistic regression of `is_real` on standardised `columns`.
 
-    Parameters
-    ----------
-    columns
-        Shape (n_rows, n_columns), finite. A constant column has no weight.
-    is_real
-        Shape (n_rows,), both classes present; rows are weighted so that both classes weigh the same.
-    c
-        Inverse strength of regularisation, above 0: the minimised sum is ``|coefficients|^2 / 2 + c * sum of weight *
-        cross-entropy``, with weights of mean 1; the intercept is free.
-    emphasis
-        Scale of each standardised column, shape (n_columns,), above 0: a column of 0.5 is held back four times as much
-        as one of 1, which all are where None.
-    start
-        A model of the same columns and emphasis to start from; nothing but speed depends on it.
+    `columns`: shape (n_rows, n_columns), finite; `is_real`: shape (n_rows,), both classes present; `c`: inverse
+    strength of regularisation, above 0: the minimised sum is ``|coefficients|^2 / 2 + c * sum of weight *
+    cross-entropy``, with weights of mean 1; the intercept is free; `emphasis`: scale of each standardised column, shape
+    (n_columns,), above 0: a column of 0.5 is held back four times as much as one of 1, which all are where None.
     """
     means, scales = columns.mean(axis=0), columns.std(axis=0)
     scales = np.where(scales > 1e-9 * (1 + np.abs(means)), scales, np.inf)

@@ -37,23 +37,9 @@ _DIMENSIONS = 256
 class EmbeddingLogisticDiscriminator:
     """Logistic regression over the vectors of sentences, each of their numbers scaled to a spread of 1.
 
-    Parameters
-    ----------
-    encoder
-        ``auto`` (the features of the text where there are any, else latent semantic analysis), the name or the folder
-        of a sentence-transformers model, or an `Encoder`, which is fitted to training text of both sides. Sentences are
-        encoded anew for every fit: a large model's vectors are better given as features.
-    strengths
-        Inverse strengths of regularisation to try, above 0; chosen by cross-entropy on validation text.
-
-    Raises
-    ------
-    InputError
-        If there is no such model.
-    MissingExtraError
-        If the model needs the ``encoders`` extra.
-    OptionError
-        If `encoder` is nothing that can encode, or a strength is out of range.
+    `encoder`: ``auto`` (the features of the text where there are any, else latent semantic analysis), the name or the
+    folder of a sentence-transformers model, or an `Encoder`, which is fitted to training text of both sides. Sentences
+    are encoded anew for every fit: a large model's vectors are better given as features.
     """
 
     name = "embedding-logistic"
@@ -82,13 +68,7 @@ class EmbeddingLogisticDiscriminator:
         return f"{shown}{self._encoder.name}, C={','.join(f'{c:g}' for c in self.strengths)}"
 
     def fit(self, train: Pair, valid: Pair) -> Self:
-        """Return the fitted discriminator; deterministic, this one stays as it is.
-
-        Raises
-        ------
-        UnavailableError
-            If the encoder is ``given`` and a side has no features.
-        """
+        """Return the fitted discriminator; deterministic, this one stays as it is."""
         fitted = type(self)(self.encoder, strengths=self.strengths)
         given = self.encoder == "auto" and all(FEATURES in corpus.columns for corpus in (*train, *valid))
         with one_blas_thread():
@@ -114,15 +94,7 @@ class EmbeddingLogisticDiscriminator:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        UnavailableError
-            If it learnt from features and these sentences have none.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
             raise OptionError("an embedding-logistic discriminator must be fitted before it judges")
         return self._fitted.prob_real(corpus)

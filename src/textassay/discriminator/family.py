@@ -39,27 +39,14 @@ _STANDARD_ERRORS = 2.0  # how clear the gain over what is preferred must be
 
 @dataclass(frozen=True)
 class Candidate:
-    """What could judge: a member, or the blend of all.
+    """What could judge: a member, or the blend of all."""
 
-    Attributes
-    ----------
-    valid_scores
-        Probabilities of being real of validation sentences, real and generated, by a model that did not see them.
-    threshold
-        Chosen on those.
-    chosen
-        What fitting chose.
-    member
-        The fitted member; None for the blend.
-    seconds
-        Wall time of fitting; of the blend's alone.
-    """
-
+    # Probabilities of being real of validation sentences, real and generated, by a model that did not see them
     valid_scores: tuple[FloatArray, FloatArray]
-    threshold: float
-    chosen: Mapping[str, Any]
-    member: Discriminator | None
-    seconds: float = field(compare=False)
+    threshold: float  # Chosen on those
+    chosen: Mapping[str, Any]  # What fitting chose
+    member: Discriminator | None  # The fitted member; None for the blend
+    seconds: float = field(compare=False)  # Wall time of fitting; of the blend's alone
 
     @property
     def valid_accuracy(self) -> float:
@@ -70,20 +57,8 @@ class Candidate:
 class FamilyDiscriminator:
     """Several discriminators of which validation text chooses one, or their blend.
 
-    Parameters
-    ----------
-    name
-        Of the family.
-    members
-        At least two, with different names, none called ``blend``; those before are preferred.
-    prefer
-        The candidate that stays unless another is clearly better: a member's name, or ``blend``; the first member
-        where None.
-
-    Raises
-    ------
-    OptionError
-        If there are fewer, two have one name, or the preferred one is none of them.
+    `members`: at least two, with different names, none called ``blend``; those before are preferred; `prefer`: the
+    candidate that stays unless another is clearly better: a member's name, or ``blend``; the first member where None.
     """
 
     def __init__(self, name: str, members: Sequence[Discriminator], *, prefer: str | None = None) -> None:
@@ -161,26 +136,14 @@ class FamilyDiscriminator:
         return self.candidates[self.won].valid_scores
 
     def alone(self, corpus: Corpus) -> dict[str, FloatArray]:
-        """Return the probability that each sentence is real by every candidate, each shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the family was not fitted.
-        """
+        """Return the probability that each sentence is real by every candidate, each shape (N,)."""
         blend = self._check_fitted()
         scores = {name: found.member.prob_real(corpus) for name, found in self.candidates.items() if found.member}
         odds = np.column_stack([log_odds(of_member) for of_member in scores.values()])
         return {**scores, BLEND: blend.prob_real(odds)}
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real by what won, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the family was not fitted.
-        """
+        """Return the probability that each sentence is real by what won, shape (N,)."""
         self._check_fitted()
         member = self.candidates[self.won].member
         return self.alone(corpus)[BLEND] if member is None else member.prob_real(corpus)

@@ -18,26 +18,13 @@ N_ROC_POINTS = 101
 
 @dataclass(frozen=True)
 class FoldScore:
-    """One classifier on its test sentences.
+    """One classifier on its test sentences."""
 
-    Attributes
-    ----------
-    value
-        Twice the balanced accuracy, less one.
-    variance
-        What `value` varies by, squared, with the sentences that are tested.
-    auc
-        Probability that a real sentence scores above a generated one (ties count half).
-    cross_entropy
-        Nats per sentence, both classes weighing a half.
-    n_real_correct, n_real, n_generated_wrong, n_generated
-        Real sentences called real and generated ones called real, out of how many.
-    """
-
-    value: float
-    variance: float
-    auc: float
-    cross_entropy: float
+    value: float  # Twice the balanced accuracy, less one
+    variance: float  # What `value` varies by, squared, with the sentences that are tested
+    auc: float  # Probability that a real sentence scores above a generated one (ties count half)
+    cross_entropy: float  # Nats per sentence, both classes weighing a half
+    # Real sentences called real and generated ones called real, out of how many
     n_real_correct: int
     n_real: int
     n_generated_wrong: int
@@ -73,16 +60,7 @@ def score_folds(fit: CrossFit) -> list[FoldScore]:
 def roc_points(real: FloatArray, generated: FloatArray) -> list[list[float]]:
     """Return the receiver operating characteristic of scores, real text being what is looked for.
 
-    Parameters
-    ----------
-    real, generated
-        Scores, shapes (n_real,) and (n_generated,); a sentence is called real from a threshold on.
-
-    Returns
-    -------
-    list
-        At most 101 exact points [share of generated called real, share of real called real] as the threshold falls,
-        from [0, 0] to [1, 1], at even steps along the curve.
+    `real`, `generated`: scores, shapes (n_real,) and (n_generated,).
     """
     scores = np.unique(np.concatenate([real, generated]))[::-1]
     shares = np.stack(
@@ -97,15 +75,7 @@ def roc_points(real: FloatArray, generated: FloatArray) -> list[list[float]]:
 def spread_between_classifiers(fits: Sequence[Sequence[FoldScore]]) -> float | None:
     """Return the standard deviation between classifiers: how far folds vary beyond the sampling of their test text.
 
-    Parameters
-    ----------
-    fits
-        The folds of each cross-fit. Few folds tell little: 0 means no more than sampling explains.
-
-    Returns
-    -------
-    float or None
-        None where a cross-fit has one fold.
+    None where a cross-fit has one fold.
     """
     if min(map(len, fits)) < 2:
         return None

@@ -33,20 +33,7 @@ _TOLERANCE = 1e-4
 
 
 class LikelihoodRatioDiscriminator:
-    """The ratio of two n-gram models, calibrated.
-
-    Parameters
-    ----------
-    max_order
-        Longest n-grams to try, in tokens, at least 1.
-    blurs
-        What share of its probability a token may take from the other side, each in [0, 0.5), to try.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range or there is nothing to try.
-    """
+    """The ratio of two n-gram models, calibrated."""
 
     name = "likelihood-ratio"
 
@@ -86,13 +73,7 @@ class LikelihoodRatioDiscriminator:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
             raise OptionError("a likelihood-ratio discriminator must be fitted before it judges")
         return self._fitted.prob_real(self._fitted.sides.token_probs(corpus))

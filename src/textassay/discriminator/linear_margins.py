@@ -37,31 +37,14 @@ MARGINS_TOLD = (
 
 @dataclass(frozen=True)
 class LinearMargins:
-    """Linear models of `N_FOLDS` parts; made by `fit`.
+    """Linear models of `N_FOLDS` parts; made by `fit`."""
 
-    Attributes
-    ----------
-    index
-        The n-grams.
-    coefficients
-        Mean over the fits, the intercept last, shape (n_features + 1,).
-    """
-
-    index: NgramIndex
-    coefficients: FloatArray
+    index: NgramIndex  # The n-grams
+    coefficients: FloatArray  # Mean over the fits, the intercept last, shape (n_features + 1,)
 
     @classmethod
     def fit(cls, train: Pair, groups: IntArray | None = None) -> "tuple[LinearMargins, FloatArray]":
-        """Return the models, and the margin of each training sentence, real ones first: shape (n_real + n_generated,).
-
-        Parameters
-        ----------
-        train
-            Sentences with a token of their own at both ends.
-        groups
-            Group of each sentence of both sides, numbers from 0; whole groups share a part. Where the other parts hold
-            no real or no generated sentence there is no model: the part's sentences have margin 0.
-        """
+        """Return models, and the margins of training sentences, real ones first, shape (n_real + n_generated,)."""
         index = NgramIndex.build(train, max_order=_MAX_ORDER, min_sentences=_MIN_SENTENCES)
         rows = vstack([_presence(index, corpus) for corpus in train], format="csr")
         sizes = [len(corpus) for corpus in train]

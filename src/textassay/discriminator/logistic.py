@@ -39,20 +39,8 @@ GRID: Mapping[Weighting, Sequence[float]] = {
 class LogisticDiscriminator:
     """Logistic regression over word n-grams.
 
-    Parameters
-    ----------
-    max_order
-        Longest n-grams, in tokens (sentence ends count as tokens), at least 1.
-    min_sentences
-        An n-gram is used if it stands in at least so many training sentences, at least 1.
-    grid
-        How n-grams may be weighted (``binary`` or ``tfidf``), and for each the inverse strengths of regularisation
-        (above 0) to try; the choice is made on validation text, ties go to the lower cross-entropy.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range, a weighting is unknown, or the grid is empty.
+    `grid`: how n-grams may be weighted (``binary`` or ``tfidf``), and for each the inverse strengths of regularisation
+    (above 0) to try; the choice is made on validation text, ties go to the lower cross-entropy.
     """
 
     name = "logistic"
@@ -115,13 +103,7 @@ class LogisticDiscriminator:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self._weights is None:
             raise OptionError("a logistic discriminator must be fitted before it judges")
         return self._weights.prob_real(
@@ -131,22 +113,9 @@ class LogisticDiscriminator:
     def token_evidence(self, corpus: Corpus) -> FloatArray:
         """Return what each token adds to the log-odds of its sentence being real.
 
-        Parameters
-        ----------
-        corpus
-            N sentences of T tokens together.
-
-        Returns
-        -------
-        FloatArray
-            Shape (T + 2 N,), in nats: for each sentence its beginning, its tokens and its end, which sum to the
-            log-odds of `prob_real`. An n-gram counts at its last token, in equal parts where it stands several times;
-            the intercept counts at the beginning.
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
+        Shape (T + 2 N,), in nats: for each sentence its beginning, its tokens and its end, which sum to the log-odds of
+        `prob_real`. An n-gram counts at its last token, in equal parts where it stands several times; the intercept
+        counts at the beginning.
         """
         if self._weights is None:
             raise OptionError("a logistic discriminator must be fitted before it explains")

@@ -45,47 +45,25 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetaEvaluation(Displayed):
-    """What one discriminative evaluator says of all texts.
+    """What one discriminative evaluator says of all texts."""
 
-    Attributes
-    ----------
-    name
-        Of the discriminator, such as ``svm``.
-    kind
-        ``meta``: one judge of all generators; ``individual``: one for each.
-    real_scores
-        Probability of being real of each real text, by a judge that saw neither it nor an equal text; one row a judge,
-        shape (1, n_real), or (n_generators, n_real) where judges are individual.
-    generated_scores
-        Generator to the same of its texts, shape (N,), by the judge that is asked about it.
-    real_clusters, generated_clusters
-        Equal numbers mean equal texts, shapes (n_real,) and, by generator, (N,).
-    n_seen
-        Texts of each generator that stand, equal, in the training or validation text; 0 under cross-fitting.
-    level
-        Of the intervals.
-    inflation
-        What plain variances are multiplied by: judges of several folds depend on one another.
-    signature
-        Every setting that can change the numbers.
-    chosen
-        What each fitted judge chose, and of which generator and fold it is.
-    seconds
-        Wall time of all fits, summed.
-    """
-
-    name: str
-    kind: Kind
+    name: str  # Of the discriminator, such as ``svm``
+    kind: Kind  # ``meta``: one judge of all generators; ``individual``: one for each
+    # Probability of being real of each real text, by a judge that saw neither it nor an equal text; one row a judge,
+    # shape (1, n_real), or (n_generators, n_real) where judges are individual
     real_scores: FloatArray
+    # Generator to the same of its texts, shape (N,), by the judge that is asked about it
     generated_scores: Mapping[str, FloatArray]
+    # Equal numbers mean equal texts, shapes (n_real,) and, by generator, (N,)
     real_clusters: IntArray
     generated_clusters: Mapping[str, IntArray]
+    # Texts of each generator that stand, equal, in the training or validation text; 0 under cross-fitting
     n_seen: Mapping[str, int]
-    level: float
-    inflation: float
-    signature: Signature
-    chosen: tuple[Mapping[str, Any], ...] = ()
-    seconds: float = 0.0
+    level: float  # Of the intervals
+    inflation: float  # What plain variances are multiplied by: judges of several folds depend on one another
+    signature: Signature  # Every setting that can change the numbers
+    chosen: tuple[Mapping[str, Any], ...] = ()  # What each fitted judge chose, and of which generator and fold it is
+    seconds: float = 0.0  # Wall time of all fits, summed
 
     by_generator: Mapping[str, Accuracy] = field(init=False)
     real: Accuracy = field(init=False)
@@ -170,17 +148,7 @@ def accuracy_table(evaluations: Sequence[MetaEvaluation]) -> "pd.DataFrame":
 
 
 def overall_accuracy(by_generator: Mapping[str, float], n_texts: Mapping[str, int], real: float) -> tuple[float, float]:
-    """Return the accuracy on all generated texts, generators weighing as many texts as they have, and on all texts.
-
-    Parameters
-    ----------
-    by_generator
-        Accuracy on each generator's texts.
-    n_texts
-        How many those are.
-    real
-        Accuracy on real texts; it weighs as much as that on generated ones.
-    """
+    """Return the accuracy on all generated texts, generators weighing as many texts as they have, and on all texts."""
     generated = float(
         np.average([by_generator[name] for name in by_generator], weights=[n_texts[g] for g in by_generator])
     )
@@ -190,28 +158,10 @@ def overall_accuracy(by_generator: Mapping[str, float], n_texts: Mapping[str, in
 def clustered_interval(correct: FloatArray, clusters: IntArray, *, level: float, inflation: float = 1.0) -> Interval:
     """Return Wilson's interval of a share for as many independent texts as vary like these clusters.
 
-    Parameters
-    ----------
-    correct
-        1 for right, 0 for wrong, or a share between, shape (N,), at least one.
-    clusters
-        Equal numbers mean equal texts, shape (N,).
-    level
-        In (0, 1).
-    inflation
-        What the variance is multiplied by, above 0.
+    `correct`: 1 for right, 0 for wrong, or a share between, shape (N,), at least one; `clusters`: equal numbers mean
+    equal texts, shape (N,).
 
-    Returns
-    -------
-    Interval
-        In [0, 1]. Where all are right, or all wrong, clusters count as if each gave one answer.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If there is no text.
-    OptionError
-        If `level` is not in (0, 1).
+    In [0, 1]. Where all are right, or all wrong, clusters count as if each gave one answer.
     """
     if not 0 < level < 1:
         raise OptionError(f"level must be between 0 and 1, got {level}")

@@ -62,37 +62,11 @@ def meta_evaluate(
 ) -> MetaEvaluation:
     """Return what judges say of all texts, each text judged by one that did not see it.
 
-    Parameters
-    ----------
-    discriminator
-        A copy of it is fitted in each fold, for each generator where judges are individual.
-    real, generated
-        Real text, and each generator's, all with one vocabulary. Equal texts, and texts of a group (`Corpus.groups`),
-        share a fold, whoever wrote them.
-    individual
-        Whether every generator has a judge of its own.
-    balance
-        ``equal``: where there is more real text than generated, as much is drawn for training and choosing;
-        ``weights``: all is used, and discriminators give both classes the same weight. That helps little where one
-        tells all its training text apart: an SVM for one generator with a tenth of the text then calls most text real.
-    folds
-        At least 2.
-    level
-        Of the intervals, in (0, 1).
-    seed
-        Decides the folds, and what is drawn.
+    `balance`: ``equal``: where there is more real text than generated, as much is drawn for training and choosing;
+    ``weights``: all is used, and discriminators give both classes the same weight. That helps little where one tells
+    all its training text apart: an SVM for one generator with a tenth of the text then calls most text real.
 
-    Returns
-    -------
-    MetaEvaluation
-        The same bits at any number of workers.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range or the vocabularies differ.
-    TooFewSentencesError
-        If a writer has too few different texts to be in every part.
+    The same bits at any number of workers.
     """
     _check(generated, balance, level)
     writers = [_checked("real text", real), *(_checked(name, corpus) for name, corpus in generated.items())]
@@ -150,27 +124,7 @@ def meta_evaluate_parts(
     level: float = 0.95,
     seed: int = 0,
 ) -> MetaEvaluation:
-    """Return what judges that learnt from the training parts, and chose by the validation parts, say of the test parts.
-
-    Parameters
-    ----------
-    discriminator
-        A copy of it is fitted, one for each generator where judges are individual.
-    real, generated
-        Parts of real text and of each generator's, all with one vocabulary. Nothing is moved: how many test texts also
-        stand, equal, in the other parts is told (`MetaEvaluation.n_seen`).
-    individual, balance, level
-        See `meta_evaluate`.
-    seed
-        Decides what is drawn.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range or the vocabularies differ.
-    TooFewSentencesError
-        If a part is empty.
-    """
+    """Return what judges say of the test parts, fitted on the training parts and chosen by the validation parts."""
     _check(generated, balance, level)
     writers = [real, *generated.values()]
     texts = [corpus for parts in writers for corpus in (parts.train, parts.valid, parts.test)]

@@ -23,20 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class NaiveBayesDiscriminator(NgramClassifier):
-    """Multinomial naive Bayes; deterministic.
-
-    Parameters
-    ----------
-    alpha
-        Added to the count of each n-gram in each class, above 0.
-    max_order, min_sentences, weighting
-        See `NgramClassifier`.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
-    """
+    """Multinomial naive Bayes; deterministic."""
 
     name = "naive-bayes"
 

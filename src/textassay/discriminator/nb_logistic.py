@@ -34,26 +34,7 @@ _OVERFIT = 1.05  # weaker regularisation is no longer tried once validation cros
 
 
 class NbLogisticDiscriminator:
-    """Logistic regression over present n-grams times their log count ratios.
-
-    Parameters
-    ----------
-    max_order
-        Longest n-grams, in tokens (sentence ends count as tokens), at least 1.
-    min_sentences
-        An n-gram is used if it stands in at least so many training sentences, at least 1.
-    smoothing
-        Sentences added to each count, as a share of the smaller side's; above 0.
-    strengths
-        Inverse strengths of regularisation to try, above 0.
-    interpolations
-        How much of the regression's weights to keep, in (0, 1]; the rest is their mean size, as in naive Bayes.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range or there is nothing to try.
-    """
+    """Logistic regression over present n-grams times their log count ratios."""
 
     name = "nb-logistic"
 
@@ -127,13 +108,7 @@ class NbLogisticDiscriminator:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self._weights is None:
             raise OptionError("an nb-logistic discriminator must be fitted before it judges")
         counts = self._weights.index.count_matrix(mark_ends(corpus))
@@ -143,15 +118,8 @@ class NbLogisticDiscriminator:
 def log_count_ratios(real: csr_matrix, generated: csr_matrix, *, smoothing: float = 1.0) -> FloatArray:
     """Return how much more often real sentences hold each n-gram, shape (n_features,), in nats.
 
-    Parameters
-    ----------
-    real, generated
-        Counts, shapes (n_real, n_features) and (n_generated, n_features), at least one row each.
-    smoothing
-        Sentences added to each count, as a share of the smaller side's; above 0.
+    `real`, `generated`: counts, shapes (n_real, n_features) and (n_generated, n_features), at least one row each.
 
-    Notes
-    -----
     ln of (share of real sentences + a) / (share of generated ones + a), a being `smoothing` over the smaller number of
     sentences: with equally many sentences, each count plus `smoothing`.
     """

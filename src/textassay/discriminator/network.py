@@ -80,24 +80,7 @@ class _Fitted(Generic[Rows]):
 class NetworkDiscriminator(ABC, Generic[Rows]):
     """A network that judges sentences; a subclass says which. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    recipe
-        How to train.
-    batch_size
-        Sentences in a batch, half of them real, at least 2.
-    min_sentences
-        Words in fewer training sentences, real and generated together, at least 1, share one vector, with those that
-        were never seen.
-    seed
-        With the training text, decides everything random: the same bits on one CPU.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a number is out of range.
+    `seed`: with the training text, decides everything random: the same bits on one CPU.
     """
 
     def __init__(self, recipe: Recipe, *, batch_size: int, min_sentences: int, seed: int) -> None:
@@ -182,13 +165,7 @@ class NetworkDiscriminator(ABC, Generic[Rows]):
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
             raise OptionError(f"a {self.name_of_kind} discriminator must be fitted before it judges")
         with single_threaded():

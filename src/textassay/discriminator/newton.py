@@ -26,24 +26,11 @@ def fit_logistic(
 ) -> FloatArray:
     """Return the coefficients of the logistic regression, the intercept last.
 
-    Parameters
-    ----------
-    features
-        Shape (n_rows, n_features), float64.
-    is_real
-        Class of each row, shape (n_rows,); both must occur. Rows are weighted so that both classes weigh the same.
-    c
-        Inverse strength of regularisation, above 0.
-    tolerance
-        The gradient's length at which to stop, as a share of its length where all coefficients are 0; above 0.
-    start
-        Where to start, shape (n_features + 1,): the solution for a smaller `c`, or none for zeros.
+    `features`: shape (n_rows, n_features), float64; `is_real`: class of each row, shape (n_rows,); `start`: where to
+    start, shape (n_features + 1,): the solution for a smaller `c`, or none for zeros.
 
-    Returns
-    -------
-    FloatArray
-        Shape (n_features + 1,), the minimum of ``|coefficients|^2 / 2 + c * sum of weight * cross-entropy``, intercept
-        not counted in the first part; weights have a mean of 1. The same bits whatever else runs.
+    Shape (n_features + 1,), the minimum of ``|coefficients|^2 / 2 + c * sum of weight * cross-entropy``, intercept not
+    counted in the first part; weights have a mean of 1. The same bits whatever else runs.
     """
     n_rows, n_features = features.shape
     share = np.count_nonzero(is_real) / n_rows

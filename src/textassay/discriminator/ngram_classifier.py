@@ -40,20 +40,8 @@ class Rows:
 class NgramClassifier(ABC):
     """A classifier over the n-grams of a sentence.
 
-    Parameters
-    ----------
-    max_order
-        Longest n-grams, in tokens, at least 1.
-    min_sentences
-        An n-gram is a feature if it stands in at least so many training sentences, at least 1.
-    weighting
-        ``counts``; ``presence``: 1 where the n-gram stands in the sentence; ``tf-idf``: 1 + log of the count, times the
-        inverse document frequency in the training text, rows of length 1.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
+    `weighting`: ``counts``; ``presence``: 1 where the n-gram stands in the sentence; ``tf-idf``: 1 + log of the count,
+    times the inverse document frequency in the training text, rows of length 1.
     """
 
     name: str
@@ -107,13 +95,7 @@ class NgramClassifier(ABC):
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,); 1/2 where no n-gram was a feature.
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,); 1/2 where no n-gram was a feature."""
         if self._fitted is None:
             raise OptionError(f"a {self.name} discriminator must be fitted before it judges")
         if self._fitted.model is None or len(corpus) == 0:

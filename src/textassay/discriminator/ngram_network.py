@@ -38,17 +38,7 @@ _NUMBERS = 5  # of each order: both logarithms, their difference, unseen on one 
 
 
 class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
-    """Network over n-gram counts; needs the extra ``neural``.
-
-    Parameters
-    ----------
-    max_order
-        Longest n-grams that are counted for each token, 1 to 5.
-    word_width
-        Numbers in a word vector, at least 0: none, counts alone.
-    recipe, batch_size, min_sentences, seed
-        See `NetworkDiscriminator`. Vectors of rare words would say which sentence it is, and with it which side.
-    """
+    """Network over n-gram counts; needs the extra ``neural``."""
 
     name_of_kind = "ngram-network"
 
@@ -146,15 +136,9 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
 def _described(counts: "Tensor") -> "Tensor":
     """Return what is read at each token: numbers of the n-grams that end there, and of the contexts before it.
 
-    Parameters
-    ----------
-    counts
-        Shape (n, length, max_order, 2), below 0 where there is no n-gram.
+    `counts`: shape (n, length, max_order, 2), below 0 where there is no n-gram.
 
-    Returns
-    -------
-    Tensor
-        Shape (n, length, 5 max_order + 2 (max_order - 1)).
+    Shape (n, length, 5 max_order + 2 (max_order - 1)).
     """
     import torch
 

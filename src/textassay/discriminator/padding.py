@@ -20,15 +20,7 @@ _FAR = 1e4  # beyond any value that is pooled
 
 
 def padded_words(sentences: Sentences, device: "torch.device") -> "tuple[Tensor, Tensor]":
-    """Return the rows of the word vectors of N sentences and their ends, and which they are, both (N, length).
-
-    Parameters
-    ----------
-    sentences
-        Padded as `WordRows.encode` does.
-    device
-        Where the tensors are to be.
-    """
+    """Return the rows of the word vectors of N sentences and their ends, and which they are, both (N, length)."""
     import torch
 
     table = sentences.padded()[:, : 1 - N_PADS]

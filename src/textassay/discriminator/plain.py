@@ -64,13 +64,7 @@ class PlainLogistic:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self._index is None:
             raise OptionError("a plain discriminator must be fitted before it judges")
         return _prob(_presence(self._index, corpus), self._theta)

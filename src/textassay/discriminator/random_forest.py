@@ -24,24 +24,7 @@ _LARGEST_SEED = 2**31
 
 
 class RandomForestDiscriminator(NgramClassifier):
-    """Random forest; on one thread.
-
-    Parameters
-    ----------
-    n_trees
-        At least 1.
-    min_leaf
-        Training sentences in a leaf, at least 1.
-    max_order, min_sentences, weighting
-        See `NgramClassifier`.
-    seed
-        Decides which sentences and n-grams a tree sees.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
-    """
+    """Random forest; on one thread."""
 
     name = "random-forest"
 

@@ -45,21 +45,7 @@ class Trial:
 class RandomSearchDiscriminator:
     """The best of several settings of one discriminator on validation text.
 
-    Parameters
-    ----------
-    name
-        One of `SPACES`, or any where `space` is given.
-    n_trials
-        How many settings are tried, at least 1, the default ones first.
-    space
-        What is searched instead of ``SPACES[name]``.
-    seed
-        Decides what is drawn.
-
-    Raises
-    ------
-    OptionError
-        If the name is unknown or there is no trial.
+    `space`: what is searched instead of ``SPACES[name]``.
     """
 
     def __init__(self, name: str, *, n_trials: int = 20, space: SearchSpace | None = None, seed: int = 0) -> None:
@@ -129,13 +115,7 @@ class RandomSearchDiscriminator:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self.best is None:
             raise OptionError(f"a {self.name} discriminator must be fitted before it judges")
         return self.best.prob_real(corpus)

@@ -30,28 +30,7 @@ _DROPOUT = 0.3
 
 
 class RecurrentDiscriminator(WordNetworkDiscriminator):
-    """LSTM over words, or over windows of three of them; needs the extra ``neural``.
-
-    Parameters
-    ----------
-    convolution
-        Whether windows of words are read instead of words.
-    pooling
-        Of so many windows in a row, at least 1, the LSTM reads the largest value of each filter; 1 reads all.
-    width
-        Of word vectors, filters and LSTM, at least 1.
-    dropout
-        Of word vectors and of what is judged, in [0, 1).
-    recipe, batch_size, min_sentences, seed
-        See `NetworkDiscriminator`.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range, or there is pooling without convolution.
-    """
+    """LSTM over words, or over windows of three of them; needs the extra ``neural``."""
 
     def __init__(
         self,

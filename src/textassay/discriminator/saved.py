@@ -48,13 +48,7 @@ _ALLOWED = {
 
 
 def save_fitted(fitted: Mapping[str, Any], folder: Path) -> None:
-    """Write what was fitted into `folder`, over what is there.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write what was fitted into `folder`, over what is there."""
     from safetensors.numpy import save
 
     content = io.BytesIO()
@@ -72,13 +66,7 @@ def save_fitted(fitted: Mapping[str, Any], folder: Path) -> None:
 
 
 def load_fitted(folder: Path) -> dict[str, Any]:
-    """Return what `save_fitted` wrote.
-
-    Raises
-    ------
-    InputError
-        If there is none, it is damaged, of another version's format, or names what no discriminator is made of.
-    """
+    """Return what `save_fitted` wrote."""
     from safetensors.numpy import load
 
     try:

@@ -24,28 +24,18 @@ TokenArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class TokenProbs:
-    """How likely each token of N sentences, and each end, is on both sides.
+    """How likely each token of N sentences, and each end, is on both sides."""
 
-    Attributes
-    ----------
-    real, generated
-        Probabilities, shape (T + N,), above 0.
-    offsets
-        Where each sentence starts, and the end of the last, shape (N + 1,).
-    """
-
+    # Probabilities, shape (T + N,), above 0
     real: FloatArray
     generated: FloatArray
-    offsets: IntArray
+    offsets: IntArray  # Where each sentence starts, and the end of the last, shape (N + 1,)
 
     def log_ratios(self, blur: float = 0.0) -> FloatArray:
         """Return the log of real over generated of each token, shape (T + N,), in nats.
 
-        Parameters
-        ----------
-        blur
-            What share of its probabilities each side takes from the other, in [0, 0.5): above 0, no single token
-            says more than ``ln((1 - blur) / blur)``.
+        `blur`: what share of its probabilities each side takes from the other, in [0, 0.5): above 0, no single token
+        says more than ``ln((1 - blur) / blur)``.
         """
         real = (1 - blur) * self.real + blur * self.generated
         generated = (1 - blur) * self.generated + blur * self.real
@@ -78,15 +68,8 @@ class FittedSides:
 class SideModels:
     """n-grams of both sides, counted once, and the models of every order.
 
-    Parameters
-    ----------
-    train
-        Real and generated text, at least one sentence each.
-    max_order
-        Longest n-grams, at least 1.
-    groups
-        Group of each real and each generated sentence, where some shall be left out: shapes (n_real,) and
-        (n_generated,), from 0, at least two on each side, none left out.
+    `groups`: group of each real and each generated sentence, where some shall be left out: shapes (n_real,) and
+    (n_generated,), from 0, at least two on each side, none left out.
     """
 
     def __init__(self, train: Pair, *, max_order: int, groups: tuple[IntArray, IntArray] | None = None) -> None:

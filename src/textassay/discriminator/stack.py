@@ -33,28 +33,7 @@ _BENDS = (0.0, 0.3)
 
 
 class StackDiscriminator:
-    """Logistic regression over what n-gram models of both sides say of a sentence.
-
-    Parameters
-    ----------
-    name
-        For signatures.
-    max_order
-        Longest n-grams, in tokens (sentence ends count as tokens), at least 1.
-    skips
-        Whether n-grams with gaps are counted, too.
-    margins
-        Whether a linear model over n-grams has a say, too; that takes several times as long.
-    grid
-        Inverse strengths of regularisation of the top to choose from, above 0.
-    bends
-        How freely the top may bend, to choose from: scales of its bent columns, at least 0, where 0 is none.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
+    """Logistic regression over what n-gram models of both sides say of a sentence."""
 
     reads_log_probs = True
 
@@ -145,13 +124,7 @@ class StackDiscriminator:
         return self._valid_scores
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,).
-
-        Raises
-        ------
-        OptionError
-            If the discriminator was not fitted.
-        """
+        """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
             raise OptionError("a stack must be fitted before it judges")
         features, top, n_columns = self._fitted

@@ -38,30 +38,14 @@ class _LogProbs:
 
 @dataclass(frozen=True)
 class StackFeatures:
-    """Describes sentences; made by `fit`.
+    """Describes sentences; made by `fit`."""
 
-    Attributes
-    ----------
-    counts
-        n-grams of both sides.
-    skips
-        n-grams with gaps; or none.
-    linear
-        Models whose margin is a column; or none.
-    column
-        Name of the column of log-probabilities that is used; or none.
-    vocabulary
-        Of the training text.
-    n_straight
-        Straight columns, which come first.
-    """
-
-    counts: SideCounts
-    skips: SkipCounts | None
-    linear: LinearMargins | None
-    column: str | None
-    vocabulary: Vocabulary
-    n_straight: int
+    counts: SideCounts  # n-grams of both sides
+    skips: SkipCounts | None  # n-grams with gaps; or none
+    linear: LinearMargins | None  # Models whose margin is a column; or none
+    column: str | None  # Name of the column of log-probabilities that is used; or none
+    vocabulary: Vocabulary  # Of the training text
+    n_straight: int  # Straight columns, which come first
     _limits: tuple[float, float]  # of log-probabilities per token
     _centres: FloatArray
     _scales: FloatArray
@@ -70,21 +54,7 @@ class StackFeatures:
     def fit(
         cls, train: Pair, *, max_order: int, skips: bool, margins: bool, column: str | None
     ) -> "tuple[StackFeatures, FloatArray]":
-        """Return the features, and the columns of the training sentences, real ones first, each without its group.
-
-        Parameters
-        ----------
-        train
-            Real and generated sentences, at least one each; sentences of a group are described without each other.
-        max_order
-            Longest n-grams, at least 1.
-        skips
-            Whether n-grams with gaps are counted, too.
-        margins
-            Whether a linear model is fitted, too.
-        column
-            Name of the column of log-probabilities, which both corpora have; or none.
-        """
+        """Return the features, and the columns of the training sentences, real ones first, each without its group."""
         real, generated = train
         groups = None
         if real.groups is not None or generated.groups is not None:
@@ -108,13 +78,7 @@ class StackFeatures:
         return features, np.concatenate([straight, features._bent(token)], axis=1)
 
     def describe(self, corpus: Corpus) -> FloatArray:
-        """Return the columns of new sentences, shape (N, n_columns), straight ones first.
-
-        Raises
-        ------
-        UnavailableError
-            If log-probabilities were learnt from, and these sentences have none.
-        """
+        """Return the columns of new sentences, shape (N, n_columns), straight ones first."""
         if self.column is not None and self.column not in corpus.columns:
             raise UnavailableError(f"the stack was fitted with {self.column}, which these sentences do not have")
         if corpus.vocabulary is not self.vocabulary:

@@ -31,20 +31,7 @@ _STEEPEST = 1e3  # slope of the sigmoid, in spreads of the decisions
 
 
 class SvmDiscriminator(NgramClassifier):
-    """Linear support vector machine; deterministic.
-
-    Parameters
-    ----------
-    c
-        Inverse strength of regularisation, above 0.
-    max_order, min_sentences, weighting
-        See `NgramClassifier`.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
-    """
+    """Linear support vector machine; deterministic."""
 
     name = "svm"
 

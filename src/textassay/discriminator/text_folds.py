@@ -22,20 +22,7 @@ IntArray = npt.NDArray[np.int64]
 def text_clusters(corpora: Sequence[Corpus]) -> list[IntArray]:
     """Return which texts belong together: those of equal tokens, and those of one group (`Corpus.groups`).
 
-    Parameters
-    ----------
-    corpora
-        At least one, with one vocabulary; equal group numbers mean the same group in all of them.
-
-    Returns
-    -------
-    list
-        For each corpus the cluster of each text, shape (N,), numbered from 0 over all corpora.
-
-    Raises
-    ------
-    OptionError
-        If the vocabularies differ.
+    For each corpus the cluster of each text, shape (N,), numbered from 0 over all corpora.
     """
     if any(corpus.vocabulary is not corpora[0].vocabulary for corpus in corpora):
         raise OptionError("the corpora have different vocabularies; make them with one corpora_from_texts")
@@ -54,25 +41,8 @@ def text_clusters(corpora: Sequence[Corpus]) -> list[IntArray]:
 def stratified_folds(strata: Sequence[IntArray], n_folds: int, rng: np.random.Generator) -> list[IntArray]:
     """Return the fold, 0 to n_folds - 1, of each text: a cluster has one fold, a stratum is spread over all folds.
 
-    Parameters
-    ----------
-    strata
-        Cluster of each text of each stratum (real text, a generator), as `text_clusters` gives them.
-    n_folds
-        At least 2.
-    rng
-        What decides; the same state gives the same folds.
-
-    Returns
-    -------
-    list
-        For each stratum the folds, shape (N,). Its clusters that no stratum before it has are dealt out from large to
-        small, in random order where equal, each to the fold where the stratum is smallest.
-
-    Raises
-    ------
-    OptionError
-        If `n_folds` is below 2.
+    For each stratum the folds, shape (N,). Its clusters that no stratum before it has are dealt out from large to
+    small, in random order where equal, each to the fold where the stratum is smallest.
     """
     if n_folds < 2:
         raise OptionError(f"folds must be at least 2, got {n_folds}")

@@ -19,17 +19,8 @@ def choose_threshold(
 ) -> float:
     """Return the threshold with the best balanced accuracy, or 1/2 where none is clearly better.
 
-    Parameters
-    ----------
-    real_scores, generated_scores
-        Probabilities of being real of validation sentences, shapes (n_real,) and (n_generated,), at least one each.
-    standard_errors
-        How clear the gain over 1/2 must be.
-
-    Returns
-    -------
-    float
-        In (0, 1), half-way between two scores or 1/2. A score above it says real; one exactly on it, generated.
+    `real_scores`, `generated_scores`: probabilities of being real of validation sentences, shapes (n_real,) and
+    (n_generated,), at least one each.
     """
     scores, where = np.unique(np.concatenate([real_scores, generated_scores, [0.5]]), return_inverse=True)
     n_real, n_generated = len(real_scores), len(generated_scores)

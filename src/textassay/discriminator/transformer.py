@@ -34,15 +34,7 @@ _DROPOUT = 0.1
 
 
 class TransformerDiscriminator(WordNetworkDiscriminator):
-    """Small transformer; needs the extra ``neural``.
-
-    Parameters
-    ----------
-    pretraining
-        How it learns to predict words first; none begins from scratch.
-    recipe, batch_size, min_sentences, seed
-        See `NetworkDiscriminator`.
-    """
+    """Small transformer; needs the extra ``neural``."""
 
     def __init__(
         self,

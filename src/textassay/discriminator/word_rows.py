@@ -53,21 +53,11 @@ class Sentences:
 
 @dataclass(frozen=True)
 class WordRows:
-    """Which word has which vector.
+    """Which word has which vector."""
 
-    Attributes
-    ----------
-    vocabulary
-        Of the training text.
-    rows
-        Row of each token id, shape (V,); `RARE` for those without a row of their own.
-    n_rows
-        How many rows there are, `PAD` and `RARE` among them.
-    """
-
-    vocabulary: Vocabulary
-    rows: IntArray
-    n_rows: int
+    vocabulary: Vocabulary  # Of the training text
+    rows: IntArray  # Row of each token id, shape (V,); `RARE` for those without a row of their own
+    n_rows: int  # How many rows there are, `PAD` and `RARE` among them
 
     @classmethod
     def build(cls, train: Pair, min_sentences: int) -> "WordRows":

@@ -22,33 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class XgboostDiscriminator(NgramClassifier):
-    """Gradient-boosted trees over n-gram counts; on one thread; needs the extra ``boosting``.
-
-    Parameters
-    ----------
-    learning_rate
-        In (0, 1].
-    max_depth
-        Of a tree, at least 1.
-    max_trees
-        At least 1.
-    patience
-        Growing ends when so many trees in a row, at least 1, brought no better cross-entropy on validation text; the
-        trees up to the best are kept.
-    columns
-        Share of the n-grams that a tree may use, in (0, 1].
-    max_order, min_sentences, weighting
-        See `NgramClassifier`.
-    seed
-        Decides which n-grams a tree may use.
-
-    Raises
-    ------
-    MissingExtraError
-        If XGBoost is not installed.
-    OptionError
-        If a setting is out of range.
-    """
+    """Gradient-boosted trees over n-gram counts; on one thread; needs the extra ``boosting``."""
 
     name = "xgboost"
 

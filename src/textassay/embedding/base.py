@@ -38,13 +38,7 @@ class FittedEncoder(Protocol):
         ...
 
     def encode(self, corpus: Corpus) -> FloatArray:
-        """Return one vector a sentence, shape (N, d), float32 or float64, finite.
-
-        Raises
-        ------
-        UnavailableError
-            If the corpus does not come with what the encoder needs.
-        """
+        """Return one vector a sentence, shape (N, d), float32 or float64, finite."""
         ...
 
 

@@ -18,15 +18,7 @@ _START, _END = 0x110000, 0x110001  # no character has these codes
 
 
 class CharacterGrams:
-    """The character n-grams that some words have in common.
-
-    Parameters
-    ----------
-    words
-        Distinct words; an n-gram counts if at least two of them have it.
-    orders
-        Lengths of n-grams, in characters, smallest and largest; the start and the end of a word are characters too.
-    """
+    """The character n-grams that some words have in common."""
 
     def __init__(self, words: Sequence[str], orders: tuple[int, int]) -> None:
         self._orders = orders

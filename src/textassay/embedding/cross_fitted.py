@@ -39,17 +39,7 @@ def folds_of(corpus: Corpus, n_folds: int) -> IntArray:
 
 
 class CrossFittedEncoder:
-    """An encoder that is fitted anew for each fold of the text.
-
-    Parameters
-    ----------
-    encoder
-        What is fitted; it must not read columns.
-    name
-        What it goes by; two encoders with one name must be one.
-    n_folds
-        At least 2. More folds learn from more text and take longer.
-    """
+    """An encoder that is fitted anew for each fold of the text."""
 
     reads_columns = False
 
@@ -66,11 +56,6 @@ class CrossFittedEncoder:
         """Return one encoder a fold, fitted to the real sentences of the other folds.
 
         A fold that holds all of the real sentences (few of them, or one repeated) has the encoder of all.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If there is no sentence.
         """
         if len(real) == 0:
             raise EmptyCorpusError(f"{self.name} needs real text to learn from, got no sentence")

@@ -32,21 +32,7 @@ _BLOCK = 1 << 15  # sentences encoded at once
 
 
 class LatentSemanticEncoder:
-    """Latent semantic analysis of words, word n-grams and the characters inside words.
-
-    Parameters
-    ----------
-    dimensions
-        Most dimensions, at least 1; fewer where real text spans fewer.
-    max_order
-        Longest n-grams of tokens, at least 1; two more where tokens are characters.
-    character_orders
-        Lengths of the n-grams of characters, smallest and largest.
-    character_weight
-        Share of a word that is its characters instead of itself, in [0, 1].
-    most
-        Real sentences from which the encoder learns; of more, so many, evenly spread over all.
-    """
+    """Latent semantic analysis of words, word n-grams and the characters inside words."""
 
     reads_columns = False
 
@@ -79,13 +65,7 @@ class LatentSemanticEncoder:
         return f"lsa-plain({','.join(changed)})" if changed else "lsa-plain"
 
     def fit(self, real: Corpus) -> "FittedLatentSemantic":
-        """Return the encoder fitted to real text; deterministic.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If there is no sentence.
-        """
+        """Return the encoder fitted to real text; deterministic."""
         if len(real) == 0:
             raise EmptyCorpusError("lsa needs real text to learn from, got no sentence")
         learnt = _evenly_spread(real, self.most)

@@ -26,20 +26,7 @@ _BLOCK = 1 << 22
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model.
-
-    Parameters
-    ----------
-    name
-        A folder, or a model's name, which is looked for in the local cache, then downloaded into it.
-
-    Raises
-    ------
-    InputError
-        If there is no such model, a folder holds none, or its weights are pickled or it brings code of its own.
-    MissingExtraError
-        If a name is given and the ``encoders`` extra is not installed.
-    """
+    """Return the folder of a model."""
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "modules.json").exists() and not (path / "config.json").exists():
@@ -138,19 +125,7 @@ def _from_hub(name: str) -> Path:
 def hub_folder(name: str, *, weights: Collection[str] = WEIGHTS) -> Path:
     """Return the folder of a model of the Hugging Face hub: in the local cache, or downloaded into it.
 
-    Parameters
-    ----------
-    name
-        Such as ``organisation/model``.
-    weights
-        Endings of the files of weights that are wanted; only the first of them that the model has is downloaded.
-
-    Raises
-    ------
-    ImportError
-        If ``huggingface_hub`` is not installed.
-    InputError
-        If it cannot be had: the reason, in one line and without a full stop.
+    `name`: such as ``organisation/model``.
     """
     from huggingface_hub import HfApi, snapshot_download
 

@@ -35,20 +35,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class SentenceTransformerEncoder:
-    """A sentence-transformers model.
-
-    Parameters
-    ----------
-    name_or_path
-        The folder of a model; or its name, which is looked for in the local cache and then downloaded.
-
-    Raises
-    ------
-    InputError
-        If there is no such model, or it cannot be read without running code: pickled weights, modules of its own.
-    MissingExtraError
-        If the ``encoders`` extra is not installed.
-    """
+    """A sentence-transformers model."""
 
     reads_columns = False
 
@@ -117,11 +104,6 @@ class FittedSentenceTransformer:
 
         Texts are lower-cased where the corpus is; each distinct one is encoded once, in an order that does not depend
         on that of the corpus.
-
-        Warns
-        -----
-        RuntimeWarning
-            If sentences are longer than what the model reads of a sentence.
         """
         lower = "lower" in corpus.tokenizer.split("+")
         texts = [text.lower() for text in corpus.texts] if lower else list(corpus.texts)

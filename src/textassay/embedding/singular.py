@@ -34,14 +34,9 @@ class TermMatrix:
     Never made: it is ``[word_rows @ diag(own), ngram_rows, word_rows @ profiles]``, and products with the two sparse
     matrices cost a tenth of those with the whole.
 
-    Parameters
-    ----------
-    word_rows, ngram_rows
-        Weights of words and of n-grams in each sentence, shapes (n, n_words), (n, n_ngrams).
-    own
-        Weight of each word as itself, shape (n_words,).
-    profiles
-        Weights of the n-grams of characters in each word, shape (n_words, n_characters).
+    `word_rows`, `ngram_rows`: weights of words and of n-grams in each sentence, shapes (n, n_words), (n, n_ngrams);
+    `own`: weight of each word as itself, shape (n_words,); `profiles`: weights of the n-grams of characters in each
+    word, shape (n_words, n_characters).
     """
 
     def __init__(self, word_rows: csr_matrix, ngram_rows: csr_matrix, own: FloatArray, profiles: csr_matrix) -> None:
@@ -83,19 +78,7 @@ def times(matrix: csr_matrix, dense: npt.NDArray[Float]) -> npt.NDArray[Float]:
 def top_directions(matrix: TermMatrix, start: FloatArray, dimensions: int) -> Terms:
     """Return the leading right singular vectors.
 
-    Parameters
-    ----------
-    matrix
-        Of which; n sentences.
-    start
-        Random columns, shape (n, k); k is `dimensions` and some more, at most n.
-    dimensions
-        Most vectors wanted.
-
-    Returns
-    -------
-    Terms
-        Orthonormal columns, largest singular value first; fewer where the rank is lower, one of zeros where it is 0.
+    `start`: random columns, shape (n, k).
     """
     with one_blas_thread():
         sentences = _orthonormal(start)

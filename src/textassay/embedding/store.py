@@ -32,15 +32,7 @@ _BYTES_OUTSIDE = 256 << 20  # and outside, for metrics that are called one by on
 
 
 class FeatureStore:
-    """Fitted encoders and features by content; threads may share it.
-
-    Parameters
-    ----------
-    folder
-        Where features of costly encoders stay; made when there is something to keep. None keeps nothing on disk.
-    n_bytes
-        Most memory for features, at least 0; what is larger by itself is computed anew each time.
-    """
+    """Fitted encoders and features by content; threads may share it."""
 
     def __init__(self, folder: Path | None = None, *, n_bytes: int = _BYTES) -> None:
         self._folder = folder
@@ -56,13 +48,7 @@ class FeatureStore:
         return self._fitted.get(key, lambda: encoder.fit(real))
 
     def features(self, encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
-        """Return the vectors of `corpus`, shape (N, d), read-only.
-
-        Raises
-        ------
-        OutputError
-            If they cannot be written to the folder.
-        """
+        """Return the vectors of `corpus`, shape (N, d), read-only."""
         if encoder.reads_columns:
             return encoder.encode(corpus)
         return self._features.get((encoder.key, corpus.fingerprint), lambda: self._read_or_encode(encoder, corpus))
@@ -160,19 +146,7 @@ def feature_store(folder: Path | None = None) -> Iterator[None]:
 def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
     """Return the encoder of a name; an `Encoder` comes back as it is.
 
-    Parameters
-    ----------
-    encoder
-        ``lsa``, ``given`` (see `GivenEncoder`), or the name or the folder of a sentence-transformers model.
-
-    Raises
-    ------
-    OptionError
-        If it is nothing that can encode.
-    InputError
-        If there is no such model.
-    MissingExtraError
-        If the model needs the ``encoders`` extra.
+    `encoder`: ``lsa``, ``given`` (see `GivenEncoder`), or the name or the folder of a sentence-transformers model.
     """
     if isinstance(encoder, str | Path):
         if str(encoder) in _NAMED:
@@ -204,13 +178,5 @@ def features(encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
 
 
 def keep(key: Hashable, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the array that was made for `key`, or else what `make` gives, read-only, from the same store.
-
-    Parameters
-    ----------
-    key
-        All that the array depends on: fingerprints of corpora, keys of encoders, settings.
-    make
-        Makes it.
-    """
+    """Return the array that was made for `key`, or else what `make` gives, read-only, from the same store."""
     return _STORE.get().keep(key, make)

@@ -9,17 +9,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def count_matrix(ids: IntArray, offsets: IntArray, n_columns: int) -> csr_matrix:
-    """Return how often each id stands in each row, shape (len(offsets) - 1, n_columns), float64, ids ascending.
-
-    Parameters
-    ----------
-    ids
-        Of all rows, one after another; -1 is passed over.
-    offsets
-        Where each row starts in `ids`, and the end of the last.
-    n_columns
-        Above every id.
-    """
+    """Return how often each id stands in each row, shape (len(offsets) - 1, n_columns), float64, ids ascending."""
     found = ids >= 0
     starts: IntArray = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(found, dtype=np.int64)))[offsets]
     matrix: csr_matrix = csr_matrix((np.ones(starts[-1]), ids[found], starts), shape=(len(offsets) - 1, n_columns))

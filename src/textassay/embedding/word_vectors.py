@@ -22,24 +22,7 @@ def word_vector_size(path: Path) -> int:
 
 
 def read_word_vectors(path: Path, vocabulary: Vocabulary, *, seed: int) -> npt.NDArray[np.float32]:
-    """Return the vector of each word of `vocabulary`, shape (V, size).
-
-    Parameters
-    ----------
-    path
-        Text, UTF-8: a word and its numbers, between blanks. A first line of two numbers, as word2vec writes it, is
-        passed over; of a word that stands twice, the first counts.
-    vocabulary
-        Words that the file does not have get vectors drawn with the mean and the spread, in each number, of those it
-        has.
-    seed
-        Decides those draws.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, holds none of the words, or a line that is no word vector.
-    """
+    """Return the vector of each word of `vocabulary`, shape (V, size)."""
     size, ids = word_vector_size(path), {token: index for index, token in enumerate(vocabulary.tokens)}
     vectors = np.zeros((len(ids), size), dtype=np.float32)
     known = np.zeros(len(ids), dtype=np.bool_)

@@ -35,44 +35,22 @@ _ROUNDING = 1e-12  # a mean distance of no more than this is none
 
 @dataclass(frozen=True)
 class _Curve:
-    """A number at each of K lengths, from R runs.
+    """A number at each of K lengths, from R runs."""
 
-    Attributes
-    ----------
-    distance
-        ``tv``, ``js``, ``greedy`` or ``kl``.
-    prefixes
-        Kind of the prefixes.
-    lengths
-        Tokens of the prefixes, K numbers.
-    values
-        Mean of the runs, shape (K,).
-    runs
-        Shape (R, K).
-    intervals
-        Of each value: by Student's t over runs, or, for one run, by the delta method over its sequences. None where
-        there is neither.
-    sd_runs
-        Standard deviation over runs, shape (K,); NaN for one run.
-    sd_resampled
-        That over resamplings of the sequences of a run, root mean square over runs, shape (K,).
-    average, average_interval
-        Mean over the lengths, as legends show it.
-    n_sequences
-        In each run.
-    """
-
-    distance: str
-    prefixes: str
-    lengths: tuple[int, ...]
-    values: FloatArray
-    runs: FloatArray
+    distance: str  # ``tv``, ``js``, ``greedy`` or ``kl``
+    prefixes: str  # Kind of the prefixes
+    lengths: tuple[int, ...]  # Tokens of the prefixes, K numbers
+    values: FloatArray  # Mean of the runs, shape (K,)
+    runs: FloatArray  # Shape (R, K)
+    # Of each value: by Student's t over runs, or, for one run, by the delta method over its sequences. None where there
+    # is neither.
     intervals: tuple[Interval | None, ...]
-    sd_runs: FloatArray
-    sd_resampled: FloatArray
+    sd_runs: FloatArray  # Standard deviation over runs, shape (K,); NaN for one run
+    sd_resampled: FloatArray  # That over resamplings of the sequences of a run, root mean square over runs, shape (K,)
+    # Mean over the lengths, as legends show it
     average: float
     average_interval: Interval | None
-    n_sequences: tuple[int, ...]
+    n_sequences: tuple[int, ...]  # In each run
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; NaN and infinity become None."""
@@ -126,24 +104,7 @@ def measure_runs(
 
 
 def cgd_curve(runs: Sequence[PrefixRun], distance: Distance, *, level: float = 0.95) -> CgdCurve:
-    """Return the CGD after prefixes of one kind.
-
-    Parameters
-    ----------
-    runs
-        At least one, all of one kind and with the same lengths.
-    distance
-        Which.
-    level
-        Of the intervals, in (0, 1).
-
-    Raises
-    ------
-    InputError
-        If the runs do not belong together.
-    OptionError
-        If the distance or the level is not one.
-    """
+    """Return the CGD after prefixes of one kind."""
     _check([runs], distance, level)
     parts = [
         _Part(
@@ -160,27 +121,7 @@ def cgd_curve(runs: Sequence[PrefixRun], distance: Distance, *, level: float = 0
 def eb_c(
     data: Sequence[PrefixRun], other: Sequence[PrefixRun], distance: Distance, *, level: float = 0.95
 ) -> EbC:  # fmt: skip
-    """Return the rate of exposure bias, EB-C, at each length.
-
-    Parameters
-    ----------
-    data
-        Runs after prefixes of data, at least one.
-    other
-        Runs after prefixes of the model, or of another kind, as many, with the same lengths. `data` itself gives 1.
-    distance, level
-        As in `cgd_curve`.
-
-    Raises
-    ------
-    InputError, OptionError
-        As `cgd_curve`.
-
-    Warns
-    -----
-    UserWarning
-        If the CGD after prefixes of data is 0 at some length: the ratio is then NaN.
-    """
+    """Return the rate of exposure bias, EB-C, at each length."""
     _check([data, other], distance, level)
     means = [run.means[distance] for run in data]
     if any((values <= _ROUNDING).any() for values in means):
@@ -194,25 +135,6 @@ def eb_c(
 def excess_error(data: Sequence[PrefixRun], model: Sequence[PrefixRun], *, level: float = 0.95) -> ExcessError:
     """Return how much faster errors accumulate in the model's own sentences than after prefixes of data.
 
-    Parameters
-    ----------
-    data, model
-        Runs after prefixes of data and of the model, as many of each, with lengths 0, 1, 2, ... .
-    level
-        Of the intervals, in (0, 1).
-
-    Raises
-    ------
-    InputError
-        If a length is left out, or the runs do not belong together.
-
-    Warns
-    -----
-    UserWarning
-        If there is no error after prefixes of data: the fraction is then NaN.
-
-    Notes
-    -----
     With R_l the sum over t < l of KL(data || model) of the next word after prefixes of the model of length t, and
     epsilon_l the mean over t < l of the same after prefixes of data, ``(R_l - l epsilon_l) / (l epsilon_l)``.
     """

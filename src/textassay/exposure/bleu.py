@@ -51,22 +51,14 @@ class NotForTranslationError(InputError):
 
 @dataclass(frozen=True)
 class BleuRun:
-    """Mean sentence BLEU of continuations in one run.
+    """Mean sentence BLEU of continuations in one run."""
 
-    Attributes
-    ----------
-    lengths
-        Tokens of the prefixes, K numbers.
-    scores, errors
-        By kind of prefix, ``data`` among them unless it was left out: mean BLEU, a fraction, and its standard error
-        over sentences with the references as they are, shapes (K,).
-    n_sentences, n_references
-        Continuations of each kind, and references, at the longest prefix that all can have.
-    """
-
-    lengths: tuple[int, ...]
+    lengths: tuple[int, ...]  # Tokens of the prefixes, K numbers
+    # By kind of prefix, ``data`` among them unless it was left out: mean BLEU, a fraction, and its standard error over
+    # sentences with the references as they are, shapes (K,)
     scores: dict[str, FloatArray]
     errors: dict[str, FloatArray]
+    # Continuations of each kind, and references, at the longest prefix that all can have
     n_sentences: int
     n_references: int
 
@@ -92,43 +84,26 @@ class BleuRun:
 
 @dataclass(frozen=True)
 class EbBleu:
-    """EB-bleu at each prefix length, over R runs.
+    """EB-bleu at each prefix length, over R runs."""
 
-    Attributes
-    ----------
-    prefixes
-        What data prefixes are compared with: ``model`` or another kind.
-    lengths
-        K numbers.
-    values, sd
-        Mean of the ratios of the runs, and their standard deviation (NaN for one run), shapes (K,).
-    runs
-        Ratios, shape (R, K).
-    data, data_sd, other, other_sd
-        C-bleu after prefixes of data and of `prefixes`, fractions, shapes (K,).
-    intervals
-        Of the values: Student's t over runs; of one run the delta method over its sentences.
-    sd_sentences
-        Standard deviation of a run's ratio as the spread of its sentences tells it, shape (K,).
-    average, average_interval
-        Mean over the lengths.
-    n_sentences, n_references
-        In each run.
-    """
-
-    prefixes: str
-    lengths: tuple[int, ...]
+    prefixes: str  # What data prefixes are compared with: ``model`` or another kind
+    lengths: tuple[int, ...]  # K numbers
+    # Mean of the ratios of the runs, and their standard deviation (NaN for one run), shapes (K,)
     values: FloatArray
     sd: FloatArray
-    runs: FloatArray
+    runs: FloatArray  # Ratios, shape (R, K)
+    # C-bleu after prefixes of data and of `prefixes`, fractions, shapes (K,)
     data: FloatArray
     data_sd: FloatArray
     other: FloatArray
     other_sd: FloatArray
+    # Of the values: Student's t over runs; of one run the delta method over its sentences
     intervals: tuple[Interval | None, ...]
-    sd_sentences: FloatArray
+    sd_sentences: FloatArray  # Standard deviation of a run's ratio as the spread of its sentences tells it, shape (K,)
+    # Mean over the lengths
     average: float
     average_interval: Interval | None
+    # In each run
     n_sentences: int
     n_references: int
 
@@ -153,38 +128,8 @@ def eb_bleu(
 ) -> EbBleu:
     """Return EB-bleu of a model.
 
-    Parameters
-    ----------
-    model
-        Fitted; one that translates is refused.
-    text
-        Real text that the model never saw, over its vocabulary (`Corpus.with_vocabulary`).
-    lengths
-        Tokens of the prefixes, each at least 0 and at least 3 less than `sentence_length`.
-    sentence_length
-        Tokens at which all sentences are cut. Under ``excluded`` only sentences with so many are used.
-    n
-        Continuations and references, each; at most half of the sentences that are long enough, which is then used:
-        see `n_sentences` of the result.
-    n_runs
-        Runs, each with fresh draws of everything.
-    prefixes
-        What to compare prefixes of data with: ``model``, ``shuffled``, ``random`` or ``corrupted:RATE``.
-    ends
-        As for `continue_prefixes`, for all sides.
-    level
-        Of the intervals.
-    seed
-        Decides sentences and draws.
-
-    Raises
-    ------
-    NotForTranslationError
-        If the model answers a source.
-    TooFewSentencesError
-        If fewer than two sentences are long enough.
-    OptionError, InputError
-        If a setting is out of range, or the model cannot read sentences so long.
+    `sentence_length`: tokens at which all sentences are cut. Under ``excluded`` only sentences with so many are used;
+    `prefixes`: what to compare prefixes of data with: ``model``, ``shuffled``, ``random`` or ``corrupted:RATE``.
     """
     if n_runs < 1:
         raise OptionError(f"n_runs must be at least 1, got {n_runs}")
@@ -330,15 +275,8 @@ def eb_bleu_of_runs(runs: Sequence[BleuRun], *, prefixes: str = "model", level: 
 def continuation_scores(continuations: IntArray, references: IntArray, vocabulary: Vocabulary) -> FloatArray:
     """Return BLEU-3 of each continuation, shape (N,), in [0, 1], each against all references.
 
-    Parameters
-    ----------
-    continuations, references
-        Ids, shapes (N, m) and (M, m); what follows an ``<eos>`` is not scored.
-    vocabulary
-        Theirs.
+    `continuations`, `references`: ids, shapes (N, m) and (M, m); what follows an ``<eos>`` is not scored.
 
-    Notes
-    -----
     Smoothing by method 1 (epsilon 0.1), closest reference length; see `textassay.metric.bleu.bleu`.
     """
     generated, real = (as_corpus(rows, vocabulary) for rows in (continuations, references))

@@ -36,29 +36,17 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class EbDd:
-    """EB-DD at one prefix length.
+    """EB-DD at one prefix length."""
 
-    Attributes
-    ----------
-    length
-        Tokens of the prefix.
-    data, model
-        dd after prefixes of data and of the model.
-    difference, interval
-        ``model - data``: above 0, own beginnings make it worse; None where dd has no interval.
-    whole
-        Whether whole sentences were judged, against an oracle's.
-    n_sentences
-        On each side of each dd.
-    """
-
-    length: int
+    length: int  # Tokens of the prefix
+    # dd after prefixes of data and of the model
     data: Estimate
     model: Estimate
+    # ``model - data``: above 0, own beginnings make it worse; None where dd has no interval
     difference: float
     interval: Interval | None
-    whole: bool
-    n_sentences: int
+    whole: bool  # Whether whole sentences were judged, against an oracle's
+    n_sentences: int  # On each side of each dd
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values."""
@@ -90,42 +78,7 @@ def eb_dd(
     level: float = 0.95,
     seed: int = 0,
 ) -> EbDd:
-    """Return how much easier continuations are to tell from real ones after the model's own prefixes.
-
-    Parameters
-    ----------
-    model
-        Fitted; one that translates is refused.
-    text
-        Real text that the model never saw, over its vocabulary. With an oracle, only prefixes come from it.
-    length
-        Tokens of the prefixes, at least 0 and below `sentence_length`.
-    sentence_length
-        Tokens at which all sentences are cut.
-    n
-        Sentences a side; at most half of those that are long enough, which is then used.
-    oracle
-        Stands for the data: it goes on from both kinds of prefixes.
-    discriminator, effort
-        As for `textassay.metric.discrepancy.dd`.
-    ends
-        As for `continue_prefixes`.
-    level
-        Of the intervals.
-    seed
-        Decides sentences, draws and folds.
-
-    Returns
-    -------
-    EbDd
-        The two dd and their difference. Without an oracle both are against the same real continuations, with the same
-        folds, and the interval takes that into account.
-
-    Raises
-    ------
-    NotForTranslationError, OptionError, InputError
-        As `eb_bleu` and `dd` raise them.
-    """
+    """Return how much easier continuations are to tell from real ones after the model's own prefixes."""
     check_not_translation(model)
     check_ends(ends)
     if not 0 <= length < sentence_length:

@@ -51,36 +51,12 @@ def next_word_distances(
 ) -> dict[str, FloatArray]:
     """Return the distances of the two next-word distributions after the first l tokens of each sequence.
 
-    Parameters
-    ----------
-    model, oracle
-        Fitted, with the same tokens in their vocabularies, in any order.
-    prefixes
-        Ids of the model's vocabulary, shape (N, L), N at least 1.
-    lengths
-        The l, each from 0 to L, at least one.
-    batch_size
-        Sequences that are read together, at least 1, but no more than a model's own `batch_size`; changes no number
-        beyond rounding.
-    ends
-        ``excluded``: the sentence goes on, the other words share the probability of the end; ``absorbing``: the end is
-        a word, and after it all models agree.
+    `prefixes`: ids of the model's vocabulary, shape (N, L), N at least 1; `ends`: ``excluded``: the sentence goes on,
+    the other words share the probability of the end; ``absorbing``: the end is a word, and after it all models agree.
 
-    Returns
-    -------
-    dict
-        For each of ``tv``, ``js``, ``greedy``, ``kl`` and ``ties`` (see `row_distances`) an array of shape (N, number
-        of lengths), float64. The mean of a column is the CGD of that length.
+    For each of ``tv``, ``js``, ``greedy``, ``kl`` and ``ties`` (see `row_distances`) an array of shape (N, number of
+    lengths), float64. The mean of a column is the CGD of that length.
 
-    Raises
-    ------
-    OptionError
-        If a setting is out of range, or the vocabularies differ.
-    InputError
-        If a prefix holds what it must not, is longer than a model reads, or nothing can follow it.
-
-    Notes
-    -----
     ``tv = 1/2 sum |P - Q|``, ``js = 1/2 KL(P || A) + 1/2 KL(Q || A)`` with A = (P + Q) / 2, ``greedy = [argmax P !=
     argmax Q]`` (the lowest id of the oracle's or model's highest ones counts, by the model's ids), ``kl = KL(Q || P)``
     with P the model and Q the oracle. Two networks are compared in float32 (error below 1e-6), others in float64.

@@ -28,26 +28,7 @@ def exact_cgd(
 ) -> dict[str, FloatArray]:
     """Return the expectation of each distance over all prefixes that `writer` can write.
 
-    Parameters
-    ----------
-    model, oracle
-        What is compared, as for `next_word_distances`.
-    writer
-        Where prefixes come from: `oracle` for CGD(M|D), `model` for CGD(M|M). It must have the model's vocabulary.
-    lengths
-        Tokens of the prefixes, each at least 0.
-    ends
-        As for `next_word_distances`.
-
-    Returns
-    -------
-    dict
-        Name of the distance to its expectation at each length, shapes (K,).
-
-    Raises
-    ------
-    OptionError
-        If there are more than about a million prefixes, or lengths or vocabularies are wrong.
+    Name of the distance to its expectation at each length, shapes (K,).
     """
     check_ends(ends)
     if not lengths or min(lengths) < 0:

@@ -27,21 +27,12 @@ _RULES = {"reassoc", "nsz", "contract", "arcp"}  # what the compiler may assume:
 def row_distances(model: Logits, oracle: Logits, *, first: int = 0) -> FloatArray:
     """Return the distances of each pair of rows, shape (N, 5), in the order of `COLUMNS`.
 
-    Parameters
-    ----------
-    model, oracle
-        Logits (any number may be added to a row), shape (N, V) each, of one type, float32 or float64; -inf for what
-        never comes. They are not changed.
-    first
-        Columns before this one are not looked at.
+    `model`, `oracle`: logits (any number may be added to a row), shape (N, V) each, of one type, float32 or float64.
 
-    Returns
-    -------
-    FloatArray
-        Total variation in [0, 1]; Jensen-Shannon divergence in nats, in [0, log 2]; whether the likeliest words differ,
-        0 or 1, the lowest number winning where several are likeliest; divergence KL(oracle || model) in nats, at least
-        0, infinite where the model shuts out a word that the oracle does not; and whether a row of either had several
-        likeliest words. NaN where nothing can come next in one of the two.
+    Total variation in [0, 1]; Jensen-Shannon divergence in nats, in [0, log 2]; whether the likeliest words differ, 0
+    or 1, the lowest number winning where several are likeliest; divergence KL(oracle || model) in nats, at least 0,
+    infinite where the model shuts out a word that the oracle does not; and whether a row of either had several
+    likeliest words. NaN where nothing can come next in one of the two.
     """
     found = np.empty((len(model), len(COLUMNS)))
     if model.dtype == np.float32:

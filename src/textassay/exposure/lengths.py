@@ -23,27 +23,13 @@ _N_LENGTHS = 6
 
 @dataclass(frozen=True)
 class ChosenLengths:
-    """What is measured of a text.
+    """What is measured of a text."""
 
-    Attributes
-    ----------
-    lengths
-        Tokens of the prefixes, rising, each at least 1.
-    sentence_length
-        Tokens at which all sentences are cut; more than those of each prefix by 3 at least.
-    n_left
-        Tokens to sentences that have so many, for all lengths and for `sentence_length`.
-    n_sentences
-        Of the whole text.
-    n_usable
-        That can give a prefix or a reference.
-    """
-
-    lengths: tuple[int, ...]
-    sentence_length: int
-    n_left: Mapping[int, int]
-    n_sentences: int
-    n_usable: int
+    lengths: tuple[int, ...]  # Tokens of the prefixes, rising, each at least 1
+    sentence_length: int  # Tokens at which all sentences are cut; more than those of each prefix by 3 at least
+    n_left: Mapping[int, int]  # Tokens to sentences that have so many, for all lengths and for `sentence_length`
+    n_sentences: int  # Of the whole text
+    n_usable: int  # That can give a prefix or a reference
 
 
 def choose_lengths(
@@ -53,27 +39,7 @@ def choose_lengths(
     *,
     ends: Ends = "excluded",
 ) -> ChosenLengths:
-    """Return the lengths that were asked for, or those that suit the text, and how many sentences are left at each.
-
-    Parameters
-    ----------
-    text
-        At least one sentence.
-    lengths
-        Tokens of the prefixes; none for six (fewer in short sentences), evenly spaced.
-    sentence_length
-        Tokens of the sentences; none for the longest up to 50 that half of the sentences have, or for as many as
-        `lengths` need.
-    ends
-        As for `textassay.exposure.bleu.eb_bleu`.
-
-    Raises
-    ------
-    OptionError
-        If a length is out of range.
-    TooFewSentencesError
-        If fewer than two sentences are long enough; the message says how many are left at which length.
-    """
+    """Return the lengths that were asked for, or those that suit the text, and how many sentences are left at each."""
     check_ends(ends)
     asked = None if lengths is None else tuple(sorted(set(lengths)))
     if asked is not None and (not asked or asked[0] < 1):

@@ -40,84 +40,47 @@ ORACLE = "oracle"
 
 @dataclass(frozen=True)
 class ExposureSettings:
-    """What is measured.
+    """What is measured."""
 
-    Attributes
-    ----------
-    kinds
-        Kinds of prefixes that those of data are compared with: ``model``, ``shuffled``, ``random``, ``corrupted:RATE``.
-    n
-        Continuations and references of EB-bleu in each run, or as many as the text allows; sequences of EB-C.
-    bleu_runs, oracle_runs
-        Runs of EB-bleu and of EB-C, at least 1.
-    distances
-        Of EB-C.
-    ends
-        As for `textassay.exposure.bleu.eb_bleu`.
-    with_dd
-        Whether to measure EB-DD.
-    n_shown
-        Sentences of each kind to show.
-    level, seed
-        Of intervals; of all draws.
-    """
-
+    # Kinds of prefixes that those of data are compared with: ``model``, ``shuffled``, ``random``, ``corrupted:RATE``
     kinds: tuple[str, ...] = (MODEL, "shuffled")
+    # Continuations and references of EB-bleu in each run, or as many as the text allows; sequences of EB-C
     n: int = 10_000
+    # Runs of EB-bleu and of EB-C, at least 1
     bleu_runs: int = 10
     oracle_runs: int = 5
-    distances: tuple[Distance, ...] = ("tv", "js", "greedy")
-    ends: Ends = "excluded"
-    with_dd: bool = False
-    n_shown: int = 3
+    distances: tuple[Distance, ...] = ("tv", "js", "greedy")  # Of EB-C
+    ends: Ends = "excluded"  # As for `textassay.exposure.bleu.eb_bleu`
+    with_dd: bool = False  # Whether to measure EB-DD
+    n_shown: int = 3  # Sentences of each kind to show
+    # Of intervals; of all draws
     level: float = 0.95
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Exposure(Displayed):
-    """What was found.
+    """What was found."""
 
-    Attributes
-    ----------
-    model, oracle
-        Their names; no oracle, no EB-C.
-    settings, lengths
-        What was measured.
-    unknown_share
-        Tokens of the text that the model does not know, in [0, 1].
-    bleu
-        Kind of prefix to EB-bleu.
-    cgd, rates
-        Distance to kind of prefix, ``data`` among those of `cgd`, to CGD and to EB-C.
-    ties
-        Kind of prefix to the share of sequences where several words were likeliest: the largest of all lengths.
-    excess
-        Accumulated error over every length up to the longest.
-    dd
-        EB-DD at each length.
-    perplexity
-        ``model`` and, with an oracle, ``oracle``, to the perplexity of the text; left out where it has none.
-    samples
-        Sentences after prefixes of every kind.
-    notes
-        What is undefined or was not measured, and why.
-    """
-
+    # Their names; no oracle, no EB-C
     model: str
     oracle: str | None
+    # What was measured
     settings: ExposureSettings
     lengths: ChosenLengths
-    unknown_share: float
-    bleu: Mapping[str, EbBleu]
+    unknown_share: float  # Tokens of the text that the model does not know, in [0, 1]
+    bleu: Mapping[str, EbBleu]  # Kind of prefix to EB-bleu
+    # Distance to kind of prefix, ``data`` among those of `cgd`, to CGD and to EB-C
     cgd: Mapping[str, Mapping[str, CgdCurve]] = field(default_factory=dict)
     rates: Mapping[str, Mapping[str, EbC]] = field(default_factory=dict)
+    # Kind of prefix to the share of sequences where several words were likeliest: the largest of all lengths
     ties: Mapping[str, float] = field(default_factory=dict)
-    excess: ExcessError | None = None
-    dd: tuple[EbDd, ...] = ()
+    excess: ExcessError | None = None  # Accumulated error over every length up to the longest
+    dd: tuple[EbDd, ...] = ()  # EB-DD at each length
+    # ``model`` and, with an oracle, ``oracle``, to the perplexity of the text; left out where it has none
     perplexity: Mapping[str, Quantity] = field(default_factory=dict)
-    samples: tuple[SwitchedSample, ...] = ()
-    notes: tuple[str, ...] = ()
+    samples: tuple[SwitchedSample, ...] = ()  # Sentences after prefixes of every kind
+    notes: tuple[str, ...] = ()  # What is undefined or was not measured, and why
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; NaN and infinity become None."""
@@ -153,33 +116,7 @@ def measure_exposure(
     keep: Keep | None = None,
     progress: Progress | None = None,
 ) -> Exposure:
-    """Return all measures of one model.
-
-    Parameters
-    ----------
-    model
-        Fitted; one that translates is refused.
-    text
-        Real text that the model never saw, over its vocabulary.
-    lengths
-        What `textassay.exposure.lengths.choose_lengths` gave for `text`.
-    settings
-        What to measure.
-    oracle
-        Stands for the data in EB-C, the accumulated error and EB-DD, with the tokens of the model in any order.
-    keep
-        Where the runs of each kind of prefix are kept. It must tell models, texts and versions apart by itself; the
-        settings it gets decide everything else. Nowhere without one.
-    progress
-        Called with what is measured next, the cells done, and all of them.
-
-    Raises
-    ------
-    NotForTranslationError
-        If the model answers a source.
-    OptionError, InputError
-        As `measure_bleu_run`, `measure_run` and `eb_dd` raise them.
-    """
+    """Return all measures of one model."""
     check_not_translation(model)
     check_level(settings.level)
     if min(settings.bleu_runs, settings.oracle_runs, settings.n) < 1:

@@ -17,23 +17,9 @@ def run_interval(
 ) -> Interval | None:
     """Return Student's interval of the mean over runs; of one run, the normal one that its own error gives.
 
-    Parameters
-    ----------
-    values
-        One number a run, shape (R,).
-    error
-        Standard error of the first run, by the delta method over its `units`; looked at only where it is alone.
-    units
-        What a run consists of, such as ``sentences``.
-    level
-        In (0, 1).
-    low
-        Least the number can be: the interval is cut there.
+    `values`: one number a run, shape (R,); `units`: what a run consists of, such as ``sentences``.
 
-    Returns
-    -------
-    Interval or None
-        None where a run has no number, or one run has no error.
+    None where a run has no number, or one run has no error.
     """
     if len(values) > 1:
         return terms_interval(

@@ -37,34 +37,17 @@ N_RESAMPLES = 100
 
 @dataclass(frozen=True)
 class PrefixRun:
-    """What one run found after prefixes of one kind.
+    """What one run found after prefixes of one kind."""
 
-    Attributes
-    ----------
-    prefixes
-        Their kind, such as ``corrupted:0.1``.
-    lengths
-        Tokens of the prefixes, K numbers.
-    n_sequences, n_units
-        Sequences, and how many of what they were resampled in: themselves, or groups of overlapping ones.
-    means
-        The CGD by name of the distance, shapes (K,).
-    covariances
-        Of the means, shapes (K, K); NaN where there is one unit.
-    resampled
-        Means of each resampling, shapes (n_resamples, K).
-    ties
-        Share of sequences where several words were likeliest, shape (K,).
-    """
-
-    prefixes: str
-    lengths: tuple[int, ...]
+    prefixes: str  # Their kind, such as ``corrupted:0.1``
+    lengths: tuple[int, ...]  # Tokens of the prefixes, K numbers
+    # Sequences, and how many of what they were resampled in: themselves, or groups of overlapping ones
     n_sequences: int
     n_units: int
-    means: Mapping[str, FloatArray]
-    covariances: Mapping[str, FloatArray]
-    resampled: Mapping[str, FloatArray]
-    ties: FloatArray
+    means: Mapping[str, FloatArray]  # The CGD by name of the distance, shapes (K,)
+    covariances: Mapping[str, FloatArray]  # Of the means, shapes (K, K); NaN where there is one unit
+    resampled: Mapping[str, FloatArray]  # Means of each resampling, shapes (n_resamples, K)
+    ties: FloatArray  # Share of sequences where several words were likeliest, shape (K,)
 
     def at(self, lengths: Sequence[int]) -> "PrefixRun":
         """Return the part of these lengths, each one of `lengths`."""
@@ -126,30 +109,10 @@ def measure_run(
 ) -> PrefixRun:
     """Return how far the model's next words are from the oracle's after `n` prefixes of one kind.
 
-    Parameters
-    ----------
-    model, oracle
-        As for `next_word_distances`.
-    prefixes
-        ``data`` (drawn by the oracle, or from `text`), ``shuffled`` (those, the words of each prefix in random order),
-        ``model``, ``random``, or ``corrupted:RATE`` (of the model, words replaced at that rate).
-    lengths
-        Tokens of the prefixes, each at least 0.
-    n
-        Sequences, at least 1.
-    text
-        Real text over the model's vocabulary to take prefixes of data from, instead of the oracle's draws; its groups
-        are resampled as wholes.
-    ends, batch_size
-        As for `next_word_distances`.
-    seed
-        Of this run. Different kinds draw independently, but the damaged kinds damage the sequences that ``data`` and
-        ``model`` draw from the same seed.
-
-    Raises
-    ------
-    OptionError, InputError
-        As `next_word_distances` and the sources of prefixes raise them.
+    `prefixes`: ``data`` (drawn by the oracle, or from `text`), ``shuffled`` (those, the words of each prefix in random
+    order), ``model``, ``random``, or ``corrupted:RATE`` (of the model, words replaced at that rate); `seed`: of this
+    run. Different kinds draw independently, but the damaged kinds damage the sequences that ``data`` and ``model`` draw
+    from the same seed.
     """
     kind, rate = parse_kind(prefixes)
     if n < 1 or not lengths or min(lengths) < 0:
@@ -201,19 +164,8 @@ def summarised(
 ) -> PrefixRun:
     """Return the run of these distances.
 
-    Parameters
-    ----------
-    distances
-        Name to values, shapes (N, K); what `next_word_distances` gave.
-    prefixes, lengths
-        What for.
-    units
-        Unit of each sequence, shape (N,): sequences of a unit (overlapping blocks) are resampled together. None where
-        all are independent.
-    n_resamples
-        Draws of as many units as there are, with replacement.
-    seed
-        Of the resamplings.
+    `distances`: name to values, shapes (N, K); `units`: unit of each sequence, shape (N,): sequences of a unit
+    (overlapping blocks) are resampled together.
     """
     n = len(next(iter(distances.values())))
     if n == 0:

@@ -28,21 +28,11 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SwitchedSample:
-    """A sentence in two parts, which joined as they are give its text.
+    """A sentence in two parts, which joined as they are give its text."""
 
-    Attributes
-    ----------
-    kind
-        Of the prefix, such as ``shuffled``.
-    prefix
-        The given beginning; the model's own under ``model``.
-    continuation
-        What the model wrote after it, the space before it included.
-    """
-
-    kind: str
-    prefix: str
-    continuation: str
+    kind: str  # Of the prefix, such as ``shuffled``
+    prefix: str  # The given beginning; the model's own under ``model``
+    continuation: str  # What the model wrote after it, the space before it included
 
 
 def switch_prefixes(
@@ -56,40 +46,7 @@ def switch_prefixes(
     seed: int = 0,
     ends: Ends = "excluded",
 ) -> tuple[SwitchedSample, ...]:
-    """Return `n` sentences that the model went on with, for each kind of prefix.
-
-    Parameters
-    ----------
-    model
-        Fitted.
-    text
-        Real text that the model never saw, over its vocabulary.
-    kinds
-        As for `textassay.exposure.runs.measure_run`. Shuffled prefixes are those of the data, the words in random
-        order; corrupted ones are the model's own with other words in some places.
-    length
-        Tokens of a prefix, at least 1.
-    n_tokens
-        Tokens the model goes on with, at least 1; fewer where it may end and does.
-    n
-        Sentences of each kind, at least 1.
-    seed
-        Of all draws: nothing is chosen afterwards.
-    ends
-        As for `continue_prefixes`.
-
-    Returns
-    -------
-    tuple
-        All of the first kind, then all of the second: number k of one kind belongs beside number k of another.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range, or the vocabularies differ.
-    TooFewSentencesError
-        If fewer than `n` sentences of the text are long enough.
-    """
+    """Return `n` sentences that the model went on with, for each kind of prefix."""
     if length < 1 or n_tokens < 1 or n < 1:
         raise OptionError(f"length, n_tokens and n must be at least 1, got {length}, {n_tokens} and {n}")
     vocabulary = model_vocabulary(model)

@@ -59,36 +59,20 @@ class Translator(Protocol):
 
 @dataclass(frozen=True)
 class TranslationCurve:
-    """CGD after references and after the model's own translations, and EB-C, at each of K lengths.
+    """CGD after references and after the model's own translations, and EB-C, at each of K lengths."""
 
-    Attributes
-    ----------
-    distance
-        ``tv``, ``js``, ``greedy`` or ``kl``.
-    lengths
-        Tokens that were read, K numbers.
-    n_pairs
-        How many pairs were long enough on both sides.
-    data, model
-        CGD(M|D) and CGD(M|M), shapes (K,).
-    eb_c
-        Their ratio; NaN where CGD(M|D) is 0.
-    data_intervals, model_intervals, eb_c_intervals
-        Of each value; None where there is none. The two sides are paired by source.
-    ties
-        Share of distributions with several likeliest words, both sides together.
-    """
-
-    distance: str
-    lengths: tuple[int, ...]
-    n_pairs: tuple[int, ...]
+    distance: str  # ``tv``, ``js``, ``greedy`` or ``kl``
+    lengths: tuple[int, ...]  # Tokens that were read, K numbers
+    n_pairs: tuple[int, ...]  # How many pairs were long enough on both sides
+    # CGD(M|D) and CGD(M|M), shapes (K,)
     data: FloatArray
     model: FloatArray
-    eb_c: FloatArray
+    eb_c: FloatArray  # Their ratio; NaN where CGD(M|D) is 0
+    # Of each value; None where there is none. The two sides are paired by source.
     data_intervals: tuple[Interval | None, ...]
     model_intervals: tuple[Interval | None, ...]
     eb_c_intervals: tuple[Interval | None, ...]
-    ties: float
+    ties: float  # Share of distributions with several likeliest words, both sides together
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; NaN becomes None."""
@@ -118,41 +102,7 @@ def translation_eb_c(
     width: int = 10,
     level: float = 0.95,
 ) -> dict[str, TranslationCurve]:
-    """Return the exposure bias of `model` by each of some distances.
-
-    Parameters
-    ----------
-    model
-        Fitted.
-    oracle
-        Stands for the data: of the same vocabulary, nearer to the truth than `model`.
-    pairs
-        Sources and references that neither saw in training, over the model's vocabulary.
-    lengths
-        Tokens to read before the next word is looked at, each at least 0.
-    distances
-        Of `DISTANCES`: see `textassay.exposure.distance.next_word_distances`.
-    translations
-        The model's translations of the sources, where they are there already.
-    width
-        Of the beam, where they are not.
-    level
-        Of the intervals.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range or the vocabularies differ.
-    InputError
-        If there are not as many translations as pairs.
-    TooFewSentencesError
-        If fewer than 2 pairs are long enough at some length; the message says how many.
-
-    Warns
-    -----
-    UserWarning
-        If CGD(M|D) is 0 at some length: EB-C is then NaN.
-    """
+    """Return the exposure bias of `model` by each of some distances."""
     _check(model, oracle, pairs, lengths, distances)
     check_level(level)
     found = model.translations(pairs.source, width=width) if translations is None else translations

@@ -26,20 +26,8 @@ def cut_length(model: LanguageModel) -> int | None:
 class AsDrawn:
     """A fitted language model, its sentences cut, its vocabulary closed; a `ScoredGenerator`.
 
-    Parameters
-    ----------
-    model
-        Fitted.
-    vocabulary
-        What it draws over; ``<unk>`` is a word like any other.
-    temperature
-        In the range of the model.
-    max_length
-        Tokens after which sentences are cut, at least 1 and not above the model's own; none cuts nothing, for models
-        that do not either.
+    `vocabulary`: what it draws over; ``<unk>`` is a word like any other.
 
-    Notes
-    -----
     The sentence x with words of `vocabulary` alone has probability p(x) where it is shorter than `max_length`, the sum
     of p over all that begin with x where it is as long, and 0 where it is longer. These sum to 1.
     """

@@ -154,14 +154,7 @@ def check_temperature(temperature: float, *, generator: str) -> None:
 def check_counted(arrays: Mapping[str, npt.NDArray[Any]], n_types: int, *, values: bool) -> None:
     """Raise `InputError` unless `arrays` are the tokens and offsets of sentences over `n_types` of tokens.
 
-    Parameters
-    ----------
-    arrays
-        By name: what a model that counts is saved as.
-    n_types
-        Size of the vocabulary.
-    values
-        Whether to look at the numbers as well, not only at names, shapes and types.
+    `values`: whether to look at the numbers as well, not only at names, shapes and types.
     """
     wanted = {"tokens": np.dtype(np.int32), "offsets": np.dtype(np.int64)}
     told = {name: f"{array.ndim}-dimensional {array.dtype}" for name, array in sorted(arrays.items())}

@@ -24,15 +24,7 @@ _BLOCK = 1 << 16  # bytes read at once
 
 
 class _External:
-    """What both kinds share.
-
-    Parameters
-    ----------
-    form
-        The text form of the samples, or the name of a tokeniser: samples then have a vocabulary of their own.
-    lowercase
-        Whether to lower-case before tokenising; a text form says so itself.
-    """
+    """What both kinds share."""
 
     def __init__(self, form: TextForm | str | Tokenizer, *, lowercase: bool) -> None:
         if isinstance(form, TextForm) and lowercase:
@@ -60,22 +52,7 @@ class _External:
 
 
 class ExternalFile(_External):
-    """A file of samples; a `Generator` that draws them without replacement, in the order of the file.
-
-    Parameters
-    ----------
-    path
-        What `read_texts` takes.
-    column
-        Which column holds the sentences; see `read_texts`.
-    form, lowercase
-        See `Corpus.from_texts`; a `TextForm` brings its vocabulary.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
+    """A file of samples; a `Generator` that draws them without replacement, in the order of the file."""
 
     def __init__(
         self,
@@ -109,16 +86,7 @@ class ExternalFile(_External):
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return the first `n` sentences of the file; no other setting is known.
-
-        Raises
-        ------
-        OptionError
-            If a setting is given, or another `seed` than before: it would have to give other sentences, and a file
-            that gave the same again would pass one draw for two.
-        TooFewSentencesError
-            If the file has fewer sentences.
-        """
+        """Return the first `n` sentences of the file; no other setting is known."""
         self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
         if n > len(self):
             raise TooFewSentencesError(f"{self.name}: {n} sentences were asked for, it has {len(self)}")
@@ -133,17 +101,8 @@ class ExternalFile(_External):
 class ExternalCommand(_External):
     """A command that prints samples; a `Generator`.
 
-    Parameters
-    ----------
-    command
-        For the shell. ``{n}`` and ``{seed}`` in it become the number of sentences, which it must print exactly, one a
-        line, and the seed, which should decide them.
-    column
-        The key of the sentence in each line, where the lines are JSON; none where a line is the sentence.
-    timeout
-        Seconds that a call may take, above 0; none waits as long as it takes.
-    form, lowercase
-        See `Corpus.from_texts`; a `TextForm` brings its vocabulary.
+    `command`: for the shell. ``{n}`` and ``{seed}`` in it become the number of sentences, which it must print exactly,
+    one a line, and the seed, which should decide them.
     """
 
     def __init__(
@@ -183,13 +142,6 @@ class ExternalCommand(_External):
         """Return the `n` sentences that the command prints for `seed`; no other setting is known.
 
         When this ends, for whatever reason, nothing that the command started in its process group runs any more.
-
-        Raises
-        ------
-        InputError
-            If the command fails, takes too long, or prints anything but `n` lines of UTF-8 (or JSON).
-        OptionError
-            If a setting is given.
         """
         self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
         lines, status, message = self._run(n, seed)

@@ -24,26 +24,13 @@ MAX_ORDER = 5  # ten thousand sentences support no longer context
 
 @dataclass(frozen=True)
 class LeaveOutModels:
-    """Interpolated modified Kneser-Ney models of one corpus.
+    """Interpolated modified Kneser-Ney models of one corpus."""
 
-    Attributes
-    ----------
-    train
-        The corpus.
-    groups
-        Group of each of its sentences, shape (N,), from 0, none left out.
-    counts
-        Its n-grams.
-    choice
-        Their order, the same for all models.
-    model, discounts
-        The model of the whole corpus.
-    """
-
-    train: Corpus
-    groups: IntArray
-    counts: NgramCounts
-    choice: OrderChoice
+    train: Corpus  # The corpus
+    groups: IntArray  # Group of each of its sentences, shape (N,), from 0, none left out
+    counts: NgramCounts  # Its n-grams
+    choice: OrderChoice  # Their order, the same for all models
+    # The model of the whole corpus
     model: BackoffModel
     discounts: tuple[Discounts, ...]
 
@@ -51,20 +38,7 @@ class LeaveOutModels:
     def fit(cls, train: Corpus, groups: IntArray, *, valid: Corpus | None = None) -> "LeaveOutModels":
         """Return the models of `train`.
 
-        Parameters
-        ----------
-        train
-            At least two sentences, without tokens that models keep for themselves.
-        groups
-            Group of each sentence, shape (N,), from 0, none left out; at least two.
-        valid
-            What chooses the order, with the vocabulary of `train`. Without it, the first tenth of the groups (at least
-            one) does, under models without them.
-
-        Raises
-        ------
-        TooFewSentencesError
-            If there are fewer than two groups.
+        `groups`: group of each sentence, shape (N,), from 0, none left out.
         """
         n_groups = int(groups.max()) + 1
         if n_groups < 2:

@@ -19,20 +19,11 @@ from textassay.generator.base import LanguageModel
 
 @dataclass(frozen=True)
 class Likelihood:
-    """How likely a text is under a model.
+    """How likely a text is under a model."""
 
-    Attributes
-    ----------
-    log_prob
-        Of the whole text, in nats.
-    n_tokens
-        Events the model predicted, at least 1: tokens, and ends of sentences where they were counted.
-    n_characters
-        Characters of the text, at least 1, with a space between words and one character for each end counted.
-    """
-
-    log_prob: float
-    n_tokens: int
+    log_prob: float  # Of the whole text, in nats
+    n_tokens: int  # Events the model predicted, at least 1: tokens, and ends of sentences where they were counted
+    # Characters of the text, at least 1, with a space between words and one character for each end counted
     n_characters: int
 
     @property
@@ -72,20 +63,8 @@ def perplexity(nll_per_token: float) -> float:
 def likelihood(model: LanguageModel, corpus: Corpus, *, ends: bool = True) -> Likelihood:
     """Return how likely `corpus` is under a fitted model.
 
-    Parameters
-    ----------
-    model
-        Tokens it does not know count as its ``<unk>``: per character, such a word then costs less than spelling it.
-    corpus
-        At least one sentence.
-    ends
-        Whether ends of sentences are scored and counted. Bits per character of the literature are those of running
-        text, where there are none.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If there is no sentence, or no token where ends are not counted.
+    `model`: tokens it does not know count as its ``<unk>``: per character, such a word then costs less than spelling
+    it.
     """
     if len(corpus) == 0 or (not ends and len(corpus.tokens) == 0):
         raise EmptyCorpusError("likelihood: the corpus has no " + ("sentence" if ends else "token"))

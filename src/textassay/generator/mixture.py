@@ -20,21 +20,6 @@ _ROUNDING = 1e-9  # by so much the weights may miss 1
 class Mixture:
     """Draws each sentence from one of several fitted generators; a `ScoredGenerator`.
 
-    Parameters
-    ----------
-    generators
-        Fitted, at least one, over one vocabulary. The same one may stand in several places, and in other mixtures: each
-        place draws sentences of its own.
-    weights
-        How often each is drawn from, each at least 0, summing to 1.
-
-    Raises
-    ------
-    OptionError
-        If weights are negative, do not sum to 1, or are not as many as generators.
-
-    Notes
-    -----
     ``p(x) = sum over k of weight_k p_k(x)``, by log-sum-exp.
     """
 
@@ -53,15 +38,7 @@ class Mixture:
         return f"mixture({', '.join(parts)})"
 
     def sample(self, n: int, *, seed: int) -> Corpus:
-        """Return `n` sentences; see `ScoredGenerator.sample`.
-
-        Raises
-        ------
-        OptionError
-            If n is below 1 or the seed below 0.
-        InputError
-            If the generators draw over different vocabularies.
-        """
+        """Return `n` sentences; see `ScoredGenerator.sample`."""
         check_plain(n, seed, generator=self.name)
         key = int(stream(seed, "mixture", "choice", self.name).integers(2**63))
         bounds = np.cumsum(self.weights)

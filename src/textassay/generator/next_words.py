@@ -45,16 +45,8 @@ def next_rows(
 ) -> tuple[FloatArray, IntArray]:
     """Return log-probabilities of the next token, (U, V), and which of these rows belongs to each prefix, (N,).
 
-    Parameters
-    ----------
-    model
-        Any.
-    prefixes
-        Ids of its vocabulary, shape (N, l). After an end comes nothing but ends.
-    ends
-        ``excluded``: as `without_ends`; else as the model has them.
-    temperature
-        In the range of the model.
+    `prefixes`: ids of its vocabulary, shape (N, l); `ends`: ``excluded``: as `without_ends`; else as the model has
+    them.
     """
     ended = (prefixes == EOS).any(axis=1)
     if ended.any():

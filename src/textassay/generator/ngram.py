@@ -42,28 +42,11 @@ _BLOCK = 4096  # sentences drawn or scored together; changes no number
 class NgramModel:
     """Interpolated Kneser-Ney model of any order; a `LanguageModel`.
 
-    Parameters
-    ----------
-    order
-        Length of the longest n-gram, from 1 to `MAX_ORDER`; 1 draws tokens, and the end of the sentence, independently.
-    discounts
-        "modified" (three a level) or "single".
-    max_length
-        A sample that reaches so many tokens is cut there, with a warning; `log_prob` knows no such limit.
-
-    Attributes
-    ----------
-    model
-        The fitted probabilities.
-    discounts_used
-        What was taken off the counts of each level, unigrams first, and how that was estimated.
-    n_parameters
-        n-grams stored.
-
-    Notes
-    -----
     Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
     above 0, and these sum to 1. So a sample may hold words of that vocabulary which no training sentence holds.
+
+    `model`: The fitted probabilities; `discounts_used`: What was taken off the counts of each level, unigrams first,
+    and how that was estimated; `n_parameters`: n-grams stored.
     """
 
     kind: ClassVar[str] = "ngram"
@@ -131,15 +114,7 @@ class NgramModel:
         return len(self.model.tokens) - 1
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
-        """Count `train` and return itself; `valid` is not used, since nothing is chosen.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If `train` has no sentence.
-        InputError
-            If a sentence of `train` holds ``<pad>``, ``<eos>`` or ``<sos>``.
-        """
+        """Count `train` and return itself; `valid` is not used, since nothing is chosen."""
         check_train(train, generator=self.name)
         model, used = fit_kneser_ney(
             train.tokens, train.offsets, order=self.order, n_types=len(train.vocabulary), discounts=self.discounts
@@ -183,18 +158,7 @@ class NgramModel:
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` sentences; see `Generator.sample`. It takes no `top_k`, `top_p` and `context`.
-
-        Raises
-        ------
-        OptionError
-            If n is below 1, the temperature below `MIN_TEMPERATURE`, or `prefix` has neither 1 nor n sentences.
-
-        Warns
-        -----
-        UserWarning
-            If a sentence reached `max_length` and was cut.
-        """
+        """Return `n` sentences; see `Generator.sample`. It takes no `top_k`, `top_p` and `context`."""
         check_sample(n, seed=seed, temperature=temperature, prefix=prefix, context=context, generator=self.name)
         refuse(self.name, top_k=top_k, top_p=top_p)
         train, model, _ = self._require()

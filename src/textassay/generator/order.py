@@ -23,24 +23,7 @@ class OrderChoice:
 def choose_order(
     counts: NgramCounts, valid: Corpus, *, discounts: DiscountKind = "modified", without: Collection[int] = ()
 ) -> OrderChoice:
-    """Return the best order from 1 to that of `counts`.
-
-    Parameters
-    ----------
-    counts
-        Of the training text.
-    valid
-        At least one sentence, with token ids as in `counts`, none of which was counted but in groups left out.
-    discounts
-        As in `fit_kneser_ney`.
-    without
-        Groups of `counts` that are left out.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If `valid` has no sentence.
-    """
+    """Return the best order from 1 to that of `counts`."""
     if len(valid) == 0:
         raise EmptyCorpusError("the order of an n-gram model is chosen on validation text, which has no sentence")
     text, offsets = with_ends(valid.tokens, valid.offsets)

@@ -32,13 +32,6 @@ IntArray = npt.NDArray[np.int64]
 class PositionUnigram:
     """Draws a length, then a word for each position, all independently; a `LanguageModel` without temperature.
 
-    Parameters
-    ----------
-    strength
-        How many words of the whole text a position's own words are blended with, above 0.
-
-    Notes
-    -----
     The length l has probability (count + 1 / (L + 1)) / (N + 1) for 0 to the longest length L, longer sentences have
     none. The word w at position i has probability (count_i(w) + strength u(w)) / (n_i + strength), where u is the
     word's share of the text, (count(w) + 1 / V) / (T + 1) over the V types that models draw, ``<unk>`` among them.
@@ -90,15 +83,7 @@ class PositionUnigram:
         return training_record(self._require(), self._fingerprint)
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
-        """Count `train` and return itself; `valid` is not used.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If `train` has no sentence.
-        InputError
-            If a sentence of `train` holds ``<pad>``, ``<eos>`` or ``<sos>``.
-        """
+        """Count `train` and return itself; `valid` is not used."""
         check_train(train, generator=self.name)
         longest = int(train.lengths.max())
         counts = np.bincount(train.lengths, minlength=longest + 1)

@@ -18,20 +18,8 @@ FloatArray = npt.NDArray[np.float64]
 class Renamed:
     """Draws what another generator draws, with a suffix to every word; a `ScoredGenerator`.
 
-    Parameters
-    ----------
-    generator
-        Fitted.
-    vocabulary
-        What it draws over.
-    suffix
-        Stands after every word, ``<unk>`` too, at least one character. No word of `vocabulary` may be another with the
-        suffix.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is empty or turns a word into another.
+    `suffix`: stands after every word, ``<unk>`` too, at least one character. No word of `vocabulary` may be another
+    with the suffix.
     """
 
     def __init__(self, generator: ScoredGenerator, vocabulary: Vocabulary, suffix: str) -> None:

@@ -38,15 +38,7 @@ class ScoredGenerator(Protocol):
 
 
 class AtTemperature:
-    """A fitted language model at one temperature; a `ScoredGenerator`.
-
-    Parameters
-    ----------
-    model
-        Fitted.
-    temperature
-        In the range of the model; below 1 likely tokens become likelier.
-    """
+    """A fitted language model at one temperature; a `ScoredGenerator`."""
 
     def __init__(self, model: LanguageModel, temperature: float) -> None:
         check_temperature(temperature, generator=model.name)

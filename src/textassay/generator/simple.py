@@ -60,15 +60,7 @@ class WordShuffler:
 
 
 class Copier:
-    """Draws from a few fixed training sentences; a `Generator`.
-
-    Parameters
-    ----------
-    n_sentences
-        How many sentences it knows, at least 1.
-    seed
-        Which ones they are.
-    """
+    """Draws from a few fixed training sentences; a `Generator`."""
 
     def __init__(self, n_sentences: int = 50, *, seed: int = 0) -> None:
         check_range("n_sentences", n_sentences, 1)
@@ -82,15 +74,7 @@ class Copier:
         return f"copier(n_sentences={self.n_sentences})"
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
-        """Choose the sentences, without replacement, and return itself.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If `train` has no sentence.
-        TooFewSentencesError
-            If `train` has fewer than `n_sentences`.
-        """
+        """Choose the sentences, without replacement, and return itself."""
         check_train(train, generator=self.name)
         if len(train) < self.n_sentences:
             raise TooFewSentencesError(

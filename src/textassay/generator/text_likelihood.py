@@ -52,30 +52,19 @@ class Quantity:
 class TextLikelihood(Displayed):
     """What a text costs under a model.
 
-    Attributes
-    ----------
-    log_probs
-        Of each sentence, its end included, in nats, shape (N,).
-    n_sentences, n_tokens, n_characters
-        Tokens without ends; characters as read. Ends of sentences are added to both where a value is one per token or
-        per character.
-    unknown_share
-        Share of tokens the model does not know, in [0, 1]; NaN where there is no token.
-    n_impossible
-        Sentences of probability 0; where there is one, the values are infinite.
-    nll_per_token, nll_per_sentence
-        In nats.
-    bits_per_token, bits_per_character
-        Cross-entropy in bits.
-    perplexity
-        Number of equally likely tokens that would be as hard to predict.
+    `n_impossible`: Sentences of probability 0; where there is one, the values are infinite; `bits_per_token,
+    bits_per_character`: Cross-entropy in bits; `perplexity`: Number of equally likely tokens that would be as hard to
+    predict.
     """
 
-    log_probs: FloatArray
+    log_probs: FloatArray  # Of each sentence, its end included, in nats, shape (N,)
+    # Tokens without ends; characters as read. Ends of sentences are added to both where a value is one per token or per
+    # character.
     n_sentences: int
     n_tokens: int
     n_characters: int
-    unknown_share: float
+    unknown_share: float  # Share of tokens the model does not know, in [0, 1]; NaN where there is no token
+    # In nats
     nll_per_token: Quantity
     nll_per_character: Quantity
     nll_per_sentence: Quantity
@@ -119,21 +108,8 @@ class TextLikelihood(Displayed):
 def text_likelihood(model: ScoredGenerator, corpus: Corpus, *, level: float = 0.95) -> TextLikelihood:
     """Return how likely `corpus` is under a fitted model.
 
-    Parameters
-    ----------
-    model
-        Fitted; `AtTemperature` makes one of a language model at another temperature.
-    corpus
-        At least one sentence, in the model's tokens: what it does not know is ``<unk>``. Its texts are those read.
-    level
-        Of the intervals, in (0, 1).
-
-    Raises
-    ------
-    EmptyCorpusError
-        If there is no sentence.
-    OptionError
-        If `level` is out of range.
+    `corpus`: at least one sentence, in the model's tokens: what it does not know is ``<unk>``. Its texts are those
+    read.
     """
     if len(corpus) == 0:
         raise EmptyCorpusError("likelihood: the corpus has no sentence")

@@ -13,15 +13,7 @@ IntArray = npt.NDArray[np.int64]
 class UniformGenerator:
     """Draws tokens of running text; a `textassay.approximation.steppable.WindowStepper`.
 
-    Parameters
-    ----------
-    vocabulary
-        Of which ``<unk>`` and its like are never drawn.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If there is no ordinary token.
+    `vocabulary`: of which ``<unk>`` and its like are never drawn.
     """
 
     name = "uniform"

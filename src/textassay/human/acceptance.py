@@ -21,28 +21,15 @@ CHECK_ANSWER = "fake"
 
 @dataclass(frozen=True)
 class Submission:
-    """What one rater handed in for one page.
+    """What one rater handed in for one page."""
 
-    Attributes
-    ----------
-    page, rater
-        Who judged what.
-    answers
-        Item to label, as `StudyItem.labels` has them; what was left open is not there.
-    comment
-        What the rater wrote, or nothing.
-    place
-        Where it was read, for messages, such as a file and its line.
-    is_rejected
-        Whether the owner had rejected it before it came here.
-    """
-
+    # Who judged what
     page: str
     rater: str
-    answers: Mapping[str, str]
-    comment: str = ""
-    place: str = ""
-    is_rejected: bool = False
+    answers: Mapping[str, str]  # Item to label, as `StudyItem.labels` has them; what was left open is not there
+    comment: str = ""  # What the rater wrote, or nothing
+    place: str = ""  # Where it was read, for messages, such as a file and its line
+    is_rejected: bool = False  # Whether the owner had rejected it before it came here
 
 
 @dataclass(frozen=True)
@@ -64,24 +51,7 @@ class Accepted:
 
 
 def accept(study: Study, submissions: Iterable[Submission], *, most_pages: int | None = None) -> Accepted:
-    """Say of each submission, in order, whether it counts.
-
-    Parameters
-    ----------
-    study
-        What was to be judged.
-    submissions
-        In the order in which they were handed in, which decides between two of one rater.
-    most_pages
-        Pages one rater may judge, at least 1; `MOST_PAGES` of the study's kind by default. A page is never judged
-        twice by one rater.
-
-    Returns
-    -------
-    Accepted
-        A submission that was refused leaves its rater new. `open_pages` has the pages that are short of
-        `Study.judgements_per_page`, and how many judgements each lacks.
-    """
+    """Say of each submission, in order, whether it counts."""
     most = MOST_PAGES[study.kind] if most_pages is None else most_pages
     if most < 1:
         raise OptionError(f"most_pages must be at least 1, got {most}")

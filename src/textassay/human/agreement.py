@@ -34,29 +34,15 @@ _LEAST_SHARED = 3  # items that a correlation of two lists of ratings needs
 
 @dataclass(frozen=True)
 class Agreement:
-    """One coefficient of agreement.
+    """One coefficient of agreement."""
 
-    Attributes
-    ----------
-    measure
-        "fleiss-kappa", "krippendorff-alpha" or "rater-correlation".
-    labels
-        What agreement is about: "correct/mistaken", "real/fake", or the level of ratings: "ordinal" or "interval".
-    items
-        Of which items: "all", "real" or "generated".
-    value
-        At most 1, 0 where agreement is that of chance; NaN where it is undefined.
-    interval
-        None where there are fewer than two pages.
-    n_items, n_votes
-        Items that it is made of, and how many judgements each has; none where that differs.
-    """
-
-    measure: str
+    measure: str  # "fleiss-kappa", "krippendorff-alpha" or "rater-correlation"
+    # What agreement is about: "correct/mistaken", "real/fake", or the level of ratings: "ordinal" or "interval"
     labels: str
-    items: str
-    value: float
-    interval: Interval | None
+    items: str  # Of which items: "all", "real" or "generated"
+    value: float  # At most 1, 0 where agreement is that of chance; NaN where it is undefined
+    interval: Interval | None  # None where there are fewer than two pages
+    # Items that it is made of, and how many judgements each has; none where that differs
     n_items: int
     n_votes: int | None
 
@@ -64,29 +50,13 @@ class Agreement:
 def fleiss_kappa(votes: IntArray) -> float:
     """Return Fleiss' kappa.
 
-    Parameters
-    ----------
-    votes
-        How many raters put each item into each category, shape (n_items, n_categories). All items have the same number
-        of votes, at least 2.
+    `votes`: how many raters put each item into each category, shape (n_items, n_categories).
 
-    Returns
-    -------
-    float
-        At most 1; NaN, with a warning, where all votes are in one category, so that chance alone gives full agreement.
+    At most 1; NaN, with a warning, where all votes are in one category, so that chance alone gives full agreement.
 
-    Raises
-    ------
-    InputError
-        If there is no item, or numbers of votes differ or are below 2.
-
-    Notes
-    -----
     ``(P - E) / (1 - E)`` with P the share of pairs of raters of an item who agree, and E the sum of the squared shares
     of the categories.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> round(fleiss_kappa(np.array([[3, 0], [0, 3], [2, 1]])), 4)
     0.55
@@ -101,33 +71,14 @@ def fleiss_kappa(votes: IntArray) -> float:
 def krippendorff_alpha(units: IntArray, values: FloatArray, *, level: Level = "nominal") -> float:
     """Return Krippendorff's alpha; items may have any numbers of ratings, and those with one do not count.
 
-    Parameters
-    ----------
-    units
-        Item of each rating, shape (n_ratings,).
-    values
-        The ratings, shape (n_ratings,), finite.
-    level
-        What differences mean: "nominal" (equal or not), "ordinal" (ranks) or "interval" (squared distance).
+    `units`: item of each rating, shape (n_ratings,); `values`: the ratings, shape (n_ratings,), finite.
 
-    Returns
-    -------
-    float
-        At most 1; NaN, with a warning, where no item has two ratings or all ratings are equal.
+    At most 1; NaN, with a warning, where no item has two ratings or all ratings are equal.
 
-    Raises
-    ------
-    OptionError
-        If `level` is none of these.
-
-    Notes
-    -----
     1 - D / E. D is the mean squared difference of two ratings of an item, E that of any two ratings; of nominal data,
     the share that differs. In ordinal data the difference of two ratings is that of their mean ranks among all, so that
     alpha is that of interval data on ranks.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> units = np.array([0, 0, 1, 1, 2, 2, 2, 3])
     >>> round(krippendorff_alpha(units, np.array([1.0, 1, 2, 2, 3, 3, 1, 2])), 4)
@@ -141,16 +92,10 @@ def krippendorff_alpha(units: IntArray, values: FloatArray, *, level: Level = "n
 def rater_correlation(units: IntArray, raters: IntArray, values: FloatArray) -> float:
     """Return how a rater's ratings correlate with the mean of the others', on average over raters.
 
-    Parameters
-    ----------
-    units, raters, values
-        Item, rater and value of each rating, shapes (n_ratings,).
+    `units`, `raters`, `values`: item, rater and value of each rating, shapes (n_ratings,).
 
-    Returns
-    -------
-    float
-        Mean of Pearson's correlations of raters who share at least 3 items with others, in [-1, 1]; NaN where there is
-        none, or all ratings of a side are equal.
+    Mean of Pearson's correlations of raters who share at least 3 items with others, in [-1, 1]; NaN where there is
+    none, or all ratings of a side are equal.
     """
     if not len(units):
         return math.nan
@@ -172,26 +117,7 @@ def rater_correlation(units: IntArray, raters: IntArray, values: FloatArray) -> 
 def agreements(
     judgements: Judgements, *, votes: int | None, level: float = 0.95, seed: int = 0
 ) -> tuple[Agreement, ...]:
-    """Return all coefficients of agreement that suit the judgements.
-
-    Parameters
-    ----------
-    judgements
-        Of at least one item.
-    votes
-        Only items with exactly so many judgements enter kappa; none where there are no such items.
-    level
-        Of the intervals.
-    seed
-        Decides which pages are left out together.
-
-    Returns
-    -------
-    tuple of Agreement
-        For real and fake: kappa of correct and mistaken judgements on all items, on real and on generated ones; kappa
-        of the labels as given; alpha of the labels on all items. For ratings: alpha of ordinal and interval data, and
-        the correlation of raters with the others.
-    """
+    """Return all coefficients of agreement that suit the judgements."""
     pages = np.unique([item.page for item in judgements.items], return_inverse=True)[1].astype(np.int64)
     groups = assign_groups(len(pages), stream(seed, "agreement", "groups"), units=pages)
     counts = np.bincount(judgements.item, minlength=len(pages))

@@ -42,58 +42,26 @@ class Variant:
 
 @dataclass(frozen=True)
 class HumanAnalysis(Displayed):
-    """What `analyse` found.
+    """What `analyse` found."""
 
-    Attributes
-    ----------
-    scale
-        What was judged: real or fake, or a number.
-    settings
-        ties, votes (None: all items), level, seed, min_seconds.
-    sizes
-        n_items, n_real, n_generated, n_judged (items with a judgement), n_pages, n_raters, n_judgements.
-    votes
-        Number of judgements to how many items have so many.
-    by_judgement
-        H1, or mean ratings.
-    by_majority
-        H2; None for ratings.
-    variants
-        H2 under the other rules.
-    agreement
-        Coefficients.
-    raters
-        All who judged.
-    disputed
-        Texts with the lowest agreement, of each generator and of people.
-    taken_for_real, taken_for_fake
-        Generated and real texts that misled most; for ratings, those rated highest and lowest.
-    reasons
-        What comments say; None where there is none.
-    texts
-        What was said of each item that was judged.
-    notes
-        What the reader of the file left out.
-    warnings
-        What is undefined, or to be read with care.
-    """
-
-    scale: Scale
-    settings: Mapping[str, Any]
+    scale: Scale  # What was judged: real or fake, or a number
+    settings: Mapping[str, Any]  # ties, votes (None: all items), level, seed, min_seconds
+    # n_items, n_real, n_generated, n_judged (items with a judgement), n_pages, n_raters, n_judgements
     sizes: Mapping[str, int]
-    votes: Mapping[int, int]
-    by_judgement: Verdict
-    by_majority: Verdict | None
-    variants: tuple[Variant, ...]
-    agreement: tuple[Agreement, ...]
-    raters: tuple[RaterSummary, ...]
-    disputed: tuple[Disputed, ...]
+    votes: Mapping[int, int]  # Number of judgements to how many items have so many
+    by_judgement: Verdict  # H1, or mean ratings
+    by_majority: Verdict | None  # H2; None for ratings
+    variants: tuple[Variant, ...]  # H2 under the other rules
+    agreement: tuple[Agreement, ...]  # Coefficients
+    raters: tuple[RaterSummary, ...]  # All who judged
+    disputed: tuple[Disputed, ...]  # Texts with the lowest agreement, of each generator and of people
+    # Generated and real texts that misled most; for ratings, those rated highest and lowest
     taken_for_real: tuple[JudgedText, ...]
     taken_for_fake: tuple[JudgedText, ...]
-    reasons: ReasonsFound | None
-    texts: tuple[JudgedText, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
+    reasons: ReasonsFound | None  # What comments say; None where there is none
+    texts: tuple[JudgedText, ...]  # What was said of each item that was judged
+    notes: tuple[str, ...]  # What the reader of the file left out
+    warnings: tuple[str, ...]  # What is undefined, or to be read with care
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -138,39 +106,7 @@ def analyse(
     min_seconds: float = MIN_SECONDS,
     seed: int = 0,
 ) -> HumanAnalysis:
-    """Return all that `judgements` say of the texts, the generators and the raters.
-
-    Parameters
-    ----------
-    judgements
-        Of at least one item; items that nobody judged do not count.
-    ties
-        What an item counts as in H2 where as many said real as fake: "fake", "real", or not at all ("drop").
-    votes
-        Only items with exactly so many judgements count in H2, kappa and the list of disputed texts; by default the
-        most common number; "all" for every item that was judged (kappa needs equal numbers and keeps the default).
-    level
-        Of the intervals, in (0, 1).
-    k
-        Texts to list of each kind, at least 1.
-    reasons
-        How comments are coded; by default the list that comes along.
-    seconds
-        Rater to how long a judgement took on average.
-    checks
-        Rater to how many attention checks were failed, and how many were answered.
-    min_seconds
-        A rater who took less for a text, on average, is suspicious; 0 for no limit.
-    seed
-        For the intervals of agreement: which pages are left out together.
-
-    Raises
-    ------
-    InputError
-        If nothing was judged, or no item has `votes` judgements.
-    OptionError
-        If a setting is out of range.
-    """
+    """Return all that `judgements` say of the texts, the generators and the raters."""
     check_level(level)
     check_range("seed", seed, 0)
     if isinstance(votes, str) and votes != "all":

@@ -18,14 +18,7 @@ _COMMENT, _STUDY = "comment", "study"
 
 
 def read_answers(path: Path, study: Study) -> list[Submission]:
-    """Return what each rater answered on each page of `study`, in the order of their first answers.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, belongs to another study, names an item that the study has not, or has two answers of a
-        rater for one item.
-    """
+    """Return what each rater answered on each page of `study`, in the order of their first answers."""
     page_of = {item.id: page.id for page in study.pages for item in page.items}
     places: dict[tuple[str, str], str] = {}
     answers: dict[tuple[str, str], dict[str, str]] = {}

@@ -17,26 +17,16 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JudgedText:
-    """One item and what was said of it.
+    """One item and what was said of it."""
 
-    Attributes
-    ----------
-    id, generator, text
-        Of the item; the generator is none for a person.
-    n
-        Judgements.
-    mean
-        Share judged real, or mean rating.
-    agreement
-        Share of pairs of raters who agree, in [0, 1]; on the scale "number" minus the variance of the ratings. NaN
-        with a single judgement.
-    """
-
+    # Of the item; the generator is none for a person
     id: str
     generator: str | None
     text: str
-    n: int
-    mean: float
+    n: int  # Judgements
+    mean: float  # Share judged real, or mean rating
+    # Share of pairs of raters who agree, in [0, 1]; on the scale "number" minus the variance of the ratings. NaN with a
+    # single judgement.
     agreement: float
 
 
@@ -72,17 +62,7 @@ def judged_texts(judgements: Judgements) -> list[JudgedText | None]:
 
 
 def most_disputed(judgements: Judgements, *, k: int = 4, votes: int | None = None) -> tuple[Disputed, ...]:
-    """Return for each generator, and at last for people, the `k` texts with the lowest agreement.
-
-    Parameters
-    ----------
-    judgements
-        Items with fewer than two judgements do not count.
-    k
-        At least 1.
-    votes
-        Only items with exactly so many judgements, since agreement by few is more often low; any number by default.
-    """
+    """Return for each generator, and at last for people, the `k` texts with the lowest agreement."""
     _check(k)
     texts = [text for text in judged_texts(judgements) if text is not None and text.n > 1]
     texts = [text for text in texts if votes is None or text.n == votes]

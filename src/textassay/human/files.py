@@ -15,13 +15,7 @@ from textassay.human.table_file import read_columns
 
 
 def read_judgements(path: Path) -> Judgements:
-    """Return the judgements of a long CSV file, of Mechanical Turk's batch results, or of Label Studio's JSON.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, damaged, or none of these.
-    """
+    """Return the judgements of a long CSV file, of Mechanical Turk's batch results, or of Label Studio's JSON."""
     _check_file(path)
     if _is_json(path):
         return read_label_studio(path)
@@ -34,13 +28,7 @@ def read_judgements(path: Path) -> Judgements:
 
 
 def read_submissions(path: Path, study: Study) -> list[Submission]:
-    """Return what was handed in for `study`: raw answers, or results of its exports to other platforms.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, damaged, or none of these.
-    """
+    """Return what was handed in for `study`: raw answers, or results of its exports to other platforms."""
     _check_file(path)
     if _is_json(path):
         return read_label_studio_submissions(path, study)

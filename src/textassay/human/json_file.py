@@ -9,13 +9,7 @@ from textassay.errors import InputError
 
 
 def read_json_document(path: Path) -> Any:
-    """Return what the file holds.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is no JSON, or holds half a character.
-    """
+    """Return what the file holds."""
     text = Source(path).text()
     try:
         document = parse_json(text)

@@ -17,24 +17,12 @@ Scale = Literal["real-or-fake", "number"]
 
 @dataclass(frozen=True)
 class Item:
-    """A text that was judged.
+    """A text that was judged."""
 
-    Attributes
-    ----------
-    id
-        Unique among the items: page and slot, such as ``17/3``, since equal texts may stand on several pages.
-    page
-        What the item was judged together with; an item without a page is a page of its own.
-    text
-        Empty where the results came without texts.
-    generator
-        Who wrote it; none for a person.
-    """
-
-    id: str
-    page: str
-    text: str
-    generator: str | None
+    id: str  # Unique among the items: page and slot, such as ``17/3``, since equal texts may stand on several pages
+    page: str  # What the item was judged together with; an item without a page is a page of its own
+    text: str  # Empty where the results came without texts
+    generator: str | None  # Who wrote it; none for a person
 
 
 @dataclass(frozen=True)
@@ -48,39 +36,18 @@ class Comment:
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """J judgements of N items by R raters; checks of attention are no items.
+    """J judgements of N items by R raters; checks of attention are no items."""
 
-    Attributes
-    ----------
-    items
-        N items, in a fixed order; one may have no judgement.
-    raters
-        R names, each once.
-    item, rater
-        Of each judgement the places in `items` and `raters`, shape (J,), read-only. Nobody judges an item twice.
-    value
-        Shape (J,), read-only: 1 for real and 0 for fake, or any finite rating (higher is better) on the scale "number".
-    scale
-        What `value` means.
-    comments
-        What raters wrote.
-    notes
-        What the reader has to say of the file: how much was left out, and why.
-
-    Raises
-    ------
-    InputError
-        If anything is not as said.
-    """
-
-    items: tuple[Item, ...]
-    raters: tuple[str, ...]
+    items: tuple[Item, ...]  # N items, in a fixed order; one may have no judgement
+    raters: tuple[str, ...]  # R names, each once
+    # Of each judgement the places in `items` and `raters`, shape (J,), read-only. Nobody judges an item twice.
     item: IntArray
     rater: IntArray
+    # Shape (J,), read-only: 1 for real and 0 for fake, or any finite rating (higher is better) on the scale "number"
     value: FloatArray
-    scale: Scale
-    comments: tuple[Comment, ...] = ()
-    notes: tuple[str, ...] = ()
+    scale: Scale  # What `value` means
+    comments: tuple[Comment, ...] = ()  # What raters wrote
+    notes: tuple[str, ...] = ()  # What the reader has to say of the file: how much was left out, and why
 
     def __post_init__(self) -> None:
         for name, kind in (("item", np.int64), ("rater", np.int64), ("value", np.float64)):
@@ -117,13 +84,7 @@ class Judgements:
         return tuple(dict.fromkeys(item.generator for item in self.items if item.generator is not None))
 
     def votes(self) -> IntArray:
-        """Return how many judged each item fake, and how many real, shape (N, 2).
-
-        Raises
-        ------
-        InputError
-            If the judgements are numbers.
-        """
+        """Return how many judged each item fake, and how many real, shape (N, 2)."""
         if self.scale != "real-or-fake":
             raise InputError("ratings are not votes: only judgements of real or fake can be counted")
         places = 2 * self.item + self.value.astype(np.int64)
@@ -150,13 +111,7 @@ class Judgements:
         )
 
     def without(self, raters: Collection[str]) -> "Judgements":
-        """Return what the others said: these raters go with their judgements and comments, the items stay.
-
-        Raises
-        ------
-        OptionError
-            If one of them is no rater.
-        """
+        """Return what the others said: these raters go with their judgements and comments, the items stay."""
         unknown = [name for name in raters if name not in self.raters]
         if unknown:
             near = difflib.get_close_matches(unknown[0], self.raters, n=3, cutoff=0.5)

@@ -75,18 +75,7 @@ def read_label_studio_submissions(path: Path, study: Study) -> list[Submission]:
 
 
 def read_label_studio(path: Path) -> Judgements:
-    """Return the judgements of a JSON export with one text a task.
-
-    Parameters
-    ----------
-    path
-        A .json file. Each annotation holds one choice, real or fake, or one rating or number.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged or of another kind.
-    """
+    """Return the judgements of a JSON export with one text a task."""
     items: dict[str, Item] = {}
     rows: dict[tuple[str, str], float] = {}
     kinds = set()

@@ -34,22 +34,7 @@ def is_batch(columns: Sequence[str]) -> bool:
 def read_mechanical_turk(path: Path, *, attention_checks: bool = True) -> Judgements:
     """Return the judgements of batch results that say who wrote each text.
 
-    Parameters
-    ----------
-    path
-        A .csv file. Submissions whose ``AssignmentStatus`` is Rejected do not count.
-    attention_checks
-        Whether submissions that failed their attention check are left out as well, accepted or not.
-
-    Returns
-    -------
-    Judgements
-        Items by page and slot, in the order of the file; `notes` says what was left out.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged or of another layout; the message gives the line.
+    `path`: A .csv file. Submissions whose ``AssignmentStatus`` is Rejected do not count.
     """
     study, submissions = read_batch(path)
     pages = {page.id: page for page in study.pages}

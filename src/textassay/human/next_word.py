@@ -60,38 +60,7 @@ def build_next_word(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Study:
-    """Return a study of the next-word task.
-
-    Parameters
-    ----------
-    data, model
-        Prefixes from real text and from the model, equally many, no text twice; all have as many candidates, all of
-        the same model.
-    name
-        Of the model, as the prefixes' generator.
-    page_size
-        Items on a page, even; half of them of each side. `len(data)` must fill whole pages.
-    judgements_per_page
-        How many people shall judge each page.
-    title, instructions
-        What participants read.
-    settings
-        What else to keep with the study; JSON-ready.
-    seed
-        Decides where everything stands.
-
-    Returns
-    -------
-    Study
-        `StudyItem.generator` is none for prefixes of real text; `StudyItem.top` is where the most probable word stands.
-
-    Raises
-    ------
-    OptionError
-        If sizes do not fit; the message gives numbers that do.
-    InputError
-        If a prefix stands twice.
-    """
+    """Return a study of the next-word task."""
     if page_size < 2 or page_size % 2:
         raise OptionError(f"page_size must be even and at least 2, got {page_size}")
     half = page_size // 2
@@ -143,28 +112,7 @@ def build_next_word(
 def draw_prefixes(
     model: LanguageModel, real: Corpus, *, length: int, n: int, n_candidates: int = N_CANDIDATES, seed: int = 0
 ) -> tuple[list[Prefix], list[Prefix]]:
-    """Return `n` prefixes of `length` tokens from real text, and as many from the model, all of them different.
-
-    Parameters
-    ----------
-    model
-        Draws sentences and says which words come next.
-    real
-        Sentences it never saw; those with at least `length` tokens are drawn from.
-    length
-        Tokens of a prefix, at least 1.
-    n
-        At least 1.
-    n_candidates
-        Words to choose from, at least 2.
-    seed
-        Decides what is drawn.
-
-    Raises
-    ------
-    TooFewSentencesError
-        If there are fewer different prefixes of real text, or the model hardly ever writes so many tokens.
-    """
+    """Return `n` prefixes of `length` tokens from real text, and as many from the model, all of them different."""
     for name, value, least in (("length", length, 1), ("n", n, 1), ("n_candidates", n_candidates, 2)):
         if value < least:
             raise OptionError(f"{name} must be at least {least}, got {value}")
@@ -229,11 +177,6 @@ def read_prefixes(path: Path) -> tuple[list[Prefix], list[Prefix], str]:
 
     Each line is an object: ``prefix``, ``from`` (``data``, or the model's name), and ``candidates``, a list of words,
     the most probable first.
-
-    Raises
-    ------
-    InputError
-        If a line is not so; the message gives it.
     """
     data: list[Prefix] = []
     model: list[Prefix] = []

@@ -28,39 +28,26 @@ _EVALUATIONS = 5
 
 @dataclass(frozen=True)
 class NextWordScore:
-    """What people say of a model's next words.
+    """What people say of a model's next words."""
 
-    Attributes
-    ----------
-    model
-        Its name.
-    cgd_data, cgd_model
-        Fraction in [0, 1] after prefixes of data and of the model; lower is better.
-    eb_c
-        Their ratio; NaN where nobody ever disagreed after prefixes of data.
-    cgd_data_interval, cgd_model_interval, eb_c_interval
-        None where a side has a single prefix; that of the ratio also where it is 0.
-    n_data, n_model
-        Judgements of each side.
-    n_prefixes, n_raters
-        Prefixes judged, and raters who judged them.
-    spreads
-        As the paper prints them: standard deviation of CGD after prefixes of data and of the model, and of EB-C, over
-        five evaluations, which are five groups of pages. None where a group has no prefix of one side, NaN where EB-C
-        is undefined in one.
-    """
-
-    model: str
+    model: str  # Its name
+    # Fraction in [0, 1] after prefixes of data and of the model; lower is better
     cgd_data: float
     cgd_model: float
-    eb_c: float
+    eb_c: float  # Their ratio; NaN where nobody ever disagreed after prefixes of data
+    # None where a side has a single prefix; that of the ratio also where it is 0
     cgd_data_interval: Interval | None
     cgd_model_interval: Interval | None
     eb_c_interval: Interval | None
+    # Judgements of each side
     n_data: int
     n_model: int
+    # Prefixes judged, and raters who judged them
     n_prefixes: int
     n_raters: int
+    # As the paper prints them: standard deviation of CGD after prefixes of data and of the model, and of EB-C, over
+    # five evaluations, which are five groups of pages. None where a group has no prefix of one side, NaN where EB-C is
+    # undefined in one.
     spreads: tuple[float, float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,26 +59,6 @@ class NextWordScore:
 def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordScore:
     """Return the scores of one model.
 
-    Parameters
-    ----------
-    judgements
-        As `textassay.human.acceptance.collect` makes them of a next-word study: 1 where the model's most probable word
-        was chosen, 0 elsewhere.
-    level
-        Of the intervals, in (0, 1).
-
-    Raises
-    ------
-    InputError
-        If the judgements are of another task, or a side has none.
-
-    Warns
-    -----
-    UserWarning
-        If EB-C is undefined.
-
-    Notes
-    -----
     Intervals of fractions are Wilson's with the effective number of judgements, that of the ratio is Student's on the
     log scale. A single rater is no cluster: the intervals are then for that rater.
     """

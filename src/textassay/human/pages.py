@@ -35,47 +35,7 @@ def build_study(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Study:
-    """Return a study in which people say of each text whether a person or a program wrote it.
-
-    Parameters
-    ----------
-    real
-        Real texts, at least as many as the pages take; which of them is drawn at random. Blank ones are passed over.
-    generated
-        Generator name to its texts; blank ones are passed over.
-    page_size
-        Texts on a page, its attention check not counted, at least 2.
-    real_per_page
-        How many of them are real; half by default.
-    per_generator
-        How many texts of each generator are drawn; all by default, and then all must have equally many that are not
-        blank.
-    judgements_per_page
-        How many people shall judge each page.
-    check_text
-        Text of the attention check, which stands in a random place of each page and is right when judged fake; none for
-        no check.
-    title, instructions
-        What participants read; by default instructions for this task.
-    settings
-        What else to keep with the study, such as how the texts were prepared; JSON-ready.
-    seed
-        Decides what is drawn and where it stands.
-
-    Returns
-    -------
-    Study
-        Every text at most once, on one page. Of each generator as many texts as of the others, on each page as many as
-        of the others or one more. `settings` says what was drawn of how much, how many blank texts were passed over,
-        and the share of marked words.
-
-    Raises
-    ------
-    OptionError
-        If a size is out of range, or the texts do not fill whole pages; the message gives numbers that do.
-    TooFewSentencesError
-        If there are fewer texts than are asked for.
-    """
+    """Return a study in which people say of each text whether a person or a program wrote it."""
     real_per_page = _check_sizes(page_size, real_per_page)
     n_given = {name: len(texts) for name, texts in generated.items()}
     n_real_given = len(real)
@@ -133,23 +93,7 @@ def build_study(
 
 
 def deal(n_pages: int, per_page: int, n_generators: int, rng: np.random.Generator) -> list[list[int]]:
-    """Return which generators' texts stand on each page, at random.
-
-    Parameters
-    ----------
-    n_pages, per_page
-        Pages, and generated texts on each.
-    n_generators
-        What n_pages * per_page can be divided by.
-    rng
-        What decides.
-
-    Returns
-    -------
-    list
-        For each page `per_page` generator numbers: each occurs floor or ceil of per_page / n_generators times on it,
-        and equally often on all pages together.
-    """
+    """Return which generators' texts stand on each page, at random."""
     base, extra = divmod(per_page, n_generators)
     missing = np.full(n_generators, n_pages * extra // n_generators)  # of the extra texts, how many are still to come
     pages = []

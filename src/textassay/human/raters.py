@@ -42,43 +42,24 @@ _FEWEST_TIMES = 5  # below that, a median says little
 
 @dataclass(frozen=True)
 class RaterSummary:
-    """One rater.
+    """One rater."""
 
-    Attributes
-    ----------
-    rater
-        The name.
-    n
-        Judgements.
-    share_real
-        Of them real; the mean rating on the scale "number".
-    accuracy
-        Share judged as what it is; NaN on the scale "number".
-    agreement
-        Share of judgements like the majority of the others on the same text, ties among them left out; on the scale
-        "number" the correlation with the mean of the others. NaN where there are no others.
-    p_value, p_adjusted
-        Of being right no more often than so, if raters of a text were alike; adjusted by Holm's method over raters.
-        NaN where nobody else judged the rater's texts, and on the scale "number".
-    seconds
-        A judgement took, on average; none where that is not known.
-    flags
-        What is suspicious, each once: "too fast", "one answer", "pattern", "same as another", "failed check", "below
-        others". Empty for most raters.
-    reasons
-        For each limit that is broken, in words: which it is and by how much.
-    """
-
-    rater: str
-    n: int
-    share_real: float
-    accuracy: float
+    rater: str  # The name
+    n: int  # Judgements
+    share_real: float  # Of them real; the mean rating on the scale "number"
+    accuracy: float  # Share judged as what it is; NaN on the scale "number"
+    # Share of judgements like the majority of the others on the same text, ties among them left out; on the scale
+    # "number" the correlation with the mean of the others. NaN where there are no others.
     agreement: float
+    # Of being right no more often than so, if raters of a text were alike; adjusted by Holm's method over raters. NaN
+    # where nobody else judged the rater's texts, and on the scale "number".
     p_value: float
     p_adjusted: float
-    seconds: float | None
+    seconds: float | None  # A judgement took, on average; none where that is not known
+    # What is suspicious, each once: "too fast", "one answer", "pattern", "same as another", "failed check", "below
+    # others". Empty for most raters.
     flags: tuple[str, ...]
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()  # For each limit that is broken, in words: which it is and by how much
 
 
 def summarise_raters(
@@ -89,26 +70,7 @@ def summarise_raters(
     min_seconds: float = MIN_SECONDS,
     level: float = 0.95,
 ) -> tuple[RaterSummary, ...]:
-    """Return a summary of each rater who judged something, in their order.
-
-    Parameters
-    ----------
-    judgements
-        What they said.
-    seconds
-        Rater to how long a judgement took on average; raters may be missing.
-    checks
-        Rater to how many attention checks were failed, and how many were answered; raters may be missing.
-    min_seconds
-        A rater who took less for a text, on average, is too fast. 0 for no limit.
-    level
-        Where a limit depends on chance, the probability of any false flag of its kind is below one minus this.
-
-    Raises
-    ------
-    OptionError
-        If `min_seconds` is negative or not finite.
-    """
+    """Return a summary of each rater who judged something, in their order."""
     check_range("min_seconds", min_seconds, 0)
     by_rater = np.argsort(judgements.rater, kind="stable")
     ends = np.cumsum(np.bincount(judgements.rater, minlength=len(judgements.raters)))[:-1]

@@ -24,19 +24,7 @@ def is_ratings(columns: tuple[str, ...]) -> bool:
 
 
 def read_ratings(path: Path) -> Judgements:
-    """Return the judgements of a long CSV file.
-
-    Parameters
-    ----------
-    path
-        A .csv or .tsv file. All labels are real or fake, or all are finite numbers (higher is better).
-
-    Raises
-    ------
-    InputError
-        If a column is missing, a label is neither, an item's rows contradict one another, or a rater judged an item
-        twice; the message gives the line.
-    """
+    """Return the judgements of a long CSV file."""
     rows = read_table(path, COLUMNS[:3])
     items: dict[str, tuple[Item, str]] = {}
     raters: dict[str, int] = {}

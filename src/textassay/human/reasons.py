@@ -47,8 +47,6 @@ class Reasons:
     def code(self, comment: str) -> tuple[str, ...]:
         """Return the names of the groups a comment falls in, in the order of the list.
 
-        Examples
-        --------
         >>> read_reasons().code("Far too vague. And one didn't make any sense!")
         ('vague', 'logic')
         """
@@ -62,27 +60,13 @@ class Reasons:
 
 @dataclass(frozen=True)
 class ReasonsFound:
-    """How many comments fall in each group.
+    """How many comments fall in each group."""
 
-    Attributes
-    ----------
-    n_comments
-        That say something.
-    n_empty
-        That say nothing.
-    counts
-        Group to number of comments, in the order of the list.
-    titles
-        Group to what it is called for people.
-    uncoded
-        Comments that fall in no group.
-    """
-
-    n_comments: int
-    n_empty: int
-    counts: dict[str, int]
-    titles: dict[str, str]
-    uncoded: tuple[Comment, ...]
+    n_comments: int  # That say something
+    n_empty: int  # That say nothing
+    counts: dict[str, int]  # Group to number of comments, in the order of the list
+    titles: dict[str, str]  # Group to what it is called for people
+    uncoded: tuple[Comment, ...]  # Comments that fall in no group
 
 
 def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -> ReasonsFound:
@@ -109,16 +93,8 @@ def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -
 def read_reasons(path: Path | None = None) -> Reasons:
     """Return the groups of a YAML file, by default of the one that comes along.
 
-    Parameters
-    ----------
-    path
-        A mapping with ``groups``: name to ``title`` (optional) and ``keywords`` (a list), and ``ignored`` (optional):
-        a list of whole comments.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or of another form; the message says what.
+    `path`: A mapping with ``groups``: name to ``title`` (optional) and ``keywords`` (a list), and ``ignored``
+    (optional): a list of whole comments.
     """
     path = _DEFAULT if path is None else path
     try:

@@ -19,41 +19,17 @@ _TIME = "WorkTimeInSeconds"
 
 @dataclass(frozen=True)
 class Results:
-    """Judgements, and what else is known of how they came about.
+    """Judgements, and what else is known of how they came about."""
 
-    Attributes
-    ----------
-    judgements
-        What counts.
-    seconds
-        Rater to how many seconds a judgement took on average; raters without a known time are missing.
-    checks
-        Rater to how many attention checks were failed, and how many were answered, on pages that count or not.
-    """
-
-    judgements: Judgements
+    judgements: Judgements  # What counts
+    # Rater to how many seconds a judgement took on average; raters without a known time are missing
     seconds: Mapping[str, float]
+    # Rater to how many attention checks were failed, and how many were answered, on pages that count or not
     checks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-or-fake") -> Results:
-    """Return what people said.
-
-    Parameters
-    ----------
-    path
-        A long CSV file, batch results of Mechanical Turk, JSON of Label Studio; or the folder of a study: what its
-        server has collected so far or, where it never ran, the `JUDGEMENTS_FILE` in the folder.
-    database
-        Of the server, if it is not in the folder.
-    kind
-        Of study that the results must be of, where they are those of a folder.
-
-    Raises
-    ------
-    InputError
-        If there are no results, they are damaged, or they are of the other kind of study.
-    """
+    """Return what people said."""
     if not path.is_dir():
         if database is not None:
             raise OptionError(f"--database goes with the folder of a study, and {path} is none")

@@ -24,30 +24,16 @@ Kind = Literal["real-or-fake", "next-word"]
 
 @dataclass(frozen=True)
 class StudyItem:
-    """One thing to judge on a page.
+    """One thing to judge on a page."""
 
-    Attributes
-    ----------
-    id
-        Unique in the study: page and slot, such as ``17/3``; slots count from 0.
-    text
-        What is shown: a text, or the prefix of the next-word task.
-    generator
-        Who wrote it; none for a person.
-    check
-        Whether it is an attention check, which says itself what to answer (``fake``) and counts for nothing else.
-    choices
-        Of the next-word task: the words to choose from, as they are shown; after them comes `NONE_OF_THEM`.
-    top
-        Of the next-word task: the place in `choices` of the model's most probable word.
-    """
-
-    id: str
-    text: str
-    generator: str | None = None
+    id: str  # Unique in the study: page and slot, such as ``17/3``; slots count from 0
+    text: str  # What is shown: a text, or the prefix of the next-word task
+    generator: str | None = None  # Who wrote it; none for a person
+    # Whether it is an attention check, which says itself what to answer (``fake``) and counts for nothing else
     check: bool = False
+    # Of the next-word task: the words to choose from, as they are shown; after them comes `NONE_OF_THEM`
     choices: tuple[str, ...] = ()
-    top: int | None = None
+    top: int | None = None  # Of the next-word task: the place in `choices` of the model's most probable word
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -67,30 +53,16 @@ class StudyPage:
 
 @dataclass(frozen=True)
 class Study:
-    """Everything there is to ask.
+    """Everything there is to ask."""
 
-    Attributes
-    ----------
-    kind
-        The task.
-    title, instructions
-        What participants read; plain text, an empty line parts paragraphs.
-    pages
-        At least one.
-    judgements_per_page
-        How many participants shall judge each page, at least 1.
-    seed
-        What the pages were drawn with.
-    settings
-        What else the pages depend on, and what is known of the texts; JSON-ready.
-    """
-
-    kind: Kind
+    kind: Kind  # The task
+    # What participants read; plain text, an empty line parts paragraphs
     title: str
     instructions: str
-    pages: tuple[StudyPage, ...]
-    judgements_per_page: int
-    seed: int
+    pages: tuple[StudyPage, ...]  # At least one
+    judgements_per_page: int  # How many participants shall judge each page, at least 1
+    seed: int  # What the pages were drawn with
+    # What else the pages depend on, and what is known of the texts; JSON-ready
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -129,11 +101,6 @@ def save_study(study: Study, folder: Path) -> Path:
     """Write `study` to `STUDY_FILE` in `folder`, which is made, whole or not at all; return the file.
 
     Both are for their owner alone, since the file says who wrote what; a folder that was there keeps its mode.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
     """
     path = folder / STUDY_FILE
     draft = folder / f".{STUDY_FILE}.{os.getpid()}.tmp"
@@ -152,13 +119,7 @@ def save_study(study: Study, folder: Path) -> Path:
 
 
 def load_study(folder: Path) -> Study:
-    """Return the study that stands in `folder`, checked.
-
-    Raises
-    ------
-    InputError
-        If there is none, or it is damaged or of another version.
-    """
+    """Return the study that stands in `folder`, checked."""
     path = folder / STUDY_FILE if folder.is_dir() else folder
     if not path.is_file():
         raise InputError(f"no study in {folder}: make one with 'textassay human build'")

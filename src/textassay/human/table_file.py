@@ -29,27 +29,13 @@ def finite_number(text: str) -> float | None:
 
 
 def read_columns(path: Path) -> tuple[str, ...]:
-    """Return the names of the columns.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is no table.
-    """
+    """Return the names of the columns."""
     _, header = next(csv_rows(Source(path), delimiter=_delimiter(path)), (0, []))
     return tuple(map(plain_cell, header))
 
 
 def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
-    """Return the rows of `path`, a .csv or .tsv file with a header, or either and .gz.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is no table, or lacks one of the columns `required`.
-    EmptyCorpusError
-        If it has no row.
-    """
+    """Return the rows of `path`, a .csv or .tsv file with a header, or either and .gz."""
     rows = csv_rows(Source(path), delimiter=_delimiter(path))
     _, names = next(rows, (0, []))
     header = list(map(plain_cell, names))

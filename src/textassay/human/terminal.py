@@ -13,17 +13,7 @@ BACK, QUIT = "b", "q"
 
 
 class TerminalSession:
-    """The answers of all raters who used one file; each is on the disk before the next is asked for.
-
-    Parameters
-    ----------
-    study
-        What is judged.
-    rater
-        Who judges now; printable, not empty.
-    path
-        The file of answers, read where it is there.
-    """
+    """The answers of all raters who used one file; each is on the disk before the next is asked for."""
 
     def __init__(self, study: Study, rater: str, path: Path) -> None:
         if not rater.strip() or not rater.isprintable():
@@ -48,13 +38,7 @@ class TerminalSession:
         return sum((self.rater, item.id) in self.answers for item in page.items)
 
     def answer(self, item: StudyItem, label: str | None) -> None:
-        """Keep an answer, or take one back where `label` is none, and write the file whole.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written.
-        """
+        """Keep an answer, or take one back where `label` is none, and write the file whole."""
         self.answers.pop((self.rater, item.id), None)
         if label is not None:
             self.answers[self.rater, item.id] = label
@@ -86,20 +70,7 @@ def judge_pages(
     show: Callable[[StudyPage, int], None],
     read_key: Callable[[], str],
 ) -> bool:
-    """Ask until `n_pages` pages are judged whole, nothing is left, or the rater stops; return whether all was judged.
-
-    Parameters
-    ----------
-    session
-        Where answers go.
-    n_pages
-        At least 1; a page that was begun before counts.
-    show
-        Shows an item of a page, by its place.
-    read_key
-        Returns the key that was pressed, in small letters; nothing at the end of the input. `BACK` goes back on the
-        page, `QUIT` stops, keys without a meaning are passed over.
-    """
+    """Ask until `n_pages` pages are judged, nothing is left, or the rater stops; return whether all was judged."""
     for _ in range(n_pages):
         page = session.next_page()
         if page is None:

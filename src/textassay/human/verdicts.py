@@ -39,24 +39,13 @@ class Share:
 
 @dataclass(frozen=True)
 class GeneratorVerdict:
-    """What people make of one generator's texts.
+    """What people make of one generator's texts."""
 
-    Attributes
-    ----------
-    generator
-        `REAL` for the texts that people wrote.
-    share
-        Judged fake, lower is a better generator; on the scale "number" the mean rating, higher is better.
-    n_items
-        Texts that count.
-    rank_low, rank_high
-        1 is best; from 1 + how many are significantly better to the number of generators less how many are
-        significantly worse. None for `REAL`.
-    """
-
-    generator: str
-    share: Share
-    n_items: int
+    generator: str  # `REAL` for the texts that people wrote
+    share: Share  # Judged fake, lower is a better generator; on the scale "number" the mean rating, higher is better
+    n_items: int  # Texts that count
+    # 1 is best; from 1 + how many are significantly better to the number of generators less how many are significantly
+    # worse. None for `REAL`.
     rank_low: int | None = None
     rank_high: int | None = None
 
@@ -80,38 +69,20 @@ class GeneratorDifference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All that one way of counting says.
+    """All that one way of counting says."""
 
-    Attributes
-    ----------
-    name
-        "H1", "H2" or "ratings".
-    rule
-        In words, what counts and how ties are broken.
-    accuracy, true_positive_rate, true_negative_rate
-        Share judged as what it is: of all, of real (judged real), of generated (judged fake). None for ratings, and
-        where there are no such items.
-    generators
-        In the order of their first items.
-    real
-        The same for real texts; None where there are none.
-    pairs
-        Each two generators.
-    from_real
-        Each generator and real text; empty where there is none.
-    n_items, n_ties
-        Texts that count, and how many of the texts with enough votes were tied (None for H1 and ratings).
-    """
-
-    name: str
-    rule: str
+    name: str  # "H1", "H2" or "ratings"
+    rule: str  # In words, what counts and how ties are broken
+    # Share judged as what it is: of all, of real (judged real), of generated (judged fake). None for ratings, and where
+    # there are no such items.
     accuracy: Share | None
     true_positive_rate: Share | None
     true_negative_rate: Share | None
-    generators: tuple[GeneratorVerdict, ...]
-    real: GeneratorVerdict | None
-    pairs: tuple[GeneratorDifference, ...]
-    from_real: tuple[GeneratorDifference, ...]
+    generators: tuple[GeneratorVerdict, ...]  # In the order of their first items
+    real: GeneratorVerdict | None  # The same for real texts; None where there are none
+    pairs: tuple[GeneratorDifference, ...]  # Each two generators
+    from_real: tuple[GeneratorDifference, ...]  # Each generator and real text; empty where there is none
+    # Texts that count, and how many of the texts with enough votes were tied (None for H1 and ratings)
     n_items: int
     n_ties: int | None = None
 
@@ -153,26 +124,7 @@ def judgement_verdict(judgements: Judgements, *, level: float = 0.95) -> Verdict
 def majority_verdict(
     judgements: Judgements, *, ties: Ties = "fake", votes: int | None = None, level: float = 0.95
 ) -> Verdict:
-    """Return what the majority of each item's raters says: H2.
-
-    Parameters
-    ----------
-    judgements
-        Of real and fake.
-    ties
-        What an item counts as where as many said real as fake: "fake", "real", or not at all ("drop").
-    votes
-        Only items with exactly so many judgements; all that have one by default.
-    level
-        Of the intervals, which allow for items of one page that vary together; raters count as they are.
-
-    Raises
-    ------
-    InputError
-        If no item counts, or the judgements are ratings.
-    OptionError
-        If `ties` is none of these.
-    """
+    """Return what the majority of each item's raters says: H2."""
     check_ties(ties)
     given = judgements.votes()
     totals = given.sum(axis=1)

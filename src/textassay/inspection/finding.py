@@ -70,15 +70,7 @@ def own_finding(
 
 
 def excerpt(text: str, spot: str | None = None) -> str:
-    """Return at most about 160 characters of `text` around `spot`, in one line, unprintable characters escaped.
-
-    Parameters
-    ----------
-    text
-        A sentence.
-    spot
-        What to show, at its last place; where it is none or not in `text`, the beginning is shown.
-    """
+    """Return at most about 160 characters of `text` around `spot`, in one line, unprintable characters escaped."""
     at = -1 if spot is None else text.rfind(spot)
     if at < 0 and spot is not None:
         at = text.lower().rfind(spot)

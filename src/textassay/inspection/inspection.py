@@ -87,15 +87,7 @@ def inspect(
 
 
 def inspect_pair(real: Corpus, generated: Corpus, *, name: str) -> list[Finding]:
-    """Return what differs between `generated`, the text of `name`, and `real`; warnings first.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If a corpus has no sentence.
-    InputError
-        If the corpora do not share one vocabulary.
-    """
+    """Return what differs between `generated`, the text of `name`, and `real`; warnings first."""
     _check([real, generated])
     faces = surfaces([generated, real])
     return _compare(Pair(faces[0], faces[1], name), None)
@@ -105,11 +97,6 @@ def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:
     """Return what is wrong with one corpus by itself; warnings first.
 
     Counts are those of the real side where `name` stands in parentheses, as ``(real)`` does, else of the generated.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If `corpus` has no sentence.
     """
     _check([corpus])
     return _warnings_first(_own(surfaces([corpus])[0], name))

@@ -55,17 +55,10 @@ def expected_repeats(keys: Keys, n_drawn: int) -> float:
     Repeats become more as a corpus grows, so corpora of different sizes are compared at the smaller size. A sentence
     that occurs c times among N is missing from the draw with probability C(N - c, n) / C(N, n).
 
-    Parameters
-    ----------
-    keys
-        Shape (N,), N at least 1.
-    n_drawn
-        From 1 to N; at N it is the share of repeats itself, ``1 - distinct / N``.
+    `keys`: shape (N,), N at least 1; `n_drawn`: from 1 to N; at N it is the share of repeats itself, ``1 - distinct /
+    N``.
 
-    Returns
-    -------
-    float
-        In [0, 1).
+    In [0, 1).
     """
     if not len(keys):
         raise EmptyCorpusError("repeats need at least one sentence")

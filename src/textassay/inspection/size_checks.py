@@ -113,10 +113,7 @@ def length(pair: Pair) -> Finding | None:
 def cut_length(pair: Pair) -> tuple[Finding, int | None] | None:
     """Return a finding where one side stops sharply at a length that the other side passes.
 
-    Returns
-    -------
-    tuple
-        The finding, and the length in tokens (none where the cut is one in characters); None without a finding.
+    The finding, and the length in tokens (none where the cut is one in characters); None without a finding.
     """
     in_tokens = _cut(pair, [side.corpus.lengths for side in pair.sides])
     if in_tokens is not None:

@@ -78,13 +78,7 @@ def glued_punctuation(pair: Pair) -> Finding | None:
 
 
 def final_punctuation(pair: Pair, shorter_than: int | None) -> Finding | None:
-    """Return a finding where sentences of one side lack the mark at their end.
-
-    Parameters
-    ----------
-    shorter_than
-        Where one side is cut at a length, only sentences shorter than that are looked at; none: all.
-    """
+    """Return a finding where sentences of one side lack the mark at their end."""
     stop = Trait.STOP | Trait.STOP_GLUED
     among = _shorter(pair.generated, shorter_than), _shorter(pair.real, shorter_than)
     lacks = (pair.generated.last & int(stop)) == 0, (pair.real.last & int(stop)) == 0

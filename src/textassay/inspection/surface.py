@@ -27,37 +27,19 @@ _Z = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """What the sentences of a corpus show, as metrics see them.
+    """What the sentences of a corpus show, as metrics see them."""
 
-    Attributes
-    ----------
-    corpus
-        The corpus as it is measured: lengths and keys come from it.
-    words
-        The same sentences in words: `corpus` itself, or for a tokeniser of characters its text split at spaces.
-    traits
-        Traits of each entry of the vocabulary of `words`, shape (V,).
-    shown
-        Traits of the tokens of each sentence, or-ed together, shape (N,).
-    first, last
-        Traits of its first token, and of the last that is no closing quote or bracket, shape (N,); 0 where empty.
-    mostly_upper
-        Whether more than half of its words have a capital, shape (N,).
-    keys
-        One number a sentence, equal for equal tokens, shape (N,).
-    weight
-        Distinct sentences over sentences, in (0, 1]: repeats are no further evidence of a habit.
-    """
-
-    corpus: Corpus
+    corpus: Corpus  # The corpus as it is measured: lengths and keys come from it
+    # The same sentences in words: `corpus` itself, or for a tokeniser of characters its text split at spaces
     words: Corpus
-    traits: Bits
-    shown: Bits
+    traits: Bits  # Traits of each entry of the vocabulary of `words`, shape (V,)
+    shown: Bits  # Traits of the tokens of each sentence, or-ed together, shape (N,)
+    # Traits of its first token, and of the last that is no closing quote or bracket, shape (N,); 0 where empty
     first: Bits
     last: Bits
-    mostly_upper: Mask
-    keys: Keys
-    weight: float
+    mostly_upper: Mask  # Whether more than half of its words have a capital, shape (N,)
+    keys: Keys  # One number a sentence, equal for equal tokens, shape (N,)
+    weight: float  # Distinct sentences over sentences, in (0, 1]: repeats are no further evidence of a habit
 
     def __len__(self) -> int:
         return len(self.shown)
@@ -93,25 +75,14 @@ class Surface:
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """How many sentences of each side show something; every pair is (generated, real).
+    """How many sentences of each side show something; every pair is (generated, real)."""
 
-    Attributes
-    ----------
-    shown
-        Which sentences show it, shapes (n_generated,) and (n_real,).
-    among
-        Which sentences were looked at.
-    counts, sizes
-        How many show it, out of how many looked at.
-    gap
-        What luck does not explain of the difference; above 0 where generated text shows it more.
-    """
-
-    shown: tuple[Mask, Mask]
-    among: tuple[Mask, Mask]
+    shown: tuple[Mask, Mask]  # Which sentences show it, shapes (n_generated,) and (n_real,)
+    among: tuple[Mask, Mask]  # Which sentences were looked at
+    # How many show it, out of how many looked at
     counts: tuple[int, int]
     sizes: tuple[int, int]
-    gap: float
+    gap: float  # What luck does not explain of the difference; above 0 where generated text shows it more
 
     def __str__(self) -> str:
         percent = [100 * count / size if size else 0.0 for count, size in zip(self.counts, self.sizes, strict=True)]
@@ -161,13 +132,7 @@ class Pair:
         *,
         spots: tuple[Trait | Mask | None, Trait | Mask | None] = (None, None),
     ) -> Finding:
-        """Return a finding with an example of the side that shows more, and one of the other that does not show it.
-
-        Parameters
-        ----------
-        spots
-            What the examples of the generated and the real side are centred on: traits, or types of the vocabulary.
-        """
+        """Return a finding with an example of the side that shows more, and one of the other that does not show it."""
         more = 0 if contrast.gap > 0 or (contrast.gap == 0 and contrast.counts[0]) else 1
         examples = []
         for number, side in enumerate(self.sides):
@@ -213,10 +178,7 @@ def surfaces(corpora: list[Corpus]) -> list[Surface]:
 def gap(count_a: float, n_a: float, count_b: float, n_b: float) -> float:
     """Return the difference ``count_a / n_a - count_b / n_b``, drawn towards 0 by four standard errors.
 
-    Returns
-    -------
-    float
-        In [-1, 1]; 0 where the difference could be luck, or where a side has no sentence.
+    In [-1, 1]; 0 where the difference could be luck, or where a side has no sentence.
     """
     if not n_a or not n_b:
         return 0.0

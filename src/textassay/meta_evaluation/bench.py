@@ -35,74 +35,42 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Estimator:
-    """What is measured with.
+    """What is measured with."""
 
-    Attributes
-    ----------
-    name
-        As it was asked for.
-    metric
-        It does the work.
-    log_probs
-        Whether it is given the generator's log-probabilities.
-    """
-
-    name: str
-    metric: Metric
-    log_probs: bool = False
+    name: str  # As it was asked for
+    metric: Metric  # It does the work
+    log_probs: bool = False  # Whether it is given the generator's log-probabilities
 
 
 @dataclass(frozen=True)
 class BenchCell:
-    """One estimator on one draw from one world.
+    """One estimator on one draw from one world."""
 
-    Attributes
-    ----------
-    estimator, corpus, world, family, kind, grows
-        What was measured with, and where; see `World`.
-    seed
-        Of the world, the draw and the estimator.
-    n
-        Sentences a side.
-    metric
-        Name of the estimator's metric without its parameters: ``dd`` for estimators of the discrepancy.
-    value, low, high
-        Of the estimate; none where it has none.
-    level
-        Of its interval; none where there is none.
-    bound
-        The certified bound of the discrepancy; none where there is none.
-    better
-        Direction of the estimator: "lower", "higher", "closer" or "neither".
-    truth, truth_low, truth_high
-        The discrepancy, and its interval.
-    seconds, cpu_seconds
-        Taken by the estimator, by the clock and by all threads of the process.
-    chosen
-        What the estimator says it chose, JSON-ready.
-    """
-
+    # What was measured with, and where; see `World`
     estimator: str
     corpus: str
     world: str
     family: str
     kind: str
     grows: bool
-    seed: int
-    n: int
-    metric: str
+    seed: int  # Of the world, the draw and the estimator
+    n: int  # Sentences a side
+    metric: str  # Name of the estimator's metric without its parameters: ``dd`` for estimators of the discrepancy
+    # Of the estimate; none where it has none
     value: float | None
     low: float | None
     high: float | None
-    level: float | None
-    bound: float | None
-    better: str
+    level: float | None  # Of its interval; none where there is none
+    bound: float | None  # The certified bound of the discrepancy; none where there is none
+    better: str  # Direction of the estimator: "lower", "higher", "closer" or "neither"
+    # The discrepancy, and its interval
     truth: float
     truth_low: float
     truth_high: float
+    # Taken by the estimator, by the clock and by all threads of the process
     seconds: float
     cpu_seconds: float
-    chosen: Any = None
+    chosen: Any = None  # What the estimator says it chose, JSON-ready
 
     @property
     def share(self) -> float | None:
@@ -112,26 +80,15 @@ class BenchCell:
 
 @dataclass(frozen=True)
 class Bench(Displayed):
-    """All cells of a run, in the order corpus, seed, world, size, estimator.
+    """All cells of a run, in the order corpus, seed, world, size, estimator."""
 
-    Attributes
-    ----------
-    cells
-        What was measured.
-    estimators, sizes, seeds
-        As asked for.
-    corpora
-        Name to number of sentences the generators were fitted to.
-    findings
-        What inspection found in these texts.
-    """
-
-    cells: tuple[BenchCell, ...]
+    cells: tuple[BenchCell, ...]  # What was measured
+    # As asked for
     estimators: tuple[str, ...]
     sizes: tuple[int, ...]
     seeds: tuple[int, ...]
-    corpora: Mapping[str, int]
-    findings: tuple[Finding, ...] = ()
+    corpora: Mapping[str, int]  # Name to number of sentences the generators were fitted to
+    findings: tuple[Finding, ...] = ()  # What inspection found in these texts
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
@@ -149,19 +106,9 @@ class Bench(Displayed):
 def parse_estimator(text: str, *, level: float = 0.95) -> Estimator:
     """Return the estimator that `text` names.
 
-    Parameters
-    ----------
-    text
-        ``plain`` (the yardstick), an effort of dd (``quick``, ``default``, ``max``), a discriminator of dd such as
-        ``logistic``, ``cnn`` or ``cnn-paper`` (one split, threshold one half, as in the paper), or any metric, such as
-        ``mauve`` or ``bleu(order=4)``. With ``+log-probs`` at its end, it is given the generator's log-probabilities.
-    level
-        Of intervals.
-
-    Raises
-    ------
-    OptionError
-        If no estimator has this name.
+    `text`: ``plain`` (the yardstick), an effort of dd (``quick``, ``default``, ``max``), a discriminator of dd such as
+    ``logistic``, ``cnn`` or ``cnn-paper`` (one split, threshold one half, as in the paper), or any metric, such as
+    ``mauve`` or ``bleu(order=4)``. With ``+log-probs`` at its end, it is given the generator's log-probabilities.
     """
     name = text.strip()
     base = name.removesuffix(WITH_LOG_PROBS)
@@ -191,34 +138,7 @@ def run_bench(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Bench:
-    """Return what all estimators say of all worlds.
-
-    Parameters
-    ----------
-    corpora
-        Name to the text that generators are fitted to.
-    estimators
-        With distinct names.
-    world_names
-        Which of `WORLD_NAMES`.
-    extra
-        From a corpus and a seed to further worlds, such as those of networks.
-    sizes
-        Sentences a side.
-    n_truth
-        Sentences a side for the truth, at least 2.
-    seeds
-        One draw each. Below `FIRST_TEST_SEED` they are for development: report nothing of them.
-    folder
-        Where cells are kept; in memory without one.
-    progress
-        Called with what is done next, the cells done and all cells.
-
-    Raises
-    ------
-    OptionError
-        If a list is empty, names repeat, or a number is out of range.
-    """
+    """Return what all estimators say of all worlds."""
     for kind, names in (
         ("corpus", list(corpora)),
         ("estimator", [estimator.name for estimator in estimators]),

@@ -33,46 +33,30 @@ class Row:
     Bounds, intervals and seconds of the row for all kinds are those of the controls, too.
 
     What cannot be told from the cells there are is None.
-
-    Attributes
-    ----------
-    estimator, n, kind
-        Of the cells; `kind` is `ALL` for all kinds but the controls.
-    n_cells
-        How many cells have a value.
-    share
-        Mean share of the truth that was found.
-    ratio_to_plain
-        Mean share over that of the yardstick on the same cells.
-    smallest_ratio_to_paper
-        Over the network of the paper, on the world where that is smallest; both means over seeds.
-    tau, tau_growing
-        Kendall's tau with the truth, over worlds, and within families of the same model on growing parts of the text.
-    bounds_hold, n_bounds
-        Share of certified bounds that do not exceed the upper end of the truth's interval, and how many there are.
-    above_truth, n_intervals
-        Share of intervals that lie above that of the truth: of a fixed classifier's, about 1 in 40 at most; how many.
-    covers_mean, n_covered
-        Share of intervals that hold the mean over seeds of their world, where there are at least 5, and how many.
-    seconds, cpu_seconds
-        Mean a cell, by the clock and by processor.
     """
 
+    # Of the cells; `kind` is `ALL` for all kinds but the controls
     estimator: str
     n: int
     kind: str
-    n_cells: int
-    share: float | None
-    ratio_to_plain: float | None
+    n_cells: int  # How many cells have a value
+    share: float | None  # Mean share of the truth that was found
+    ratio_to_plain: float | None  # Mean share over that of the yardstick on the same cells
+    # Over the network of the paper, on the world where that is smallest; both means over seeds
     smallest_ratio_to_paper: float | None
+    # Kendall's tau with the truth, over worlds, and within families of the same model on growing parts of the text
     tau: float | None
     tau_growing: float | None
+    # Share of certified bounds that do not exceed the upper end of the truth's interval, and how many there are
     bounds_hold: float | None
     n_bounds: int
+    # Share of intervals that lie above that of the truth: of a fixed classifier's, about 1 in 40 at most; how many
     above_truth: float | None
     n_intervals: int
+    # Share of intervals that hold the mean over seeds of their world, where there are at least 5, and how many
     covers_mean: float | None
     n_covered: int
+    # Mean a cell, by the clock and by processor
     seconds: float
     cpu_seconds: float
 
@@ -81,19 +65,13 @@ class Row:
 class Null:
     """What one estimator says of equal generators at one size.
 
-    Attributes
-    ----------
-    estimator, n
-        Of the cells.
-    z
-        Value over standard error (half the interval over the normal quantile), one a cell.
-    within_two
-        Share of `z` in [-2, 2].
+    `within_two`: Share of `z` in [-2, 2].
     """
 
+    # Of the cells
     estimator: str
     n: int
-    z: tuple[float, ...]
+    z: tuple[float, ...]  # Value over standard error (half the interval over the normal quantile), one a cell
 
     @property
     def within_two(self) -> float:

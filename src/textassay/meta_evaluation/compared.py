@@ -25,20 +25,7 @@ def evaluations_of(
 ) -> tuple[list[Evaluation], dict[str, str]]:
     """Return the evaluations by a comparison's metrics, and why other metrics have none.
 
-    Parameters
-    ----------
-    comparison
-        Its estimates may have lost their evidence in a file.
-    generators
-        Which of its generators, in which order; all by default.
-    scores
-        Of (generator, metric) the scores of its texts, for estimates without evidence.
-
-    Returns
-    -------
-    tuple
-        The evaluations, in the order of the metrics; and metric to the reason why it is left out. Where closer to real
-        text is better, a generator's value is its difference, at the floor's size, from what real text scores there.
+    `scores`: of (generator, metric) the scores of its texts, for estimates without evidence.
     """
     names = comparison.generators if generators is None else tuple(generators)
     found, left_out = [], {}

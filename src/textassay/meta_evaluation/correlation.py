@@ -27,58 +27,21 @@ MAX_EXACT = 8  # items; all 40,320 orders of eight are looked at
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation.
+    """A correlation."""
 
-    Attributes
-    ----------
-    value
-        In [-1, 1]; NaN where a side is constant or there are fewer than two items.
-    p
-        Two-sided, of independence; NaN where `value` is.
-    n
-        Items.
-    kind
-        "kendall" (tau-b), "spearman" or "pearson".
-    p_method
-        "exact" (all orders), "normal" or "t" (which for Pearson is exact where both sides are normal).
-    """
-
-    value: float
-    p: float
-    n: int
-    kind: CorrelationKind
+    value: float  # In [-1, 1]; NaN where a side is constant or there are fewer than two items
+    p: float  # Two-sided, of independence; NaN where `value` is
+    n: int  # Items
+    kind: CorrelationKind  # "kendall" (tau-b), "spearman" or "pearson"
+    # "exact" (all orders), "normal" or "t" (which for Pearson is exact where both sides are normal)
     p_method: Literal["exact", "normal", "t"]
 
 
 def correlation(x: npt.ArrayLike, y: npt.ArrayLike, kind: CorrelationKind = "kendall") -> Correlation:
     """Return the correlation of `x` and `y` with its two-sided p-value.
 
-    Parameters
-    ----------
-    x, y
-        Equally many finite numbers, shapes (n,).
-    kind
-        "kendall" (tau-b, corrected for ties), "spearman" (of mean ranks) or "pearson".
+    `x`, `y`: equally many finite numbers, shapes (n,).
 
-    Returns
-    -------
-    Correlation
-        The p-value is exact for ranks of at most 8 items, and for Kendall without ties as long as SciPy has it exact.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or a number is not finite.
-    OptionError
-        If `kind` is unknown.
-
-    Warns
-    -----
-    RuntimeWarning
-        If the correlation is undefined: a side is constant, or there are fewer than two items.
-
-    Notes
-    -----
     tau-b is (concordant - discordant pairs) / sqrt(pairs not tied in x * pairs not tied in y).
     """
     if kind not in get_args(CorrelationKind):

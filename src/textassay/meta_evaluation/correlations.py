@@ -32,75 +32,42 @@ _BLOCK = 1 << 22  # counts held at once
 
 @dataclass(frozen=True)
 class Agreement:
-    """How an evaluator's order of generators agrees with a gold order.
+    """How an evaluator's order of generators agrees with a gold order."""
 
-    Attributes
-    ----------
-    gold, evaluator
-        Their names.
-    kind
-        "kendall" (tau-b), "spearman" or "pearson", of values turned so that higher is better.
-    value
-        In [-1, 1]; NaN where a side is constant.
-    p, p_adjusted
-        Two-sided, of independence: the value's own, and Holm's over all evaluators beside this gold and kind.
-    low, high
-        Percentile interval over other generators and other texts (BOOT-BOTH).
-    low_texts, high_texts
-        The same over other texts of these generators (BOOT-INPUTS).
-    level
-        Of both intervals.
-    n
-        Generators.
-    p_method
-        How p was found; see `textassay.meta_evaluation.correlation`.
-    """
-
+    # Their names
     gold: str
     evaluator: str
-    kind: CorrelationKind
-    value: float
+    kind: CorrelationKind  # "kendall" (tau-b), "spearman" or "pearson", of values turned so that higher is better
+    value: float  # In [-1, 1]; NaN where a side is constant
+    # Two-sided, of independence: the value's own, and Holm's over all evaluators beside this gold and kind
     p: float
     p_adjusted: float
+    # Percentile interval over other generators and other texts (BOOT-BOTH)
     low: float
     high: float
+    # The same over other texts of these generators (BOOT-INPUTS)
     low_texts: float
     high_texts: float
-    level: float
-    n: int
-    p_method: str
+    level: float  # Of both intervals
+    n: int  # Generators
+    p_method: str  # How p was found; see `textassay.meta_evaluation.correlation`
 
 
 @dataclass(frozen=True, eq=False)
 class CorrelationMatrix:
-    """Correlations of E evaluators with one another.
+    """Correlations of E evaluators with one another."""
 
-    Attributes
-    ----------
-    kind
-        Of the correlations.
-    names
-        Of the evaluators.
-    values, p, p_adjusted
-        Shapes (E, E), symmetric: correlations (1 on the diagonal), two-sided p-values (0 there), and those adjusted by
-        Benjamini and Hochberg over all pairs. NaN where a side is constant.
-    """
-
-    kind: CorrelationKind
-    names: tuple[str, ...]
+    kind: CorrelationKind  # Of the correlations
+    names: tuple[str, ...]  # Of the evaluators
+    # Shapes (E, E), symmetric: correlations (1 on the diagonal), two-sided p-values (0 there), and those adjusted by
+    # Benjamini and Hochberg over all pairs. NaN where a side is constant.
     values: FloatArray
     p: FloatArray
     p_adjusted: FloatArray
 
 
 def correlation_matrix(evaluations: Sequence[Evaluation], kind: CorrelationKind = "kendall") -> CorrelationMatrix:
-    """Return the correlations of all evaluators with one another, each turned so that higher is better.
-
-    Raises
-    ------
-    InputError
-        If the evaluations are not of the same generators, or two have one name.
-    """
+    """Return the correlations of all evaluators with one another, each turned so that higher is better."""
     check_together(evaluations)
     n = len(evaluations)
     values, p = np.eye(n), np.zeros((n, n))
@@ -123,32 +90,7 @@ def agreements(
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> tuple[Agreement, ...]:
-    """Return how each evaluator agrees with `gold`, kind by kind.
-
-    Parameters
-    ----------
-    gold, evaluations
-        Of the same generators, at least two.
-    kinds
-        Which correlations.
-    level
-        Of the intervals, in (0, 1).
-    n_resamples
-        How often generators and texts are drawn, at least 1.
-    seed
-        Of the draws.
-
-    Returns
-    -------
-    tuple of Agreement
-        An evaluator without terms of texts keeps its values whatever texts are drawn. Draws in which a side is constant
-        (all generators the same one, say) do not count.
-
-    Raises
-    ------
-    InputError
-        If the evaluations are not of the same generators, or two have one name.
-    """
+    """Return how each evaluator agrees with `gold`, kind by kind."""
     together = [gold, *evaluations]
     check_together(together)
     check_level(level)
@@ -239,12 +181,7 @@ def draw_generators(n: int, *, n_resamples: int, seed: int) -> IntArray:
 def row_correlations(first: FloatArray, second: FloatArray, kind: CorrelationKind) -> FloatArray:
     """Return the correlation of each row, shape (D,); NaN where a side is constant.
 
-    Parameters
-    ----------
-    first, second
-        Shapes (D, n), or (1, n) for one that stands against every row of the other.
-    kind
-        "kendall" (tau-b), "spearman" or "pearson".
+    `first`, `second`: shapes (D, n), or (1, n) for one that stands against every row of the other.
     """
     if kind == "kendall":
         return tau_b(first, second)

@@ -34,55 +34,21 @@ _OF_TWO_WORDS = ("drop-words", "swap-neighbours", "shuffle-nearby", "shuffle-wor
 
 @dataclass(frozen=True)
 class Damage:
-    """One way to damage text.
+    """One way to damage text."""
 
-    Attributes
-    ----------
-    name
-        What it is called.
-    summary
-        A sentence that says what happens to the share s.
-    unit
-        What s is a share of: "words", "pairs" (of neighbouring words, each word in one pair at most) or "sentences".
-    source
-        Which other text it takes sentences from, one of `SOURCES`; none where it needs none.
-    """
-
-    name: str
-    summary: str
+    name: str  # What it is called
+    summary: str  # A sentence that says what happens to the share s
+    # What s is a share of: "words", "pairs" (of neighbouring words, each word in one pair at most) or "sentences"
     unit: str
-    source: str | None
+    source: str | None  # Which other text it takes sentences from, one of `SOURCES`; none where it needs none
     change: _Change
 
 
 def damage(corpus: Corpus, name: str, strength: float, *, source: Corpus | None = None, seed: int = 0) -> Corpus:
     """Return `corpus` damaged in the way of `name`.
 
-    Parameters
-    ----------
-    corpus
-        Real text, at least one sentence; for ``lowercase`` and ``glue-full-stop`` as `prepare_corpora` returned it.
-    name
-        One of `DAMAGES`.
-    strength
-        Share that is damaged, in [0, 1]; 0 gives the corpus as it is. No sentence loses its last word, and what copies
-        sentences leaves those it copies.
-    source
-        What sentences are taken from, where the damage needs it (`Damage.source`); it shares the vocabulary.
-    seed
-        Equal seeds damage the same places, at any strength.
-
-    Returns
-    -------
-    Corpus
-        As many sentences, those that were not damaged as they were; groups and columns are left out.
-
-    Raises
-    ------
-    OptionError
-        If there is no such damage, the strength is out of range, or the source is missing or shares no vocabulary.
-    TooFewSentencesError
-        If there is nothing to damage, or the source has too few sentences; `obstacle` says so beforehand.
+    `corpus`: real text, at least one sentence; for ``lowercase`` and ``glue-full-stop`` as `prepare_corpora` returned
+    it.
     """
     if name not in DAMAGES:
         raise unknown_name("damage", name, DAMAGES)
@@ -102,13 +68,7 @@ def damage(corpus: Corpus, name: str, strength: float, *, source: Corpus | None 
 
 
 def obstacle(corpus: Corpus, name: str, strength: float, *, source: Corpus | None = None) -> str | None:
-    """Return why `corpus` cannot be damaged in this way up to `strength`, or None where it can.
-
-    Parameters
-    ----------
-    corpus, name, strength, source
-        As for `damage`.
-    """
+    """Return why `corpus` cannot be damaged in this way up to `strength`, or None where it can."""
     if name == "lowercase" and not _has_capitals(corpus).any():
         return "the text has no upper case"
     if name == "glue-full-stop" and not _ends_in_full_stop(corpus).any():
@@ -130,15 +90,7 @@ def obstacle(corpus: Corpus, name: str, strength: float, *, source: Corpus | Non
 
 
 def prepare_corpora(corpora: Mapping[str, Corpus]) -> dict[str, Corpus]:
-    """Return corpora that can take every damage: a wider vocabulary, and texts that are what the tokens say.
-
-    Parameters
-    ----------
-    corpora
-        By name, sharing one vocabulary. The new one also has every token in lower case, and the last word of every
-        sentence with the full stop behind it glued on. Texts become the joined tokens, so that no metric that looks at
-        texts mistakes white space for damage; groups and columns are left out.
-    """
+    """Return corpora that can take every damage: a wider vocabulary, and texts that are what the tokens say."""
     known = next(iter(corpora.values())).vocabulary
     glued: dict[str, None] = {}
     for corpus in corpora.values():

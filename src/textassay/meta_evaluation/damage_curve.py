@@ -34,63 +34,38 @@ _REVERSAL = 1.0  # standard errors by which a curve must fall back to be called 
 
 @dataclass(frozen=True)
 class DamageCurve:
-    """What one metric says of one damage; None where it cannot be told.
+    """What one metric says of one damage; None where it cannot be told."""
 
-    Attributes
-    ----------
-    metric, better, damage
-        Names, and the metric's direction.
-    strengths
-        Above 0, increasing, S of them.
-    values
-        Of each draw, undamaged first, shape (n_draws, 1 + S); NaN where undefined.
-    noise
-        Standard error of one undamaged value.
-    noise_source
-        "interval" (the metric's own, root mean square over draws) or "draws" (standard deviation over draws).
-    direction
-        Where the value goes under damage: "up", "down", or empty where it goes nowhere or either way.
-    effects, lows, highs
-        By how much the value becomes worse at each strength, mean over draws and its interval, length S. Where closer
-        to real text is better, it is the distance from the undamaged values of the other draws that grows.
-    p, p_adjusted
-        Of no change at any strength (the smallest p-value times the number of tests); and adjusted by Holm's method
-        over all metrics and damages of a table.
-    sensitivity
-        Effect per unit of strength (least squares through 0) in units of the noise.
-    smallest
-        Smallest strength from which on damage is told; none where it is not told at the greatest one.
-    tau
-        Kendall's tau between strength (0 too) and effect.
-    monotone
-        Whether no step between neighbouring strengths goes back, significantly and by a standard error or more.
-    verdict
-        "sees" where damage is told and is worse for the metric, "misled" where it is told and is better; "faint" and
-        "faintly misled" where there is a change, but too small to be told; "either way" where it is worse in some draws
-        and better in others; "blind" where no change is found; "unknown", with a `reason`, without a value.
-    reason
-        Why it is unknown.
-    """
-
+    # Names, and the metric's direction
     metric: str
     better: Better
     damage: str
-    strengths: tuple[float, ...]
-    values: FloatArray
-    noise: float | None = None
+    strengths: tuple[float, ...]  # Above 0, increasing, S of them
+    values: FloatArray  # Of each draw, undamaged first, shape (n_draws, 1 + S); NaN where undefined
+    noise: float | None = None  # Standard error of one undamaged value
+    # "interval" (the metric's own, root mean square over draws) or "draws" (standard deviation over draws)
     noise_source: str = ""
-    direction: str = ""
+    direction: str = ""  # Where the value goes under damage: "up", "down", or empty where it goes nowhere or either way
+    # By how much the value becomes worse at each strength, mean over draws and its interval, length S. Where closer to
+    # real text is better, it is the distance from the undamaged values of the other draws that grows.
     effects: tuple[float, ...] = ()
     lows: tuple[float, ...] = ()
     highs: tuple[float, ...] = ()
+    # Of no change at any strength (the smallest p-value times the number of tests); and adjusted by Holm's method over
+    # all metrics and damages of a table
     p: float | None = None
     p_adjusted: float | None = None
-    sensitivity: float | None = None
+    sensitivity: float | None = None  # Effect per unit of strength (least squares through 0) in units of the noise
+    # Smallest strength from which on damage is told; none where it is not told at the greatest one
     smallest: float | None = None
-    tau: float | None = None
+    tau: float | None = None  # Kendall's tau between strength (0 too) and effect
+    # Whether no step between neighbouring strengths goes back, significantly and by a standard error or more
     monotone: bool | None = None
+    # "sees" where damage is told and is worse for the metric, "misled" where it is told and is better; "faint" and
+    # "faintly misled" where there is a change, but too small to be told; "either way" where it is worse in some draws
+    # and better in others; "blind" where no change is found; "unknown", with a `reason`, without a value
     verdict: Verdict = "unknown"
-    reason: str | None = None
+    reason: str | None = None  # Why it is unknown
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; undefined values are None."""
@@ -111,18 +86,8 @@ def judge_curve(
 ) -> DamageCurve:
     """Return what a metric's values say of one damage; `p_adjusted` is that of this damage alone.
 
-    Parameters
-    ----------
-    metric, better, damage
-        Names, and the metric's direction.
-    strengths
-        Above 0, increasing, S of them.
-    values
-        Shape (n_draws, 1 + S), undamaged first; at least two draws.
-    standard_errors
-        Of the undamaged values by the metric's own account, shape (n_draws,); NaN where it has none.
-    level
-        Of intervals and of significance.
+    `values`: shape (n_draws, 1 + S), undamaged first; `standard_errors`: of the undamaged values by the metric's own
+    account, shape (n_draws,).
     """
     curve = DamageCurve(metric, better, damage, tuple(strengths), values)
     n_draws, n_strengths = values.shape[0], values.shape[1] - 1

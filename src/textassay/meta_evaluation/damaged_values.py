@@ -103,19 +103,7 @@ def measure_draw(
     store: EstimateStore,
     tell: Callable[[Cell], None],
 ) -> dict[Cell, dict[str, Value]]:
-    """Return what every metric and evaluator says of every damaged text, by its name.
-
-    Parameters
-    ----------
-    draw, cells
-        The texts, and how they are damaged; all of it possible.
-    metrics, evaluators
-        With distinct names; metrics that need training text have it.
-    store
-        Where values are kept.
-    tell
-        Called with each cell before it is measured, by several threads.
-    """
+    """Return what every metric and evaluator says of every damaged text, by its name."""
     with feature_store():
         run = _Run(draw, metrics, evaluators, store)
 

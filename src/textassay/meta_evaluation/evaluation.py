@@ -30,39 +30,19 @@ class Evaluation:
     """One evaluator's values of G generators.
 
     All evaluations that are compared have the same generators, and a generator's texts in one order.
-
-    Attributes
-    ----------
-    name
-        Of the evaluator.
-    better
-        "higher", "lower" or "closer" (to `floor`); "neither" is no evaluator.
-    generators
-        G names, each once.
-    values
-        Shape (G,), finite, read-only.
-    texts
-        Generator to the score of each text, shape (n_texts,), read-only, in the direction of the values; NaN where a
-        text has none. None where there are no such scores.
-    floor
-        What real text scores; needed for "closer".
-    terms
-        Generator to one number a text or group of texts, shape (n_terms,): over another draw, the value moves by the
-        mean of these numbers less their present mean. Where none are given, the scores of the texts, if the values are
-        their means; else None: the values stay as they are whatever texts are drawn.
-
-    Raises
-    ------
-    InputError
-        If anything is not as said.
     """
 
-    name: str
-    better: Better
-    generators: tuple[str, ...]
-    values: FloatArray
+    name: str  # Of the evaluator
+    better: Better  # "higher", "lower" or "closer" (to `floor`); "neither" is no evaluator
+    generators: tuple[str, ...]  # G names, each once
+    values: FloatArray  # Shape (G,), finite, read-only
+    # Generator to the score of each text, shape (n_texts,), read-only, in the direction of the values; NaN where a text
+    # has none. None where there are no such scores.
     texts: Mapping[str, FloatArray] | None = None
-    floor: float | None = None
+    floor: float | None = None  # What real text scores; needed for "closer"
+    # Generator to one number a text or group of texts, shape (n_terms,): over another draw, the value moves by the mean
+    # of these numbers less their present mean. Where none are given, the scores of the texts, if the values are their
+    # means; else None: the values stay as they are whatever texts are drawn.
     terms: Mapping[str, FloatArray] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -105,23 +85,7 @@ class Evaluation:
         name: str | None = None,
         floor: Estimate | float | None = None,
     ) -> "Evaluation":
-        """Return the evaluation by one metric.
-
-        Parameters
-        ----------
-        estimates
-            Generator to the metric's estimate; with evidence, its scores and terms of sentences are kept. Scores that
-            run against the terms (a probability of being real beside a discrepancy) are negated.
-        name
-            What to call it; the metric's name by default.
-        floor
-            What real text scores by it; needed for "closer".
-
-        Raises
-        ------
-        InputError
-            If there is no estimate, they are of several metrics, or a value is undefined.
-        """
+        """Return the evaluation by one metric."""
         found = list(estimates.values())
         if not found:
             raise InputError("there is no estimate to make an evaluation of")
@@ -153,26 +117,8 @@ class Evaluation:
     ) -> "Evaluation":
         """Return the evaluation by people: the share of each generator's texts that passed for real, or a mean rating.
 
-        Parameters
-        ----------
-        judgements
-            Items of at least two generators; those that people wrote only give the floor.
-        by
-            "judgement" counts every judgement (H1, or the mean of all ratings), "majority" every text by what most of
-            its raters said (H2).
-        votes
-            Only texts with exactly so many judgements; all that have one by default. The others have no score.
-        ties
-            What a text is where as many said real as fake.
-        name
-            What to call it; by default ``H1``, ``H2`` or, for numbers, ``rating``.
-
-        Raises
-        ------
-        InputError
-            If a generator has no text that counts, or a majority is asked of ratings that are numbers.
-        OptionError
-            If `by` or `ties` is unknown.
+        `by`: "judgement" counts every judgement (H1, or the mean of all ratings), "majority" every text by what most of
+        its raters said (H2); `name`: what to call it; by default ``H1``, ``H2`` or, for numbers, ``rating``.
         """
         for what, given, allowed in (("by", by, ("judgement", "majority")), ("ties", ties, ("fake", "real"))):
             if given not in allowed:
@@ -255,13 +201,7 @@ class Evaluation:
         return values if self.better == "higher" else -values
 
     def select(self, generators: Sequence[str]) -> "Evaluation":
-        """Return the evaluation of some generators, in the order given.
-
-        Raises
-        ------
-        OptionError
-            If one is not there.
-        """
+        """Return the evaluation of some generators, in the order given."""
         for generator in generators:
             if generator not in self.generators:
                 raise unknown_name(f"generator of {self.name}", generator, self.generators)
@@ -279,10 +219,7 @@ class Evaluation:
 def ratio_terms(sums: FloatArray, counts: FloatArray) -> FloatArray:
     """Return the terms of ``sum(sums) / sum(counts)``: one number a text, to first order, with mean 0.
 
-    Parameters
-    ----------
-    sums, counts
-        Of the judgements of each text, shape (n_texts,); a text without judgements has 0 and 0. Some count is not 0.
+    `sums`, `counts`: of the judgements of each text, shape (n_texts,).
     """
     ratio = sums.sum() / counts.sum()
     return np.asarray((sums - ratio * counts) / counts.mean(), dtype=np.float64)

@@ -18,21 +18,10 @@ _REAL = ("real", "(real)")
 def read_gold(text: str) -> Evaluation:
     """Return the gold order that a file or an order such as ``A>B=C>D`` gives.
 
-    Parameters
-    ----------
-    text
-        A .csv or .tsv file with columns ``generator,value`` (higher is better: shares judged real, sizes of training
-        text, minus the exact discrepancy), or names with ``>`` (better than) and ``=`` (as good as) between them.
+    `text`: A .csv or .tsv file with columns ``generator,value`` (higher is better: shares judged real, sizes of
+    training text, minus the exact discrepancy), or names with ``>`` (better than) and ``=`` (as good as) between them.
 
-    Returns
-    -------
-    Evaluation
-        Named after the file, or ``known order``; without scores of texts.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a value is no finite number, a generator stands twice, or there are fewer than two.
+    Named after the file, or ``known order``; without scores of texts.
     """
     values = _of_order(text) if ">" in text and not Path(text).exists() else _of_file(Path(text))
     name = KNOWN_ORDER if ">" in text and not Path(text).exists() else Path(text).stem
@@ -44,19 +33,8 @@ def read_gold(text: str) -> Evaluation:
 def place_judgements(judgements: Judgements, texts: Mapping[str, Sequence[str]]) -> Judgements:
     """Return the judgements with one item a text of each generator, in the order of the texts.
 
-    Parameters
-    ----------
-    judgements
-        Their items are called ``NAME:LINE``: a generator of `texts` and a line, from 1. Those of ``real`` text stay.
-    texts
-        Generator to its texts; those that nobody judged become items without judgements.
-
-    Raises
-    ------
-    InputError
-        If an item has another name, its line is beyond the texts, or its text is not that of the line.
-    OptionError
-        If it names another generator.
+    `judgements`: their items are called ``NAME:LINE``: a generator of `texts` and a line, from 1. Those of ``real``
+    text stay.
     """
     items = [Item(f"{name}:{n}", f"{name}:{n}", text, name) for name in texts for n, text in enumerate(texts[name], 1)]
     places = {item.id: place for place, item in enumerate(items)}

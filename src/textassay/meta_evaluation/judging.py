@@ -46,58 +46,32 @@ _FEW = 8  # generators below which p-values of rank correlations are coarse
 
 @dataclass(frozen=True)
 class PairScore:
-    """How many pairs of generators an evaluator orders as the gold does.
+    """How many pairs of generators an evaluator orders as the gold does."""
 
-    Attributes
-    ----------
-    gold, evaluator
-        Their names.
-    accuracy
-        Share of pairs that both order alike or both call equal, in [0, 1].
-    soft_accuracy
-        Soft pairwise accuracy, in [0, 1]; NaN where one of the two has no terms of texts.
-    n_pairs, n_wrong
-        Pairs that the gold does not call equal, and those of them that the evaluator orders the other way.
-    n_separated, n_wrong_separated
-        The same of those pairs alone that the gold tells apart with significance.
-    """
-
+    # Their names
     gold: str
     evaluator: str
-    accuracy: float
-    soft_accuracy: float
+    accuracy: float  # Share of pairs that both order alike or both call equal, in [0, 1]
+    soft_accuracy: float  # Soft pairwise accuracy, in [0, 1]; NaN where one of the two has no terms of texts
+    # Pairs that the gold does not call equal, and those of them that the evaluator orders the other way
     n_pairs: int
     n_wrong: int
+    # The same of those pairs alone that the gold tells apart with significance
     n_separated: int
     n_wrong_separated: int
 
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """What one gold order says of all evaluators, by Kendall's tau-b.
+    """What one gold order says of all evaluators, by Kendall's tau-b."""
 
-    Attributes
-    ----------
-    gold
-        Its name.
-    order
-        Evaluators with a correlation, the highest first.
-    may_be_best
-        Those that cannot be told from the first, in that order, the first among them.
-    not_luck
-        Those whose agreement with the gold is positive and significant, Holm's p-value over all evaluators.
-    upside_down
-        Those whose agreement is negative and significant.
-    undefined
-        Those without a correlation.
-    """
-
-    gold: str
-    order: tuple[str, ...]
-    may_be_best: tuple[str, ...]
+    gold: str  # Its name
+    order: tuple[str, ...]  # Evaluators with a correlation, the highest first
+    may_be_best: tuple[str, ...]  # Those that cannot be told from the first, in that order, the first among them
+    # Those whose agreement with the gold is positive and significant, Holm's p-value over all evaluators
     not_luck: tuple[str, ...]
-    upside_down: tuple[str, ...]
-    undefined: tuple[str, ...]
+    upside_down: tuple[str, ...]  # Those whose agreement is negative and significant
+    undefined: tuple[str, ...]  # Those without a correlation
 
     @property
     def trusted(self) -> tuple[str, ...]:
@@ -107,48 +81,27 @@ class MetricVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Judging(Displayed):
-    """All of a meta-evaluation.
+    """All of a meta-evaluation."""
 
-    Attributes
-    ----------
-    golds, evaluations
-        Of the same generators; the first gold is the one that texts are judged by.
-    agreements
-        Every evaluator with every gold, kind by kind.
-    differences
-        Between evaluators, for Kendall's tau-b and Pearson's r, by swaps of generators.
-    pair_scores, calls
-        Pairs of generators, counted and one by one.
-    text_correlations
-        With the first gold.
-    matrices
-        Of all golds and evaluators with one another, one a kind.
-    verdicts
-        One a gold.
-    left_out
-        Evaluator to the reason why it has no place here.
-    warnings
-        What a reader has to know.
-    level, n_resamples, seed
-        Of intervals and tests.
-    findings
-        What inspection found in the texts; trivial differences that metrics take for quality.
-    """
-
+    # Of the same generators; the first gold is the one that texts are judged by
     golds: tuple[Evaluation, ...]
     evaluations: tuple[Evaluation, ...]
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[Agreement, ...]  # Every evaluator with every gold, kind by kind
+    # Between evaluators, for Kendall's tau-b and Pearson's r, by swaps of generators
     differences: tuple[CorrelationDifference, ...]
+    # Pairs of generators, counted and one by one
     pair_scores: tuple[PairScore, ...]
     calls: tuple[PairCall, ...]
-    text_correlations: tuple[TextCorrelation, ...]
-    matrices: tuple[CorrelationMatrix, ...]
-    verdicts: tuple[MetricVerdict, ...]
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    text_correlations: tuple[TextCorrelation, ...]  # With the first gold
+    matrices: tuple[CorrelationMatrix, ...]  # Of all golds and evaluators with one another, one a kind
+    verdicts: tuple[MetricVerdict, ...]  # One a gold
+    left_out: Mapping[str, str] = field(default_factory=dict)  # Evaluator to the reason why it has no place here
+    warnings: tuple[str, ...] = ()  # What a reader has to know
+    # Of intervals and tests
     level: float = 0.95
     n_resamples: int = 2_000
     seed: int = 0
+    # What inspection found in the texts; trivial differences that metrics take for quality
     findings: tuple[Finding, ...] = ()
 
     def not_separated(self, verdict: MetricVerdict) -> tuple[str, ...]:
@@ -228,33 +181,7 @@ def judge_evaluators(
 ) -> Judging:
     """Return how evaluators agree with gold orders, which of them differ, and which may be the best.
 
-    Parameters
-    ----------
-    golds, evaluations
-        At least one each, with distinct names, of the same two or more generators in one order.
-    left_out
-        Evaluator to the reason why it is not among `evaluations`.
-    notes
-        What else a reader has to know; stands behind the warnings.
-    findings
-        What inspection found in the texts.
-    level
-        Of intervals and, as 1 - `level`, of significance.
-    n_resamples
-        Draws and swaps.
-    text_level
-        Whether to correlate scores of texts with the first gold's.
-    soft_pairs
-        Whether to compute soft pairwise accuracy, which takes longest; else it is NaN.
-    seed
-        Of all draws.
-    progress
-        Called with a label, the number of steps done and their total.
-
-    Raises
-    ------
-    InputError
-        If the evaluations do not go together or there are none.
+    `soft_pairs`: else it is NaN.
     """
     if not golds or not evaluations:
         raise InputError(f"there is no {'evaluator' if golds else 'gold order'}: nothing can be judged")

@@ -31,79 +31,35 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class KnownTruth:
-    """The discrepancy of two known generators.
+    """The discrepancy of two known generators."""
 
-    Attributes
-    ----------
-    value
-        Mean of |tanh(r / 2)| over both sides, in [0, 1].
-    interval
-        Of `value`, inside [0, 1].
-    ratio
-        Mean of the ratio estimates of both sides, in [0, 1]; `ratio_real` and `ratio_generated` are those of one side.
-    sign
-        The sign estimate, in [-1, 1].
-    ratio_interval, sign_interval
-        Their intervals.
-    n_real, n_generated
-        Sentences drawn from each generator.
-    disagreement
-        The largest distance, in its own standard errors, between the two sides' ratio estimates, between sign and
-        value, and between ratio and value. Above about 4, a log-probability is not that of what was drawn.
-    """
-
-    value: float
-    interval: Interval
+    value: float  # Mean of |tanh(r / 2)| over both sides, in [0, 1]
+    interval: Interval  # Of `value`, inside [0, 1]
+    # Mean of the ratio estimates of both sides, in [0, 1]; `ratio_real` and `ratio_generated` are those of one side
     ratio: float
     ratio_real: float
     ratio_generated: float
-    sign: float
+    sign: float  # The sign estimate, in [-1, 1]
+    # Their intervals
     ratio_interval: Interval
     sign_interval: Interval
+    # Sentences drawn from each generator
     n_real: int
     n_generated: int
+    # The largest distance, in its own standard errors, between the two sides' ratio estimates, between sign and value,
+    # and between ratio and value. Above about 4, a log-probability is not that of what was drawn.
     disagreement: float
 
 
 def true_discrepancy(
     p: ScoredGenerator, q: ScoredGenerator, real: Corpus, generated: Corpus, *, level: float = 0.95
 ) -> KnownTruth:
-    """Return the discrepancy of two generators whose sentence probabilities are exact.
-
-    Parameters
-    ----------
-    p, q
-        The generator that stands for real text, and the one that is judged.
-    real, generated
-        Sentences drawn from `p` and from `q`, independently of each other, at least two each.
-    level
-        Of the intervals, in (0, 1).
-
-    Returns
-    -------
-    KnownTruth
-        With its checks.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has fewer than two sentences.
-    InputError
-        If a generator gives a sentence of its own probability 0, or NaN.
-    OptionError
-        If `level` is out of range.
-    """
+    """Return the discrepancy of two generators whose sentence probabilities are exact."""
     return truth_from_log_ratios(log_ratios(p, q, real), log_ratios(p, q, generated), level=level)
 
 
 def log_ratios(p: ScoredGenerator, q: ScoredGenerator, corpus: Corpus) -> FloatArray:
-    """Return log p(x) - log q(x) of each sentence, shape (N,); infinite where one side never draws it.
-
-    Raises
-    ------
-    InputError
-        If neither draws a sentence, or a log-probability is NaN or infinitely large.
-    """
+    """Return log p(x) - log q(x) of each sentence, shape (N,); infinite where one side never draws it."""
     first, second = p.log_prob(corpus), q.log_prob(corpus)
     for generator, scores in ((p, first), (q, second)):
         if np.isnan(scores).any() or np.isposinf(scores).any():
@@ -116,13 +72,7 @@ def log_ratios(p: ScoredGenerator, q: ScoredGenerator, corpus: Corpus) -> FloatA
 def truth_from_log_ratios(real: FloatArray, generated: FloatArray, *, level: float = 0.95) -> KnownTruth:
     """Return the discrepancy from log p(x) - log q(x) of sentences drawn from p and from q.
 
-    Parameters
-    ----------
-    real, generated
-        In nats, shapes (n_real,) and (n_generated,), at least two each. That of a real sentence may be infinite (q
-        never draws it), that of a generated one minus infinity.
-    level
-        Of the intervals, in (0, 1).
+    `real`, `generated`: in nats, shapes (n_real,) and (n_generated,), at least two each.
     """
     if not 0 < level < 1:
         raise OptionError(f"level must be between 0 and 1, got {level}")

@@ -20,26 +20,10 @@ def majority_agreement(
 ) -> Evaluation:
     """Return how often a classifier says of each generator's texts what most people say.
 
-    Parameters
-    ----------
-    prob_real
-        Generator to the classifier's probability of being real, one a text, in the order of the majority's texts.
-    majority
-        People's majority: of `Evaluation.of_judgements` with ``by="majority"``. Texts without a majority do not count.
-    name
-        Of the classifier.
-    threshold
-        Above this probability the classifier says real; fixed beforehand, not chosen on these texts.
+    `majority`: people's majority: of `Evaluation.of_judgements` with ``by="majority"``. Texts without a majority do not
+    count.
 
-    Returns
-    -------
-    Evaluation
-        Share of agreement in [0, 1] for each generator; "lower" is better, as for the accuracy on true labels.
-
-    Raises
-    ------
-    InputError
-        If a generator has other numbers of texts, a probability is outside [0, 1], or no text of it has a majority.
+    Share of agreement in [0, 1] for each generator; "lower" is better, as for the accuracy on true labels.
     """
     if majority.texts is None:
         raise InputError(f"{majority.name} has no labels of texts")

@@ -21,28 +21,16 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MetricValues:
-    """The values of n generators under one metric.
+    """The values of n generators under one metric."""
 
-    Attributes
-    ----------
-    metric, better
-        The metric's name and direction.
-    generators
-        Their names.
-    values
-        Shape (n,); for "closer", less what real text scores: 0 is as real text.
-    shared
-        Covariance of what the values share, by the real text and by what real text scores, shape (n, n).
-    own
-        Variance of what each has by itself, by its own sentences, shape (n,).
-    """
-
+    # The metric's name and direction
     metric: str
     better: Better
-    generators: tuple[str, ...]
-    values: FloatArray
+    generators: tuple[str, ...]  # Their names
+    values: FloatArray  # Shape (n,); for "closer", less what real text scores: 0 is as real text
+    # Covariance of what the values share, by the real text and by what real text scores, shape (n, n)
     shared: FloatArray
-    own: FloatArray
+    own: FloatArray  # Variance of what each has by itself, by its own sentences, shape (n,)
 
     @classmethod
     def exact(cls, metric: str, better: Better, values: Mapping[str, float]) -> "MetricValues":
@@ -54,16 +42,7 @@ class MetricValues:
     def independent(
         cls, metric: str, better: Better, values: Mapping[str, tuple[float, Interval | None]]
     ) -> "MetricValues":
-        """Return values whose errors are known from intervals alone and taken as independent.
-
-        Parameters
-        ----------
-        metric, better
-            The metric's name and direction.
-        values
-            Generator to value and interval; the standard error is half the interval over the normal quantile. Without
-            an interval a value counts as exact.
-        """
+        """Return values whose errors are known from intervals alone and taken as independent."""
         found = cls.exact(metric, better, {name: value for name, (value, _) in values.items()})
         return replace(found, own=np.array([_variance(interval) for _, interval in values.values()]))
 
@@ -76,25 +55,7 @@ class MetricValues:
         better: Better | None = None,
         floor: Estimate | None = None,
     ) -> "MetricValues":
-        """Return the values of estimates that were made on the same real text with the same seed.
-
-        Parameters
-        ----------
-        estimates
-            Generator to estimate, all of one metric.
-        name
-            What to call the metric.
-        better
-            Direction; none for the metric's own. A paper may rank by another one.
-        floor
-            What real text scores by the same metric on as many sentences; needed for "closer".
-
-        Raises
-        ------
-        InputError
-            If a value is not finite or has neither evidence nor interval, "closer" has no floor, or the estimates are
-            not of the same real text.
-        """
+        """Return the values of estimates that were made on the same real text with the same seed."""
         if not estimates:
             raise InputError(f"{name}: there is no estimate")
         way = better or next(iter(estimates.values())).better

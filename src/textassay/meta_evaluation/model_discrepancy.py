@@ -38,30 +38,16 @@ class Side:
 
 @dataclass(frozen=True)
 class ModelDiscrepancy(Displayed):
-    """The discrepancy of two models.
+    """The discrepancy of two models."""
 
-    Attributes
-    ----------
-    truth
-        The estimates; p is its real side.
-    p, q
-        The models.
-    n
-        Sentences drawn from each.
-    max_length
-        Tokens after which both are cut; none where neither model cuts.
-    seed
-        What was drawn.
-    log_ratios
-        log p(x) - log q(x) of the sentences of p and of q, in nats, shapes (n,); infinite where one never draws it.
-    """
-
-    truth: KnownTruth
+    truth: KnownTruth  # The estimates; p is its real side
+    # The models
     p: Side
     q: Side
-    n: int
-    max_length: int | None
-    seed: int
+    n: int  # Sentences drawn from each
+    max_length: int | None  # Tokens after which both are cut; none where neither model cuts
+    seed: int  # What was drawn
+    # log p(x) - log q(x) of the sentences of p and of q, in nats, shapes (n,); infinite where one never draws it
     log_ratios: tuple[FloatArray, FloatArray] = field(repr=False)
 
     @property
@@ -103,30 +89,7 @@ def model_discrepancy(
     level: float = 0.95,
     seed: int = 0,
 ) -> ModelDiscrepancy:
-    """Return how far apart two models are that see text in the same tokens.
-
-    Parameters
-    ----------
-    p, q
-        Fitted; one model may be both.
-    vocabularies
-        What each draws over; a sentence with a word of one only is one that the other never draws.
-    n
-        Sentences drawn from each, at least 2.
-    temperatures
-        Of each, in the range of the models.
-    level
-        Of the intervals, in (0, 1).
-    seed
-        At least 0. Both sides draw from streams of their own.
-
-    Raises
-    ------
-    InputError
-        If a model gives a sentence of its own probability 0, or NaN.
-    OptionError
-        If a setting is out of range.
-    """
+    """Return how far apart two models are that see text in the same tokens."""
     if n < 2:
         raise OptionError(f"n must be at least 2, got {n}")
     limit = min((own for own in map(cut_length, (p, q)) if own is not None), default=None)
@@ -140,22 +103,7 @@ def model_discrepancy(
 def as_drawn_discrepancy(
     p: ScoredGenerator, q: ScoredGenerator, *, n: int, max_length: int | None, level: float = 0.95, seed: int = 0
 ) -> ModelDiscrepancy:
-    """Return how far apart two generators are that give their sentences the probabilities they draw them with.
-
-    Parameters
-    ----------
-    p, q
-        Both over the same tokens; neither writes more than `max_length`.
-    n, level, seed
-        See `model_discrepancy`.
-    max_length
-        Tokens after which both are cut; none where neither is.
-
-    Raises
-    ------
-    InputError
-        If one gives a sentence of its own probability 0, or NaN.
-    """
+    """Return how far apart two generators are that give their sentences the probabilities they draw them with."""
     drawn = [
         side.sample(n, seed=int(stream(seed, "discrepancy", name).integers(2**63)))
         for name, side in (("p", p), ("q", q))

@@ -28,28 +28,7 @@ _TEMPERATURE = 0.8
 def neural_worlds(corpus: Corpus, seed: int, *, width: int = 128, recipe: Recipe = SMALL) -> list[World]:
     """Return worlds of LSTMs fitted to a corpus; needs the extra ``neural``.
 
-    Parameters
-    ----------
-    corpus
-        At least 20 sentences. 20,000 sentences of 10 words take about one and a half minutes of one processor.
-    seed
-        At least 0: which sentences are a quarter, and how the networks begin.
-    width
-        Of the LSTM that stands for real text, at least 4; that of the narrow one is a quarter.
-    recipe
-        How all are trained.
-
-    Returns
-    -------
-    list of World
-        ``lstm-quarter``, ``lstm-narrow``, ``lstm-temperature-0.8`` and ``lstm-order-3``, all with the same p.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    TooFewSentencesError
-        If the corpus has too few sentences.
+    ``lstm-quarter``, ``lstm-narrow``, ``lstm-temperature-0.8`` and ``lstm-order-3``, all with the same p.
     """
     if len(corpus) < _AT_LEAST:
         raise TooFewSentencesError(f"neural worlds need at least {_AT_LEAST} sentences, got {len(corpus)}")

@@ -30,32 +30,22 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PairCall:
-    """What an evaluator says of two generators whose order the gold knows.
+    """What an evaluator says of two generators whose order the gold knows."""
 
-    Attributes
-    ----------
-    gold, evaluator
-        Their names.
-    better, worse
-        Of the two generators, by the gold's values.
-    gold_difference, difference
-        Goodness of `better` less that of `worse`, by the gold (above 0) and by the evaluator (below 0: it is wrong).
-    gold_p, p
-        Two-sided p-values of these differences, Holm's over all pairs of the gold or of the evaluator; None without
-        terms of texts (a gold that is a known order is sure of it).
-    verdict
-        "right", "wrong" or "tie".
-    """
-
+    # Their names
     gold: str
     evaluator: str
+    # Of the two generators, by the gold's values
     better: str
     worse: str
+    # Goodness of `better` less that of `worse`, by the gold (above 0) and by the evaluator (below 0: it is wrong)
     gold_difference: float
     difference: float
+    # Two-sided p-values of these differences, Holm's over all pairs of the gold or of the evaluator; None without terms
+    # of texts (a gold that is a known order is sure of it)
     gold_p: float | None
     p: float | None
-    verdict: str
+    verdict: str  # "right", "wrong" or "tie"
 
     def gold_separates(self, alpha: float = 0.05) -> bool:
         """Return whether the gold tells the two apart at `alpha`."""
@@ -93,15 +83,7 @@ def calls(gold: Evaluation, evaluation: Evaluation) -> tuple[PairCall, ...]:
 
 
 def pairwise_accuracy(gold: Evaluation, evaluation: Evaluation, *, epsilon: float = 0.0) -> float:
-    """Return the share of pairs of generators that both order alike, or that both call equal.
-
-    Parameters
-    ----------
-    gold, evaluation
-        Of the same generators.
-    epsilon
-        Differences of the evaluator's goodness up to this are ties, at least 0. Chosen on these generators it flatters.
-    """
+    """Return the share of pairs of generators that both order alike, or that both call equal."""
     check_together([gold, evaluation])
     check_range("epsilon", epsilon, 0)
     one, other = np.triu_indices(len(gold.generators), 1)
@@ -139,27 +121,7 @@ def pair_p_values(
 ) -> FloatArray:
     """Return one-sided p-values that the row's generator is no better than the column's, shape (E, G, G).
 
-    Parameters
-    ----------
-    evaluations
-        E of them, of the same generators.
-    aligned
-        Whether text number i of every generator answers the same input, so that the two can be swapped (a paired test);
-        else the texts of both generators are mixed and dealt out anew.
-    n_resamples
-        How often, at least 1. All evaluators see the same draws.
-    seed
-        Of the draws.
-
-    Returns
-    -------
-    FloatArray
-        In (0, 1), 0.5 on the diagonal; p[i, j] + p[j, i] is 1. NaN for an evaluator without terms.
-
-    Raises
-    ------
-    InputError
-        If the texts are said to be aligned but generators have different numbers of them.
+    In (0, 1), 0.5 on the diagonal; p[i, j] + p[j, i] is 1. NaN for an evaluator without terms.
     """
     check_together(evaluations)
     check_range("n_resamples", n_resamples, 1)
@@ -181,16 +143,10 @@ def pair_p_values(
 def soft_pairwise_accuracy(gold: FloatArray, evaluator: FloatArray) -> float:
     """Return the mean over pairs of generators of 1 - |difference of the two one-sided p-values|.
 
-    Parameters
-    ----------
-    gold, evaluator
-        Of `pair_p_values`, shape (G, G).
+    `gold`, `evaluator`: of `pair_p_values`, shape (G, G).
 
-    Returns
-    -------
-    float
-        In [0, 1]: 1 where the evaluator is as sure as the gold of every pair, 0 where both are sure of the opposite; an
-        evaluator that says nothing (p of 0.5) gets at least 0.5. NaN where one has no p-values.
+    In [0, 1]: 1 where the evaluator is as sure as the gold of every pair, 0 where both are sure of the opposite; an
+    evaluator that says nothing (p of 0.5) gets at least 0.5. NaN where one has no p-values.
     """
     one, other = np.triu_indices(len(gold), 1)
     return float(np.mean(1 - np.abs(gold[one, other] - evaluator[one, other]))) if len(one) else math.nan

@@ -37,36 +37,7 @@ def agreement(
     n_draws: int = 10_000,
     seed: int = 0,
 ) -> TauDistribution:
-    """Return tau-b of a metric with a gold order, its distribution, and which neighbours cannot be told apart.
-
-    Parameters
-    ----------
-    metric
-        The values of the same generators, one item a training seed.
-    gold
-        Of the same generators: one for all seeds, or one a seed.
-    group
-        What these generators are called together.
-    published
-        The printed tau.
-    level
-        Of all intervals.
-    n_draws
-        How often the values are drawn.
-    seed
-        Of the draws.
-
-    Returns
-    -------
-    TauDistribution
-        With one training seed, its draws show what another test text would do; with several, that and other training
-        seeds. Draws in which one side is constant count as tau 0: no order.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two generators, or metric and gold have not the same or not as many seeds.
-    """
+    """Return tau-b of a metric with a gold order, its distribution, and which neighbours cannot be told apart."""
     names = metric[0].generators if metric else ()
     if len(names) < 2:
         raise InputError(f"a rank correlation needs at least 2 generators, got {len(names)}")
@@ -115,10 +86,7 @@ def agreement(
 def tau_b(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return Kendall's tau-b of each row, shape (D,); NaN where a side is constant.
 
-    Parameters
-    ----------
-    first, second
-        Shapes (D, n), or (1, n) for one that stands against every row of the other.
+    `first`, `second`: shapes (D, n), or (1, n) for one that stands against every row of the other.
     """
     one, other = np.triu_indices(first.shape[1], 1)
     signs = [np.sign(side[:, one] - side[:, other]) for side in (first, second)]
@@ -145,21 +113,10 @@ def differences(
 ) -> FloatArray:
     """Return contrasts of jointly normal values with simultaneous intervals (the largest |t| of all).
 
-    Parameters
-    ----------
-    values, covariance
-        Shapes (n,) and (n, n).
-    contrasts
-        One a row, shape (m, n), such as 1 and -1 for a difference.
-    level
-        The chance that all intervals hold at once.
-    seed
-        Of the draws that give the quantile, 50,000.
+    `values`, `covariance`: shapes (n,) and (n, n); `contrasts`: one a row, shape (m, n), such as 1 and -1 for a
+    difference.
 
-    Returns
-    -------
-    FloatArray
-        Value, low, high, shape (m, 3); an interval without width where there is no error.
+    Value, low, high, shape (m, 3); an interval without width where there is no error.
     """
     middle = contrasts @ values
     spread = contrasts @ covariance @ contrasts.T

@@ -21,29 +21,18 @@ Number = float | None
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as printed.
+    """A table as printed."""
 
-    Attributes
-    ----------
-    id, title
-        Such as "table 2", and what it shows.
-    rows, columns
-        Their names, in the order printed.
-    values
-        Shape (rows, columns); None where nothing is printed.
-    spreads
-        The printed plus-minus of each value, of the same shape; none where the table has none.
-    note
-        What a reader has to know, such as an erratum; may be empty.
-    """
-
+    # Such as "table 2", and what it shows
     id: str
     title: str
+    # Their names, in the order printed
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    values: tuple[tuple[Number, ...], ...]
+    values: tuple[tuple[Number, ...], ...]  # Shape (rows, columns); None where nothing is printed
+    # The printed plus-minus of each value, of the same shape; none where the table has none
     spreads: tuple[tuple[Number, ...], ...] | None = None
-    note: str = ""
+    note: str = ""  # What a reader has to know, such as an erratum; may be empty
 
     def column(self, name: str) -> dict[str, float]:
         """Return row to value of one column, without empty cells; raises KeyError where there is no such column."""
@@ -66,33 +55,22 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: ours, with its interval, beside the published value; None where there is none.
+    """One cell: ours, with its interval, beside the published value; None where there is none."""
 
-    Attributes
-    ----------
-    row, column
-        As in the published table, where it has them.
-    ours, low, high
-        Our value and its interval.
-    published
-        As printed.
-    differs
-        What of ours is made in another way, in a few words ("" for nothing): another corpus is said once, in the table.
-    spread, published_spread
-        Over training seeds, where there are several.
-    recomputed, recomputed_spread
-        What other printed numbers come to, and its spread: a check of the paper's arithmetic, never ours.
-    """
-
+    # As in the published table, where it has them
     row: str
     column: str
+    # Our value and its interval
     ours: Number = None
     low: Number = None
     high: Number = None
-    published: Number = None
+    published: Number = None  # As printed
+    # What of ours is made in another way, in a few words ("" for nothing): another corpus is said once, in the table
     differs: str = ""
+    # Over training seeds, where there are several
     spread: Number = None
     published_spread: Number = None
+    # What other printed numbers come to, and its spread: a check of the paper's arithmetic, never ours
     recomputed: Number = None
     recomputed_spread: Number = None
 
@@ -137,97 +115,55 @@ class ReproducedTable:
 
 @dataclass(frozen=True)
 class CheckedFinding:
-    """A finding of the paper, checked on our values.
+    """A finding of the paper, checked on our values."""
 
-    Attributes
-    ----------
-    id, statement
-        Such as "F10", and the finding as a sentence.
-    about
-        Whose values it was checked on, such as "our DD, real text".
-    verdict
-        By `rule`; "not measured" where values are missing.
-    rule
-        When it holds, when it does not, in a sentence or two.
-    published
-        The paper's value, in words.
-    numbers
-        Name to number: what the verdict rests on.
-    """
-
+    # Such as "F10", and the finding as a sentence
     id: str
     statement: str
-    about: str
-    verdict: Verdict
-    rule: str
-    published: str
-    numbers: Mapping[str, Number] = field(default_factory=dict)
+    about: str  # Whose values it was checked on, such as "our DD, real text"
+    verdict: Verdict  # By `rule`; "not measured" where values are missing
+    rule: str  # When it holds, when it does not, in a sentence or two
+    published: str  # The paper's value, in words
+    numbers: Mapping[str, Number] = field(default_factory=dict)  # Name to number: what the verdict rests on
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two neighbours of a gold order, and whether some values tell them apart.
+    """Two neighbours of a gold order, and whether some values tell them apart."""
 
-    Attributes
-    ----------
-    better, worse
-        Generators, by the gold order.
-    by
-        Whose values: a metric, or the gold itself.
-    difference, low, high
-        By how much `better` is better in these values (below 0: it is worse), with an interval that holds for all
-        neighbours together.
-    separated
-        Whether the interval leaves out 0.
-    """
-
+    # Generators, by the gold order
     better: str
     worse: str
-    by: str
+    by: str  # Whose values: a metric, or the gold itself
+    # By how much `better` is better in these values (below 0: it is worse), with an interval that holds for all
+    # neighbours together
     difference: float
     low: float
     high: float
-    separated: bool
+    separated: bool  # Whether the interval leaves out 0
 
 
 @dataclass(frozen=True)
 class TauDistribution:
-    """Kendall's tau-b of a metric with a gold order, and how it varies.
+    """Kendall's tau-b of a metric with a gold order, and how it varies."""
 
-    Attributes
-    ----------
-    metric, group, gold
-        Such as "our DD", "5 LSTM" and "exact DD".
-    value
-        Of the values as measured, averaged over training seeds; None where a side is constant.
-    published
-        As printed; none where it is not.
-    mean, low, high, level
-        Of tau over the draws.
-    values, shares
-        The taus that were drawn, rising, and the share of draws of each.
-    by_seed
-        Tau of each training seed by itself; one where there is one.
-    n_draws
-        How many.
-    neighbours
-        By the gold and by the metric.
-    """
-
+    # Such as "our DD", "5 LSTM" and "exact DD"
     metric: str
     group: str
     gold: str
-    value: Number
-    published: Number
+    value: Number  # Of the values as measured, averaged over training seeds; None where a side is constant
+    published: Number  # As printed; none where it is not
+    # Of tau over the draws
     mean: Number
     low: Number
     high: Number
     level: float
+    # The taus that were drawn, rising, and the share of draws of each
     values: tuple[float, ...]
     shares: tuple[float, ...]
-    by_seed: tuple[Number, ...]
-    n_draws: int
-    neighbours: tuple[Neighbours, ...] = ()
+    by_seed: tuple[Number, ...]  # Tau of each training seed by itself; one where there is one
+    n_draws: int  # How many
+    neighbours: tuple[Neighbours, ...] = ()  # By the gold and by the metric
 
     def share_at_least(self, tau: float) -> float:
         """Return the share of draws in which tau is at least `tau`."""
@@ -250,73 +186,41 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a figure.
+    """One line of a figure."""
 
-    Attributes
-    ----------
-    figure
-        Which figure it belongs to: "bleu" (x: BLEU-5, y: self-BLEU-5), "lm" (x: LM score, y: reverse LM score), "fed"
-        (x: temperature), "estimate" (x: exact DD, y: what was found), "size" (x: training sentences, y: DD) or "by
-        length" (x: words of a prefix; several figures, by `title`).
-    name, family
-        Such as "LSTM_0.2" and "LSTM"; curves of one family share their colour, or, by length, their panel.
-    x, y
-        What the axes show.
-    points
-        Along the line.
-    title
-        Of the figure, where there are several of its kind.
-    average
-        Of its values, where the legend is to say it.
-    log
-        Which axes of the figure are logarithmic, by length: none, ``x`` or ``xy``.
-    level
-        Value of y that a line marks, by length.
-    """
-
+    # Which figure it belongs to: "bleu" (x: BLEU-5, y: self-BLEU-5), "lm" (x: LM score, y: reverse LM score), "fed" (x:
+    # temperature), "estimate" (x: exact DD, y: what was found), "size" (x: training sentences, y: DD) or "by length"
+    # (x: words of a prefix; several figures, by `title`)
     figure: CurveFigure
+    # Such as "LSTM_0.2" and "LSTM"; curves of one family share their colour, or, by length, their panel
     name: str
     family: str
+    # What the axes show
     x: str
     y: str
-    points: tuple[CurvePoint, ...]
-    title: str = ""
-    average: Number = None
-    log: Literal["", "x", "xy"] = ""
-    level: Number = None
+    points: tuple[CurvePoint, ...]  # Along the line
+    title: str = ""  # Of the figure, where there are several of its kind
+    average: Number = None  # Of its values, where the legend is to say it
+    log: Literal["", "x", "xy"] = ""  # Which axes of the figure are logarithmic, by length: none, ``x`` or ``xy``
+    level: Number = None  # Value of y that a line marks, by length
 
 
 @dataclass(frozen=True)
 class Reproduction(Displayed):
-    """A study, ours beside the published.
+    """A study, ours beside the published."""
 
-    Attributes
-    ----------
-    title
-        Such as "Distributional Discrepancy on synthetic text".
-    settings
-        Scale, sizes, seeds, versions, fingerprints of the texts: name to what it was, JSON-ready.
-    tables, findings, taus, curves
-        What was found.
-    figures
-        Which columns of the tables to draw.
-    samples
-        Title to sentences after switched prefixes.
-    notes
-        What a reader has to know, a sentence each.
-    seconds
-        Stage to how long it took when it was first computed.
-    """
-
-    title: str
+    title: str  # Such as "Distributional Discrepancy on synthetic text"
+    # Scale, sizes, seeds, versions, fingerprints of the texts: name to what it was, JSON-ready
     settings: Mapping[str, Any]
+    # What was found
     tables: tuple[ReproducedTable, ...] = ()
     findings: tuple[CheckedFinding, ...] = ()
     taus: tuple[TauDistribution, ...] = ()
     curves: tuple[Curve, ...] = ()
-    notes: tuple[str, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    figures: tuple[TableFigure, ...] = ()
+    notes: tuple[str, ...] = ()  # What a reader has to know, a sentence each
+    seconds: Mapping[str, float] = field(default_factory=dict)  # Stage to how long it took when it was first computed
+    figures: tuple[TableFigure, ...] = ()  # Which columns of the tables to draw
+    # Title to sentences after switched prefixes
     samples: Mapping[str, tuple[SwitchedSample, ...]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -351,17 +255,7 @@ class Reproduction(Displayed):
 
 
 def beside(published: PublishedTable, ours: Iterable[Cell], *, differs: str = "", note: str = "") -> ReproducedTable:
-    """Return `published` with our cells in it: its rows and columns first, then those that only we have.
-
-    Parameters
-    ----------
-    published
-        As printed.
-    ours
-        Cells that say what is ours; their published part is filled in here.
-    differs, note
-        What holds for all our cells; what else to know, besides the note of `published`.
-    """
+    """Return `published` with our cells in it: its rows and columns first, then those that only we have."""
     printed = {(cell.row, cell.column): cell for cell in published.cells()}
     rows, columns = dict.fromkeys(published.rows), dict.fromkeys(published.columns)
     cells = dict(printed)

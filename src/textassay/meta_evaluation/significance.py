@@ -38,34 +38,20 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class CorrelationDifference:
-    """How much better one evaluator agrees with the gold than another.
+    """How much better one evaluator agrees with the gold than another."""
 
-    Attributes
-    ----------
-    gold, first, second
-        Their names.
-    kind
-        Of the correlations.
-    difference
-        Correlation of `first` with the gold less that of `second`; NaN where one is undefined.
-    p, p_adjusted
-        Two-sided, that the two are as good: the pair's own, and Holm's over all pairs compared together; NaN where the
-        test cannot be made.
-    swap
-        What was swapped: "generators" or "texts".
-    p_williams
-        Of Williams' test, for Pearson; NaN for others.
-    """
-
+    # Their names
     gold: str
     first: str
     second: str
-    kind: CorrelationKind
-    difference: float
+    kind: CorrelationKind  # Of the correlations
+    difference: float  # Correlation of `first` with the gold less that of `second`; NaN where one is undefined
+    # Two-sided, that the two are as good: the pair's own, and Holm's over all pairs compared together; NaN where the
+    # test cannot be made
     p: float
     p_adjusted: float
-    swap: Swap
-    p_williams: float
+    swap: Swap  # What was swapped: "generators" or "texts"
+    p_williams: float  # Of Williams' test, for Pearson; NaN for others
 
 
 def compare_correlations(
@@ -79,30 +65,8 @@ def compare_correlations(
 ) -> tuple[CorrelationDifference, ...]:
     """Return the difference of the correlations with `gold` of every pair of evaluators, with its p-value.
 
-    Parameters
-    ----------
-    gold, evaluations
-        Of the same generators, at least two.
-    kind
-        Of the correlations.
-    swap
-        "generators" (PERM-SYSTEMS): under the null, the two values of a generator might as well be the other
-        evaluator's. "texts" (PERM-BOTH): so might the two numbers of any text; NaN where one does not score texts or
-        the two saw other texts. Values are first put on one scale, mean 0 and variance 1 over generators or all texts.
-    n_resamples
-        Random swaps, where not all are looked at.
-    seed
-        Of the swaps.
+    `swap`: naN where one does not score texts or the two saw other texts.
 
-    Raises
-    ------
-    InputError
-        If the evaluations are not of the same generators, or two have one name.
-    OptionError
-        If `swap` or `kind` is unknown.
-
-    Notes
-    -----
     p is the share of swaps whose difference is at least as far from 0; of random ones ``(count + 1) / (n + 1)``.
     """
     if swap not in get_args(Swap):
@@ -141,24 +105,7 @@ def compare_correlations(
 def williams_p(first: float, second: float, between: float, n: int) -> float:
     """Return the two-sided p-value of Williams' test that two Pearson correlations with one variable are equal.
 
-    Parameters
-    ----------
-    first, second
-        Correlations of the two with the gold, in [-1, 1].
-    between
-        Of the two with one another.
-    n
-        Items.
-
-    Returns
-    -------
-    float
-        1 where the two are the same variable; NaN with fewer than four items or an undefined correlation.
-
-    Raises
-    ------
-    InputError
-        If no three variables have these correlations.
+    1 where the two are the same variable; NaN with fewer than four items or an undefined correlation.
     """
     if n < 4 or not all(map(math.isfinite, (first, second, between))):
         return math.nan

@@ -37,35 +37,21 @@ _Values = Sequence[Mapping[Cell, Mapping[str, Value]]]  # of each draw
 
 @dataclass(frozen=True)
 class Stress(Displayed):
-    """What damage does to every metric.
+    """What damage does to every metric."""
 
-    Attributes
-    ----------
-    curves
-        In the order of `metrics`, then of `damages`.
-    metrics, damages, strengths
-        What was measured, with what.
-    n_sentences, n_draws, level, seed
-        Sentences of each part, random draws of them, level of intervals and significance, and the seed.
-    texts
-        Name to number of sentences of the texts that were given.
-    left_out
-        Metrics and damages that were not measured, and why.
-    findings
-        What inspection found in the texts before any damage.
-    """
-
-    curves: tuple[DamageCurve, ...]
+    curves: tuple[DamageCurve, ...]  # In the order of `metrics`, then of `damages`
+    # What was measured, with what
     metrics: tuple[str, ...]
     damages: tuple[str, ...]
     strengths: tuple[float, ...]
+    # Sentences of each part, random draws of them, level of intervals and significance, and the seed
     n_sentences: int
     n_draws: int
     level: float
     seed: int
-    texts: Mapping[str, int]
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    texts: Mapping[str, int]  # Name to number of sentences of the texts that were given
+    left_out: Mapping[str, str] = field(default_factory=dict)  # Metrics and damages that were not measured, and why
+    findings: tuple[Finding, ...] = ()  # What inspection found in the texts before any damage
 
     def of(self, metric: str, damage: str) -> DamageCurve:
         """Return one curve."""
@@ -107,45 +93,7 @@ def run_stress(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Stress:
-    """Return what every metric says of real text that is damaged more and more.
-
-    Parameters
-    ----------
-    real
-        Real text: twice `n_sentences`, once more for training text where there is no `train`, and once more for the
-        control. Groups and columns are not looked at.
-    train, other
-        Training text, and text of another kind; both share the vocabulary of `real`.
-    metrics
-        Names of the catalogue, none of them where evaluators are enough; by default all that can be computed.
-    evaluators
-        What else is measured.
-    damages
-        Names in `DAMAGES`; by default all that the texts allow.
-    strengths
-        In (0, 1]; 0 is always measured.
-    n_sentences
-        Of each part, at least 2; by default 2,000, or as many as there are for all parts.
-    n_draws
-        Random draws, at least 2.
-    effort, encoder
-        Of the metrics that have such settings.
-    level
-        Of intervals and of significance.
-    seed
-        The same seed gives the same values, with any number of workers.
-    folder
-        Where values are kept; nowhere without one.
-    progress
-        Called with what is measured next, the damaged texts done, and all of them.
-
-    Raises
-    ------
-    OptionError
-        If a name is unknown or stands twice, or a number is out of range.
-    InputError
-        If there are too few sentences, or a metric or damage that was asked for is impossible here.
-    """
+    """Return what every metric says of real text that is damaged more and more."""
     strengths = _check(strengths, damages, n_sentences=n_sentences, n_draws=n_draws, level=level, seed=seed)
     settings = metric_settings(
         effort=effort, encoder=encoder, has_features=False, folds=FOLDS, level=level, paper=False

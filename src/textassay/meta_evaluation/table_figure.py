@@ -16,31 +16,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class TableFigure:
-    """Columns of tables side by side, a row a line: ours with its interval, the published value beside.
+    """Columns of tables side by side, a row a line: ours with its interval, the published value beside."""
 
-    Attributes
-    ----------
-    name, title
-        Of the file, and of the figure, such as "figure 5: ...".
-    x
-        What all axes show.
-    rows
-        From the top.
-    panels
-        From the left.
-    starred
-        Table, row and column of ours that are marked, such as significant ones.
-    shared
-        Whether all panels have the same axis.
-    """
-
+    # Of the file, and of the figure, such as "figure 5: ..."
     name: str
     title: str
-    x: str
-    rows: tuple[str, ...]
-    panels: tuple[Panel, ...]
+    x: str  # What all axes show
+    rows: tuple[str, ...]  # From the top
+    panels: tuple[Panel, ...]  # From the left
+    # Table, row and column of ours that are marked, such as significant ones
     starred: tuple[tuple[str, str, str], ...] = ()
-    shared: bool = True
+    shared: bool = True  # Whether all panels have the same axis
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TableFigure":

@@ -40,43 +40,24 @@ MOST_FOR_INTERVAL = 4_000  # texts of a group; an interval looks at all their pa
 
 @dataclass(frozen=True)
 class TextCorrelation:
-    """How an evaluator's scores of texts agree with the gold's.
+    """How an evaluator's scores of texts agree with the gold's."""
 
-    Attributes
-    ----------
-    gold, evaluator
-        Their names.
-    kind, grouping
-        Which correlation, and of which texts.
-    value
-        In [-1, 1]; NaN where no group has one.
-    p
-        Two-sided, of independence within groups.
-    low, high
-        Percentile interval at `level` over other generators and other texts, or over other inputs where items are
-        grouped; NaN without draws or where a group has more than `MOST_FOR_INTERVAL` texts.
-    level
-        Of the interval.
-    n_texts
-        Texts that both scored.
-    n_groups
-        Groups that have a correlation.
-    n_undefined
-        Groups left out, since a side gives all their texts one score or they have fewer than two.
-    """
-
+    # Their names
     gold: str
     evaluator: str
+    # Which correlation, and of which texts
     kind: CorrelationKind
     grouping: Grouping
-    value: float
-    p: float
+    value: float  # In [-1, 1]; NaN where no group has one
+    p: float  # Two-sided, of independence within groups
+    # Percentile interval at `level` over other generators and other texts, or over other inputs where items are
+    # grouped; NaN without draws or where a group has more than `MOST_FOR_INTERVAL` texts
     low: float
     high: float
-    level: float
-    n_texts: int
-    n_groups: int
-    n_undefined: int
+    level: float  # Of the interval
+    n_texts: int  # Texts that both scored
+    n_groups: int  # Groups that have a correlation
+    n_undefined: int  # Groups left out, since a side gives all their texts one score or they have fewer than two
 
 
 def text_correlation(
@@ -89,30 +70,7 @@ def text_correlation(
     n_resamples: int = 1_000,
     seed: int = 0,
 ) -> TextCorrelation | None:
-    """Return the correlation of the scores of texts; None where one of the two has no scores of texts.
-
-    Parameters
-    ----------
-    gold, evaluation
-        Of the same generators; texts that one of them did not score do not count.
-    kind
-        "kendall" (tau-b), "spearman" or "pearson".
-    grouping
-        "group by item" needs texts where number i of every generator answers the same input.
-    level
-        Of the interval, in (0, 1).
-    n_resamples
-        Draws for the interval; 0 for none.
-    seed
-        Of the draws.
-
-    Raises
-    ------
-    InputError
-        If the two are not of the same generators and texts, or items are grouped and generators differ in their number.
-    OptionError
-        If a setting is unknown or out of range.
-    """
+    """Return the correlation of the scores of texts; None where one of the two has no scores of texts."""
     for what, name, allowed in (("correlation", kind, CorrelationKind), ("grouping", grouping, Grouping)):
         if name not in get_args(allowed):
             raise unknown_name(what, str(name), get_args(allowed))

@@ -36,39 +36,18 @@ _LOWEST = -1e4  # nats, where a log-probability is to be a feature and is minus 
 
 @dataclass(frozen=True)
 class World:
-    """Two generators whose discrepancy is known.
+    """Two generators whose discrepancy is known."""
 
-    Attributes
-    ----------
-    name
-        Distinct within a corpus, such as ``growth-4-0.2``.
-    family
-        What its pairs have in common, such as ``growth-4``; see `grows`.
-    kind
-        What the generators are, such as ``ngram``, ``identical`` or ``lstm``.
-    p, q
-        The one that stands for real text, and the one that is judged.
-    grows
-        Whether the family is one and the same model on growing parts of the text, against p.
-    """
-
-    name: str
-    family: str
-    kind: str
+    name: str  # Distinct within a corpus, such as ``growth-4-0.2``
+    family: str  # What its pairs have in common, such as ``growth-4``; see `grows`
+    kind: str  # What the generators are, such as ``ngram``, ``identical`` or ``lstm``
+    # The one that stands for real text, and the one that is judged
     p: ScoredGenerator
     q: ScoredGenerator
-    grows: bool = False
+    grows: bool = False  # Whether the family is one and the same model on growing parts of the text, against p
 
     def sample(self, n: int, *, seed: int) -> tuple[Corpus, Corpus]:
-        """Return `n` sentences of p and `n` of q, independent of each other, over one vocabulary.
-
-        Parameters
-        ----------
-        n
-            At least 1. The first k sentences do not depend on n.
-        seed
-            At least 0. Worlds with the same p have the same real sentences.
-        """
+        """Return `n` sentences of p and `n` of q, independent of each other, over one vocabulary."""
         return self._draw(n, seed, "bench")
 
     def with_log_probs(self, real: Corpus, generated: Corpus) -> tuple[Corpus, Corpus]:
@@ -213,26 +192,7 @@ WORLD_NAMES = tuple(_MAKERS)
 def worlds(
     corpus: Corpus, seed: int, names: Sequence[str] = WORLD_NAMES, *, extra: Sequence[World] = ()
 ) -> list[World]:
-    """Return worlds made from a corpus.
-
-    Parameters
-    ----------
-    corpus
-        At least 20 sentences, without tokens that models keep for themselves.
-    seed
-        At least 0: which sentences are a fraction. Below `FIRST_TEST_SEED` for development.
-    names
-        Which of `WORLD_NAMES`, in order; models they share are fitted once.
-    extra
-        Others, from generators of any kind, which follow.
-
-    Raises
-    ------
-    TooFewSentencesError
-        If the corpus is too small.
-    OptionError
-        If a name is unknown, or stands twice.
-    """
+    """Return worlds made from a corpus."""
     if len(corpus) < _AT_LEAST:
         raise TooFewSentencesError(f"worlds need at least {_AT_LEAST} sentences, got {len(corpus)}")
     if seed < 0:
@@ -253,18 +213,7 @@ def worlds(
 
 
 def four_kinds(corpus: Corpus) -> list[IntArray]:
-    """Return the sentences of four equally large kinds: short or long, of common or rarer words.
-
-    Parameters
-    ----------
-    corpus
-        At least four sentences. Halves are taken by length, then each by the mean log frequency of a sentence's words.
-
-    Returns
-    -------
-    list
-        Sentence numbers of short common, short rare, long common and long rare ones, rising.
-    """
+    """Return the sentences of four equally large kinds: short or long, of common or rarer words."""
     counts = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary))
     sums = np.concatenate(([0.0], np.cumsum(np.log(np.maximum(counts, 1))[corpus.tokens])))
     common = np.diff(sums[corpus.offsets]) / np.maximum(corpus.lengths, 1)

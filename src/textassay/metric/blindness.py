@@ -33,12 +33,7 @@ def alike_share(
     texts and have it, on the side where that is less; the mean over folds. Repeated texts do not count, since equal
     texts must have equal scores. Nor does a score that one side alone has, since it tells the sides apart.
 
-    Parameters
-    ----------
-    texts, scores
-        Of real and generated sentences; a score of NaN is of a sentence that was not tested.
-    folds
-        By which judge each sentence was tested; one judge for all where None.
+    `texts`, `scores`: a score of NaN is of a sentence that was not tested.
     """
     if folds is None:
         folds = np.zeros(len(scores[0]), dtype=np.int64), np.zeros(len(scores[1]), dtype=np.int64)
@@ -88,15 +83,7 @@ def without_tokens(corpus: Corpus, seen: npt.NDArray[np.bool_]) -> npt.NDArray[n
 
 
 def blindness(alike: float, unseen: Mapping[str, float]) -> str | None:
-    """Return in words why a judge could not see most texts of both sides; None where it could.
-
-    Parameters
-    ----------
-    alike
-        What `alike_share` gave.
-    unseen
-        What `unseen_shares` gave, by side.
-    """
+    """Return in words why a judge could not see most texts of both sides; None where it could."""
     least = min(unseen.values(), default=0.0)
     if least > MOST:
         return f"{100 * least:.0f} % of the texts of both sides share no token with the text that its judge learnt from"

@@ -163,29 +163,16 @@ class CiderD(Cider):
 
 @dataclass(frozen=True)
 class NgramWeights:
-    """What each n-gram weighs; made by `of_documents`.
+    """What each n-gram weighs; made by `of_documents`."""
 
-    Attributes
-    ----------
-    index
-        The n-grams of 1 to 4 tokens.
-    idf
-        What each weighs where it stands once, shape (n_ngrams,).
-    """
-
-    index: NgramIndex
-    idf: FloatArray
+    index: NgramIndex  # The n-grams of 1 to 4 tokens
+    idf: FloatArray  # What each weighs where it stands once, shape (n_ngrams,)
 
     @classmethod
     def of_documents(cls, hypotheses: Corpus, references: Corpus, sets: IntArray | None = None) -> "NgramWeights":
         """Return the weights of the n-grams of both corpora: ln(documents / max(1, documents with the n-gram)).
 
-        Parameters
-        ----------
-        hypotheses, references
-            Two corpora with one vocabulary.
-        sets
-            References of each hypothesis, shape (N, k), -1 for none: each row is a document. None: each reference is.
+        `sets`: references of each hypothesis, shape (N, k), -1 for none: each row is a document.
         """
         index = NgramIndex.build([references, hypotheses], max_order=_MAX_ORDER)
         counts = index.count_matrix(references)
@@ -216,21 +203,9 @@ def cider_pairs(
 ) -> FloatArray:
     """Return the CIDEr, or CIDEr-D, of each pair, in [0, 10].
 
-    Parameters
-    ----------
-    hypotheses, references
-        Two corpora with one vocabulary.
-    pairs
-        Numbers of the references of each hypothesis, shape (N, k); -1 for none.
-    weights
-        Of all n-grams of both.
-    is_d
-        Whether weights are clipped and lengths compared.
+    `pairs`: numbers of the references of each hypothesis, shape (N, k).
 
-    Returns
-    -------
-    FloatArray
-        Shape (N, k); 0 where there is no reference, and for an order of which one side has no n-gram of any weight.
+    Shape (N, k); 0 where there is no reference, and for an order of which one side has no n-gram of any weight.
     """
     mine, lengths = weights.vectors(hypotheses)
     theirs, their_lengths = weights.vectors(references)

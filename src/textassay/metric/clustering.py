@@ -64,21 +64,9 @@ def principal_components(rows: Float32Array, variance: float) -> Float32Array:
 def k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.random.Generator) -> IntArray:
     """Return the cluster of each point once Lloyd's iterations have settled.
 
-    Parameters
-    ----------
-    points
-        Shape (N, m).
-    kinds
-        Equal for equal points, shape (N,).
-    n_clusters
-        At least 1; no more than there are different points are made.
-    rng
-        Draws the points that are the first centres, no two of them equal.
+    `points`: shape (N, m); `kinds`: equal for equal points, shape (N,).
 
-    Returns
-    -------
-    IntArray
-        Shape (N,), from 0 to `n_clusters` - 1; some may be empty.
+    Shape (N,), from 0 to `n_clusters` - 1; some may be empty.
     """
     order = rng.permutation(len(points))
     _, first = np.unique(kinds[order], return_index=True)

@@ -126,20 +126,7 @@ def dd(
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
     """Return the discrepancy (1) of two distributions given in full: half the sum of the absolute differences.
 
-    Parameters
-    ----------
-    p, q
-        Sentence to probability, each at least 0, summing to 1; a sentence that is missing has probability 0.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 for equal distributions, 1 for distributions without a common sentence.
-
-    Raises
-    ------
-    OptionError
-        If a probability is negative or they do not sum to 1.
+    In [0, 1]; 0 for equal distributions, 1 for distributions without a common sentence.
     """
     for name, probabilities in (("p", p), ("q", q)):
         total = math.fsum(probabilities.values())

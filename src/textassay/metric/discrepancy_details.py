@@ -45,21 +45,7 @@ def p_value_of(fit: CrossFit, sides: Sides, seed: int) -> float:
 
 
 def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, level: float, seed: int) -> dict[str, Any]:
-    """Return all details but the p-value; those of `won` and `alone` are None where one discriminator judged.
-
-    Parameters
-    ----------
-    fits
-        One cross-fit a repeat.
-    sides
-        Real and generated text.
-    answers
-        Of the fits.
-    level
-        Of intervals and of the certified bound.
-    seed
-        Decides how sentences are brought together for the e-value, and apart for the plug-in.
-    """
+    """Return all details but the p-value; those of `won` and `alone` are None where one discriminator judged."""
     scored = [score_folds(fit) for fit in fits]
     folds = [fold for fit in scored for fold in fit]
     models = [model for fit in fits for model in fit.folds]

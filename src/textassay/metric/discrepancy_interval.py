@@ -57,26 +57,14 @@ def at_least_guessing(interval: Interval, value: float, variance: float) -> Inte
 
 @dataclass(frozen=True)
 class Answers:
-    """How often the tested sentences were judged rightly.
+    """How often the tested sentences were judged rightly."""
 
-    Attributes
-    ----------
-    terms
-        Of real and generated sentences: the share of cross-fits in which each was judged rightly.
-    groups
-        Group numbers of the same sentences, or none.
-    factor
-        What the plain variance is multiplied by.
-    alike
-        Share of the sentences that the judge scored exactly alike on both sides; see `alike_share`.
-    key
-        Hexadecimal digits that decide which terms of the evidence stand for lucky guesses: others for each generator.
-    """
-
+    # Of real and generated sentences: the share of cross-fits in which each was judged rightly
     terms: tuple[FloatArray, FloatArray]
-    groups: tuple[IntArray | None, IntArray | None]
-    factor: float
-    alike: float = 0.0
+    groups: tuple[IntArray | None, IntArray | None]  # Group numbers of the same sentences, or none
+    factor: float  # What the plain variance is multiplied by
+    alike: float = 0.0  # Share of the sentences that the judge scored exactly alike on both sides; see `alike_share`
+    # Hexadecimal digits that decide which terms of the evidence stand for lucky guesses: others for each generator
     key: str = "0"
 
     @classmethod

@@ -12,44 +12,23 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Entry:
-    """What a metric promises.
+    """What a metric promises."""
 
-    Attributes
-    ----------
-    class_name
-        The metric's class in `textassay.metric`; its fields are the parameters.
-    summary
-        One sentence for lists and reports.
-    low, high
-        Range of the value.
-    symmetric
-        Whether swapping real and generated leaves the value as it is (up to the noise of sampling folds).
-    looks_at_real
-        Whether the value depends on the real text at all.
-    size_sensitive
-        Whether the expected value changes with the number of sentences.
-    exact_under_reordering
-        Whether the order of sentences leaves the value exactly as it is; else only in distribution.
-    needs
-        What it needs beside real and generated text (an option of ``compare``), such as ``train``; it joins the default
-        set where that is given.
-    only_named
-        Whether it is computed only where it is named: never in the default set.
-    most
-        Sentences a side up to which it belongs to the default set; any number where none.
-    """
-
-    class_name: str
-    summary: str
+    class_name: str  # The metric's class in `textassay.metric`; its fields are the parameters
+    summary: str  # One sentence for lists and reports
+    # Range of the value
     low: float
     high: float
-    symmetric: bool
-    looks_at_real: bool
-    size_sensitive: bool
+    symmetric: bool  # Whether swapping real and generated leaves the value as it is (up to the noise of sampling folds)
+    looks_at_real: bool  # Whether the value depends on the real text at all
+    size_sensitive: bool  # Whether the expected value changes with the number of sentences
+    # Whether the order of sentences leaves the value exactly as it is; else only in distribution
     exact_under_reordering: bool
+    # What it needs beside real and generated text (an option of ``compare``), such as ``train``; it joins the default
+    # set where that is given
     needs: tuple[str, ...] = ()
-    only_named: bool = False
-    most: int | None = None
+    only_named: bool = False  # Whether it is computed only where it is named: never in the default set
+    most: int | None = None  # Sentences a side up to which it belongs to the default set; any number where none
 
     @property
     def make(self) -> type[Any]:

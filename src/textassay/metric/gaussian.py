@@ -85,18 +85,10 @@ def root(covariance: FloatArray) -> Root:
 def frechet(generated: Moments, real: Moments, real_root: FloatArray | None = None) -> tuple[float, float]:
     """Return the two parts of the squared Fréchet distance: that of the means, and that of the covariances.
 
-    Parameters
-    ----------
-    generated, real
-        Of at least two vectors each, of one width.
-    real_root
-        R with ``R R' = real.covariance``, where it is known.
+    `real_root`: R with ``R R' = real.covariance``, where it is known.
 
-    Returns
-    -------
-    tuple[float, float]
-        ``|m_r - m_g|^2`` and ``tr(C_r + C_g - 2 (C_r C_g)^(1/2))``, each at least 0. Rounding leaves about 1e-7 of the
-        trace in the second.
+    ``|m_r - m_g|^2`` and ``tr(C_r + C_g - 2 (C_r C_g)^(1/2))``, each at least 0. Rounding leaves about 1e-7 of the
+    trace in the second.
     """
     shift = generated.mean - real.mean
     own, other = real.covariance, generated.covariance
@@ -113,23 +105,13 @@ def influence(
 ) -> tuple[FloatArray, FloatArray]:
     """Return by how much each real and each generated vector moves the distance, means 0.
 
-    Parameters
-    ----------
-    generated, real
-        Shapes (n_generated, d) and (n_real, d).
-    of_generated, of_real, real_root
-        What they give.
+    `generated`, `real`: shapes (n_generated, d) and (n_real, d).
 
-    Returns
-    -------
-    tuple[FloatArray, FloatArray]
-        Shapes (n_real,) and (n_generated,): n times what the value changes with the weight 1 / n of one vector.
+    Shapes (n_real,) and (n_generated,): n times what the value changes with the weight 1 / n of one vector.
 
-    Notes
-    -----
-    For a generated x it is ``2 (m_g - m_r)'(x - m_g) + |x - m_g|^2 - (x - m_g)' T (x - m_g)``, less the mean. With
-    ``R' C_g R = U L U'``, ``T = R U L^(-1/2) U' R'`` maps the generated to the real Gaussian, and its inverse maps
-    back. Both act on the directions of the samples only, so that eigenvalues of zero are left out.
+    For a generated x it is ``2 (m_g - m_r)'(x - m_g) + |x - m_g|^2 - (x - m_g)' T (x - m_g)``, less the mean. With ``R'
+    C_g R = U L U'``, ``T = R U L^(-1/2) U' R'`` maps the generated to the real Gaussian, and its inverse maps back.
+    Both act on the directions of the samples only, so that eigenvalues of zero are left out.
     """
     factor = real_root.matrix
     with one_blas_thread():

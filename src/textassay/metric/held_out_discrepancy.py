@@ -29,37 +29,12 @@ def held_out_dd(
 ) -> Estimate:
     """Return the discrepancy that a classifier fitted to `train` finds on `test`.
 
-    Parameters
-    ----------
-    discriminator
-        A copy of it is fitted; what it chooses, it chooses on `valid`.
-    train, valid, test
-        Real and generated corpora over one vocabulary, at least one sentence each.
-    level
-        Of the interval and the certified bound, in (0, 1).
-    seed
-        Stands in the signature; the discriminator has its own.
+    In [-1, 1], twice the balanced accuracy on `test` less one. Details: `accuracy` (balanced), `accuracy_real`,
+    `accuracy_generated`, `mean_score_real`, `mean_score_generated` and, under ``validation``, the same of `valid` with
+    its value and interval; `certified_bound` (total variation is at least that with probability `level`); `alike`
+    (share of test sentences that the classifier scored exactly alike on both sides); `chosen` (best epoch, whether
+    training converged, and so on). Evidence: whether a sentence was judged rightly.
 
-    Returns
-    -------
-    Estimate
-        In [-1, 1], twice the balanced accuracy on `test` less one. Details: `accuracy` (balanced), `accuracy_real`,
-        `accuracy_generated`, `mean_score_real`, `mean_score_generated` and, under ``validation``, the same of `valid`
-        with its value and interval; `certified_bound` (total variation is at least that with probability `level`);
-        `alike` (share of test sentences that the classifier scored exactly alike on both sides);
-        `chosen` (best epoch, whether training converged, and so on). Evidence: whether a sentence was judged rightly.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If a corpus has no sentence.
-    InputError
-        If a score is NaN.
-    OptionError
-        If the level is out of range or vocabularies differ.
-
-    Notes
-    -----
     ``(correct - wrong) / n`` of the real and of the generated side, half their sum; a score of exactly one half says
     generated.
     """

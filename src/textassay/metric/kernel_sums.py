@@ -22,30 +22,18 @@ _TILE = 1024
 
 @dataclass(frozen=True)
 class KernelSums:
-    """What pairs of a vector of one set and a vector of another add up to; a vector makes no pair with itself.
+    """What pairs of a vector of one set and a vector of another add up to; a vector makes no pair with itself."""
 
-    Attributes
-    ----------
-    rows, columns
-        Over all pairs of each vector, shapes (n,) and (m,).
-    blocks
-        Over all pairs of each block of vectors with each other, shape (n_blocks, m_blocks).
-    """
-
+    # Over all pairs of each vector, shapes (n,) and (m,)
     rows: FloatArray
     columns: FloatArray
-    blocks: FloatArray
+    blocks: FloatArray  # Over all pairs of each block of vectors with each other, shape (n_blocks, m_blocks)
 
 
 def own_sums(vectors: Vectors, blocks: IntArray) -> KernelSums:
     """Return the sums of ``exp(-|x - y|^2 / 2)`` over the pairs of one set, each pair counted in both orders.
 
-    Parameters
-    ----------
-    vectors
-        Shape (n, d).
-    blocks
-        Block of each, shape (n,), numbers from 0, none left out.
+    `vectors`: shape (n, d); `blocks`: block of each, shape (n,), numbers from 0, none left out.
     """
     centred = vectors - vectors.mean(axis=0, dtype=np.float64)  # small numbers keep the most digits
     return _sums((centred, blocks), (centred, blocks), same=True)

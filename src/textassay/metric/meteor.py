@@ -120,19 +120,10 @@ class Meteor(Overlaps):
 def meteor_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, wordnet: Any | None = None) -> FloatArray:
     """Return the METEOR of each pair.
 
-    Parameters
-    ----------
-    hypotheses, references
-        Two corpora with one vocabulary.
-    pairs
-        Numbers of the references of each hypothesis, shape (N, k); -1 for none.
-    wordnet
-        A reader of WordNet with ``synsets(word)``, whose items have ``lemmas()`` with a ``name()``; or none.
+    `pairs`: numbers of the references of each hypothesis, shape (N, k); `wordnet`: A reader of WordNet with
+    ``synsets(word)``, whose items have ``lemmas()`` with a ``name()``; or none.
 
-    Returns
-    -------
-    FloatArray
-        Shape (N, k); 0 where there is no reference.
+    Shape (N, k); 0 where there is no reference.
     """
     used = np.union1d(hypotheses.tokens, references.tokens)
     words = [token.lower() for token in hypotheses.vocabulary.decode(used)]

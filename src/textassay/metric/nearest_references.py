@@ -54,32 +54,10 @@ def nearest_references(
 ) -> IntArray:
     """Return the numbers of the `k` nearest references of each hypothesis, nearest first.
 
-    Parameters
-    ----------
-    hypotheses, references
-        N and M sentences with one vocabulary; the encoder learns from the references.
-    k
-        References of a hypothesis, at least 1.
-    encoder
-        ``tf-idf``, or whatever metrics of sentence vectors take. With ``lsa``, whose vectors are comparable only among
-        the sentences of one fold, references come from the hypothesis's own half of the text first.
-    exclude_self
-        Whether sentence n is no reference of hypothesis n; the corpora must then be the same, sentence by sentence. An
-        equal sentence elsewhere remains one.
-    exclude_equal
-        Whether references with the very tokens of the hypothesis are left out, wherever they stand.
+    `encoder`: ``tf-idf``, or whatever metrics of sentence vectors take. With ``lsa``, whose vectors are comparable only
+    among the sentences of one fold, references come from the hypothesis's own half of the text first.
 
-    Returns
-    -------
-    IntArray
-        Shape (N, k); -1 where there are fewer references.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If there is no reference.
-    OptionError
-        If `k` is below 1, the vocabularies differ, or `exclude_self` is asked for corpora of different content.
+    Shape (N, k); -1 where there are fewer references.
     """
     found = NearestReferences(references, encoder)
     return found.of(hypotheses, k=k, exclude_self=exclude_self, exclude_equal=exclude_equal)
@@ -88,10 +66,7 @@ def nearest_references(
 class NearestReferences:
     """References that are ready to be searched, for several sets of hypotheses; parameters as above.
 
-    Attributes
-    ----------
-    settings
-        What stands in signatures: how nearness is measured.
+    `settings`: What stands in signatures: how nearness is measured.
     """
 
     def __init__(self, references: Corpus, encoder: str | Encoder = TFIDF) -> None:

@@ -43,22 +43,14 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Members:
-    """Where queries lie among balls.
+    """Where queries lie among balls."""
 
-    Attributes
-    ----------
-    n_balls
-        Balls that hold each query; in column 1 + g, those there are without group g of the centres; shape (Q, 1 + G).
-    nearest
-        Squared distance of each query to the nearest centre, and to the nearest of another group than that centre's
-        (infinite where there is none), with what rounding may have taken off; 0 for copies; shape (Q, 2).
-    nearest_group
-        Group of the nearest centre, shape (Q,).
-    """
-
+    # Balls that hold each query; in column 1 + g, those there are without group g of the centres; shape (Q, 1 + G)
     n_balls: npt.NDArray[np.int32]
+    # Squared distance of each query to the nearest centre, and to the nearest of another group than that centre's
+    # (infinite where there is none), with what rounding may have taken off; 0 for copies; shape (Q, 2)
     nearest: Float32Array
-    nearest_group: IntArray
+    nearest_group: IntArray  # Group of the nearest centre, shape (Q,)
 
 
 def centred(features: npt.NDArray[Any], mean: npt.NDArray[np.float64]) -> Vectors:
@@ -108,20 +100,9 @@ def _keep_nearest(
 def squared_radii(neighbours: Neighbours, groups: IntArray, k: int) -> Float32Array:
     """Return the squared distance of each vector to its k-th nearest other one, and that without each group.
 
-    Parameters
-    ----------
-    neighbours
-        At least `k` of each vector; `2 k` let each group be left out exactly, unless it has more than `k` of them: the
-        ball then ends at the last one known.
-    groups
-        Jackknife group of each vector, shape (N,).
-    k
-        At least 1.
+    `groups`: jackknife group of each vector, shape (N,).
 
-    Returns
-    -------
-    Float32Array
-        Shape (N, 1 + G); -inf where the vector itself is in the group: no ball.
+    Shape (N, 1 + G); -inf where the vector itself is in the group: no ball.
     """
     return np.asarray(_squared_radii(neighbours.squared_distances, groups[neighbours.positions], groups, k))
 
@@ -150,16 +131,7 @@ def _squared_radii(
 def find_members(centres: Vectors, radii: Float32Array, groups: IntArray, queries: Vectors) -> Members:
     """Return which balls hold each query, and how near the nearest centre is.
 
-    Parameters
-    ----------
-    centres
-        C vectors.
-    radii
-        What `squared_radii` gave for them, shape (C, 1 + G).
-    groups
-        Their jackknife groups, shape (C,).
-    queries
-        Q vectors less the same mean.
+    `radii`: what `squared_radii` gave for them, shape (C, 1 + G); `groups`: their jackknife groups, shape (C,).
     """
     widest = radii.max(axis=1)
 

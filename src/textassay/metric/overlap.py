@@ -35,48 +35,25 @@ _BLOCK = 1 << 14  # most sentences whose pairs are held at once
 
 @dataclass(frozen=True)
 class OverlapStatistics:
-    """What the number is made of.
-
-    Attributes
-    ----------
-    rows
-        What each sentence adds, shape (N, S).
-    changes
-        What the sum of rows gains without each group of references, shape (G, S). Where the corpora are the same, a
-        group's own sentences are left out with it.
-    group_sizes
-        References in each group, shape (G,).
-    nearest
-        How nearness is measured, as signatures say it.
-    is_self
-        Whether the references are the other sentences of the same corpus.
-    """
+    """What the number is made of."""
 
     generated: Corpus
     real: Corpus
-    nearest: str
+    nearest: str  # How nearness is measured, as signatures say it
     seed: int
-    rows: FloatArray
+    rows: FloatArray  # What each sentence adds, shape (N, S)
+    # What the sum of rows gains without each group of references, shape (G, S). Where the corpora are the same, a
+    # group's own sentences are left out with it.
     changes: FloatArray
-    group_sizes: IntArray
-    is_self: bool
+    group_sizes: IntArray  # References in each group, shape (G,)
+    is_self: bool  # Whether the references are the other sentences of the same corpus
 
 
 @dataclass(frozen=True)
 class Overlaps(ABC):
     """Base of metrics of overlap with the nearest real texts.
 
-    Parameters
-    ----------
-    references
-        Real texts that each generated sentence is compared with, at least 1; all where there are fewer. One compared
-        with itself (the same `Corpus` on both sides) is no reference of its own.
-    nearest
-        What nearness is measured by: ``tf-idf``, or an encoder's name, a model's folder, or an `Encoder`.
-    equal
-        Whether a real text with the very tokens of the generated sentence is a reference of it.
-    level
-        Of the confidence interval, in (0, 1).
+    `nearest`: what nearness is measured by: ``tf-idf``, or an encoder's name, a model's folder, or an `Encoder`.
     """
 
     references: int = 10
@@ -255,10 +232,7 @@ class Overlaps(ABC):
 def best_rows(table: FloatArray) -> RowsOf:
     """Return what gives each sentence the largest of each number of its references, 0 where it has none.
 
-    Parameters
-    ----------
-    table
-        What each pair scores, at least 0, shape (n, n_kept, S).
+    `table`: what each pair scores, at least 0, shape (n, n_kept, S).
     """
 
     def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
@@ -274,18 +248,8 @@ def _with_and_without(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the rows with the `k` nearest references, and what their sum gains without each group of references.
 
-    Parameters
-    ----------
-    rows_of
-        Makes rows.
-    pairs
-        References of each sentence, nearest first, shape (n, n_kept), -1 for none.
-    groups
-        Of each reference, shape (M,).
-    own
-        Group of each sentence, whose own change does not count, shape (n,), -1 for none.
-    k
-        References used.
+    `pairs`: references of each sentence, nearest first, shape (n, n_kept), -1 for none; `groups`: of each reference,
+    shape (M,); `own`: group of each sentence, whose own change does not count, shape (n,), -1 for none.
     """
     columns = np.broadcast_to(np.arange(min(k, pairs.shape[1])), (len(pairs), min(k, pairs.shape[1])))
     rows = rows_of(np.arange(len(pairs)), np.where(pairs[:, :k] >= 0, columns, -1))

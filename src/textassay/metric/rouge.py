@@ -92,17 +92,9 @@ def f_measure(precision: FloatArray, recall: FloatArray, beta: float) -> FloatAr
 def longest_common(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> npt.NDArray[np.int32]:
     """Return the tokens of the longest common subsequence of each pair.
 
-    Parameters
-    ----------
-    hypotheses, references
-        Two corpora with one vocabulary.
-    pairs
-        Numbers of the references of each hypothesis, shape (N, k); -1 for none.
+    `pairs`: numbers of the references of each hypothesis, shape (N, k).
 
-    Returns
-    -------
-    NDArray
-        Shape (N, k), int32; 0 where there is no reference.
+    Shape (N, k), int32; 0 where there is no reference.
     """
     found: npt.NDArray[np.int32] = _longest_common(
         hypotheses.tokens, hypotheses.offsets, references.tokens, references.offsets, pairs

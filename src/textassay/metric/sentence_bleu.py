@@ -27,22 +27,13 @@ _BLOCK = 4096  # sentences scored at a time
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """BLEU of each sentence for orders 1 to MAX_ORDER, and what it depends on.
+    """BLEU of each sentence for orders 1 to MAX_ORDER, and what it depends on."""
 
-    Attributes
-    ----------
-    values
-        Shape (N, MAX_ORDER).
-    changes
-        What the sum of scores gains without each group of references, shape (G, MAX_ORDER). Where the references are
-        the other sentences of the same corpus, a group's own sentences are no part of its row.
-    closest
-        Closest reference length of each sentence, shape (N,).
-    """
-
-    values: FloatArray
+    values: FloatArray  # Shape (N, MAX_ORDER)
+    # What the sum of scores gains without each group of references, shape (G, MAX_ORDER). Where the references are the
+    # other sentences of the same corpus, a group's own sentences are no part of its row.
     changes: FloatArray
-    closest: IntArray
+    closest: IntArray  # Closest reference length of each sentence, shape (N,)
 
 
 def score_sentences(
@@ -50,14 +41,7 @@ def score_sentences(
 ) -> SentenceScores:
     """Return the BLEU of every sentence from its n-gram matches.
 
-    Parameters
-    ----------
-    corpus, matches
-        N sentences and their matches up to `MAX_ORDER`.
-    reference_lengths, groups
-        Tokens and jackknife group of each reference, shapes (n_references,).
-    leave_one_out
-        Whether the references are the other sentences of `corpus`.
+    `reference_lengths`, `groups`: tokens and jackknife group of each reference, shapes (n_references,).
     """
     lengths, members = np.unique(corpus.lengths, return_inverse=True)
     closest = closest_lengths(lengths, reference_lengths, groups, leave_one_out=leave_one_out)
@@ -82,19 +66,8 @@ def closest_lengths(
 ) -> IntArray:
     """Return the reference length closest to each of `lengths`; of two equally close, the shorter.
 
-    Parameters
-    ----------
-    lengths
-        Distinct, ascending, shape (n_lengths,).
-    reference_lengths, groups
-        Tokens and jackknife group of each reference, shapes (n_references,).
-    leave_one_out
-        Whether a sentence of each length is itself one of the references, to be left out once.
-
-    Returns
-    -------
-    IntArray
-        Shape (G + 1, n_lengths): row g without group g, the last row with all references; 0 where none is left.
+    `lengths`: distinct, ascending, shape (n_lengths,); `reference_lengths`, `groups`: tokens and jackknife group of
+    each reference, shapes (n_references,).
     """
     distinct, places = np.unique(reference_lengths, return_inverse=True)
     n_groups = int(groups.max()) + 1

@@ -55,23 +55,13 @@ class EventSpace:
 
 @dataclass(frozen=True)
 class Scored:
-    """Sentences and what each costs.
+    """Sentences and what each costs."""
 
-    Attributes
-    ----------
-    corpus
-        The sentences as they came.
-    nll
-        In nats, ends included, shape (N,).
-    nll_without
-        The sum of them under the model without each group of its training text, shape (G,); none where it is fixed.
-    group_sizes
-        Training sentences of each group, shape (G,).
-    """
-
-    corpus: Corpus
-    nll: FloatArray
+    corpus: Corpus  # The sentences as they came
+    nll: FloatArray  # In nats, ends included, shape (N,)
+    # The sum of them under the model without each group of its training text, shape (G,); none where it is fixed
     nll_without: FloatArray | None = None
+    # Training sentences of each group, shape (G,)
     group_sizes: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
@@ -130,16 +120,7 @@ def cost_estimate(
 ) -> Estimate:
     """Return the mean cost of a token of `scored` as the estimate of `metric`.
 
-    Parameters
-    ----------
-    metric, generated, real, seed
-        What is estimated.
-    scored
-        Sentences of the real side where `scores_real`, else of the generated side; the model is of the other side.
-    details
-        Joined to those of every cost.
-    real_scores, generated_scores
-        For people to read, shapes (n_real,) and (n_generated,).
+    `real_scores`, `generated_scores`: for people to read, shapes (n_real,) and (n_generated,).
     """
     value, terms = token_cost(scored)
     samples, side, other = [terms], *(("real", "generated") if scores_real else ("generated", "real"))

@@ -32,30 +32,14 @@ MAX_ORDER = 5
 
 @dataclass(frozen=True)
 class Placed:
-    """A corpus with what does not depend on the model.
+    """A corpus with what does not depend on the model."""
 
-    Attributes
-    ----------
-    corpus
-        The sentences in the events of the model.
-    sentences
-        Sentence of each token, shape (T,).
-    repeated
-        Whether a token ends a pair of words that stood in its sentence before, shape (T,).
-    paired
-        Whether a token ends a pair at all, shape (T,): all but the first of each sentence.
-    scored
-        Whether it is scored, shape (T,): neither markup nor right after it.
-    n_scored
-        Scored tokens of each sentence, shape (N,).
-    """
-
-    corpus: Corpus
-    sentences: IntArray
-    repeated: BoolArray
-    paired: BoolArray
-    scored: BoolArray
-    n_scored: IntArray
+    corpus: Corpus  # The sentences in the events of the model
+    sentences: IntArray  # Sentence of each token, shape (T,)
+    repeated: BoolArray  # Whether a token ends a pair of words that stood in its sentence before, shape (T,)
+    paired: BoolArray  # Whether a token ends a pair at all, shape (T,): all but the first of each sentence
+    scored: BoolArray  # Whether it is scored, shape (T,): neither markup nor right after it
+    n_scored: IntArray  # Scored tokens of each sentence, shape (N,)
 
 
 def place(corpus: Corpus, space: EventSpace, markup: str | None) -> Placed:
@@ -92,45 +76,20 @@ def repeated_pairs(corpus: Corpus, sentences: IntArray, first: BoolArray) -> Boo
 
 @dataclass(frozen=True)
 class TokenCredit:
-    """The models of real text, and the same without each group of its sentences.
+    """The models of real text, and the same without each group of its sentences."""
 
-    Attributes
-    ----------
-    space
-        What is predicted.
-    markup
-        The token that hides a word; none where there is none.
-    real
-        The real text.
-    groups
-        Group of each real sentence, shape (N,), from 0, none left out.
-    counts
-        n-grams of the real text and, as one more group that is never left out, of the background.
-    choice
-        The order of the models.
-    """
-
-    space: EventSpace
-    markup: str | None
-    real: Placed
-    groups: IntArray
-    counts: NgramCounts
-    choice: OrderChoice
+    space: EventSpace  # What is predicted
+    markup: str | None  # The token that hides a word; none where there is none
+    real: Placed  # The real text
+    groups: IntArray  # Group of each real sentence, shape (N,), from 0, none left out
+    counts: NgramCounts  # n-grams of the real text and, as one more group that is never left out, of the background
+    choice: OrderChoice  # The order of the models
 
     @classmethod
     def fit(cls, real: Corpus, groups: IntArray, background: Corpus | None, markup: str | None) -> "TokenCredit":
         """Return the credit that real text gives.
 
-        Parameters
-        ----------
-        real
-            At least two sentences, of at least two groups.
-        groups
-            Group of each real sentence, shape (N,), from 0, none left out.
-        background
-            More text of the language for the model, with the vocabulary of `real`; none where there is none.
-        markup
-            The token that hides a word.
+        `groups`: group of each real sentence, shape (N,), from 0, none left out.
         """
         every = real if background is None else _joined(real, background)
         space = EventSpace.of(every)

@@ -36,33 +36,10 @@ def translation_bleu(
 ) -> Estimate:
     """Return the corpus BLEU of order 4 of translations against one reference each. Needs the extra ``translation``.
 
-    Parameters
-    ----------
-    translations, references
-        Sentence k of both belongs to one source, at least one.
-    tokenizer
-        sacreBLEU's; ``none`` for text whose tokens stand apart already.
-    lowercase
-        Whether both sides are lower-cased first.
-    level
-        Of the interval.
-    seed
-        Of the resamples.
+    `tokenizer`: sacreBLEU's; ``none`` for text whose tokens stand apart already.
 
-    Returns
-    -------
-    Estimate
-        In [0, 1], higher is better; a hundredth of what sacreBLEU prints. Details: `precisions` (four fractions),
-        `brevity_penalty`, `length_ratio`.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If there is no translation.
-    InputError
-        If the two sides have different numbers of sentences.
-    MissingExtraError
-        If sacreBLEU is not installed.
+    In [0, 1], higher is better; a hundredth of what sacreBLEU prints. Details: `precisions` (four fractions),
+    `brevity_penalty`, `length_ratio`.
     """
     check_level(level)
     if len(translations) != len(references):

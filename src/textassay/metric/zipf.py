@@ -79,17 +79,9 @@ def zipf(
 def zipf_exponent(counts: IntArray, n_ranks: int) -> float:
     """Return the most likely exponent of a power law over the `n_ranks` largest of `counts`.
 
-    Parameters
-    ----------
-    counts
-        How often each word occurs, shape (V,), in any order.
-    n_ranks
-        How many ranks to look at.
+    `counts`: how often each word occurs, shape (V,), in any order.
 
-    Returns
-    -------
-    float
-        At least 0; NaN where there are fewer than two ranks.
+    At least 0; NaN where there are fewer than two ranks.
     """
     ranked = np.sort(counts)[::-1][:n_ranks].astype(np.float64)
     if len(ranked) < 2 or ranked[1] == 0:

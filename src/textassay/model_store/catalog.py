@@ -154,25 +154,10 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
     """Return a generator that has learnt nothing yet.
 
-    Parameters
-    ----------
-    name
-        One of `PRESETS`; ``random-lstm``, which learns nothing, or ``noise-gru``, which learns against a critic and has
-        no likelihood: they have no presets here; ``translation``, which learns from pairs; or one of `CONTEXT_PRESETS`,
-        which learn from sentences with contexts.
-    preset
-        Its name among `PRESETS`, `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; none for ``small``.
-    seed
-        Decides everything random in its training; n-gram and position-unigram models have nothing random.
-    settings
-        What differs from the preset: arguments of the generator's class and, for networks, attributes of `Recipe`.
-
-    Raises
-    ------
-    OptionError
-        If a name is unknown or a setting out of range.
-    MissingExtraError
-        If the generator needs PyTorch, which is not installed.
+    `name`: one of `PRESETS`; ``random-lstm``, which learns nothing, or ``noise-gru``, which learns against a critic and
+    has no likelihood: they have no presets here; ``translation``, which learns from pairs; or one of `CONTEXT_PRESETS`,
+    which learn from sentences with contexts; `preset`: its name among `PRESETS`, `CONTEXT_PRESETS` or
+    `TRANSLATION_PRESETS`; none for ``small``.
     """
     kind = _kind(name)
     presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
@@ -198,22 +183,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
 
 
 def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
-    """Return the generator, which has learnt nothing yet, that has these `settings`: those, all of them, and no others.
-
-    Parameters
-    ----------
-    name
-        One of those of `make_generator`.
-    settings
-        What the generator's `settings` were, after JSON.
-
-    Raises
-    ------
-    OptionError
-        If a setting is missing, unknown, of another type or out of range.
-    MissingExtraError
-        As `make_generator`.
-    """
+    """Return an unfitted generator with exactly these `settings`."""
     check_type("the kind of model", name, str)
     kind = _kind(name)
     _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
@@ -272,17 +242,7 @@ class ParameterCounts:
 
 
 def parameter_counts(model: Shaped, n_types: int, *, longest: int = 51) -> ParameterCounts:
-    """Return the parameter counts of a network for a vocabulary of `n_types`, computed from shapes alone.
-
-    Parameters
-    ----------
-    model
-        Need not be fitted.
-    n_types
-        Size of the vocabulary, special tokens included, at least 4.
-    longest
-        Tokens of the longest sentence, at least 1; 51 in the main paper. It matters where positions are learnt.
-    """
+    """Return the parameter counts of a network for a vocabulary of `n_types`, computed from shapes alone."""
     if n_types < 4 or longest < 1:
         raise OptionError(f"n_types must be at least 4 and longest at least 1, got {n_types} and {longest}")
     return ParameterCounts(sum(prod(shape) for shape in model.shapes(n_types, longest).values()))

@@ -47,35 +47,12 @@ _PRECISIONS = ("float32", "bfloat16")
 class PretrainedModel:
     """A causal language model of transformers; a `LanguageModel` over the tokens of its own tokeniser.
 
-    Parameters
-    ----------
-    name_or_path
-        The folder of a model; or its name on the hub, which is looked for in the local cache and then downloaded.
-    batch_size
-        Sentences drawn or scored together, at least 1. A block of so many is always drawn whole.
-    max_length
-        A sample that reaches so many tokens is cut there, with a warning; so is one that fills all positions of the
-        model. `log_prob` knows only the latter limit.
-
-    Attributes
-    ----------
-    precision
-        "float32" or "bfloat16": what the network computes in. Sums are float64 all the same.
-    form
-        The text form of the model: ``form.corpus(texts)`` is what can be scored, or be a prefix.
-
-    Raises
-    ------
-    InputError
-        If there is no such model, or it is not one that can be used: no safetensors, code of its own, no end token.
-    MissingExtraError
-        If the extra ``neural`` is not installed.
-
-    Notes
-    -----
     A sentence stands between the model's beginning token, or its end token where it has none (as GPT-2), and its end
     token. The probability is that of the tokens into which the model's tokeniser parts a text, a lower bound of that of
     the text, since other tokens may give the same. Bytes that a model draws and that are no UTF-8 are U+FFFD in texts.
+
+    `precision`: "float32" or "bfloat16": what the network computes in. Sums are float64 all the same; `form`: The text
+    form of the model: ``form.corpus(texts)`` is what can be scored, or be a prefix.
     """
 
     def __init__(self, name_or_path: str | Path, *, batch_size: int = 32, max_length: int = 200) -> None:
@@ -135,20 +112,7 @@ class PretrainedModel:
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` sentences; see `Generator.sample`. There must be no `context`.
-
-        Raises
-        ------
-        OptionError
-            If a setting is out of range, `prefix` has neither 1 nor n sentences, or memory does not suffice.
-        InputError
-            If a prefix is not in the model's own tokens, or too long.
-
-        Warns
-        -----
-        UserWarning
-            If a sentence reached `max_length`, or all positions of the model, and was cut.
-        """
+        """Return `n` sentences; see `Generator.sample`. There must be no `context`."""
         asked: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
         check_sample(n, seed=seed, **asked, prefix=prefix, context=context, generator=self.name)
         beginnings = Beginnings.nothing(n)
@@ -178,13 +142,7 @@ class PretrainedModel:
         return sentence_sums(self.token_log_probs(corpus, temperature=temperature), corpus)
 
     def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
-        """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`.
-
-        Raises
-        ------
-        InputError
-            If the corpus is not in the model's own tokens (`form`), or a sentence is longer than `longest`.
-        """
+        """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`."""
         check_temperature(temperature, generator=self.name)
         import torch
 
@@ -207,13 +165,7 @@ class PretrainedModel:
         return scores
 
     def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
-        """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`.
-
-        Raises
-        ------
-        InputError
-            As `token_log_probs`.
-        """
+        """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`."""
         check_temperature(temperature, generator=self.name)
         import torch
 

@@ -26,15 +26,7 @@ _PICKLED = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 def pretrained_folder(name: str) -> Path:
-    """Return the folder of a causal language model: the one given, one of the local cache, or one that is downloaded.
-
-    Raises
-    ------
-    InputError
-        If there is no such model, or it has no weights in safetensors files.
-    MissingExtraError
-        If the extra ``neural`` is not installed.
-    """
+    """Return the folder of a causal language model: given, in the local cache, or downloaded."""
     require_neural("the pretrained generator")
     if find_spec("transformers") is None:
         raise MissingExtraError("the pretrained generator", "neural")

@@ -22,32 +22,10 @@ IntArray = npt.NDArray[np.int64]
 class PretrainedTokens:
     """Tokens of a Hugging Face tokeniser; a `SubwordTokenizer`.
 
-    Parameters
-    ----------
-    tokenizer
-        Of the library transformers.
-    config
-        Of the model, for its number of tokens, its beginning and its end where the tokeniser does not say.
-    ends
-        The ids that end a sentence, where the model says so.
-
-    Attributes
-    ----------
-    begin
-        The id that stands before each sentence.
-    ends
-        Ids that end a sentence, at least one.
-    vocabulary
-        The special tokens, then all others that can stand in a sentence.
-    ids
-        The model's id for each token of `vocabulary`, shape (V,); -1 where it has none.
-    drawable
-        Which tokens of `vocabulary` the model can draw, shape (V,), the end included.
-
-    Raises
-    ------
-    InputError
-        If there is no token that ends a sentence.
+    `begin`: The id that stands before each sentence; `ends`: Ids that end a sentence, at least one; `vocabulary`: The
+    special tokens, then all others that can stand in a sentence; `ids`: The model's id for each token of `vocabulary`,
+    shape (V,); -1 where it has none; `drawable`: Which tokens of `vocabulary` the model can draw, shape (V,), the end
+    included.
     """
 
     def __init__(self, tokenizer: Any, config: Any, ends: int | Sequence[int] | None) -> None:

@@ -85,24 +85,7 @@ class SavedModel(SavedGenerator):
 
 
 def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
-    """Write a fitted model into `folder`, over one that is there.
-
-    Parameters
-    ----------
-    model
-        Made by `make_generator`, or of the same classes.
-    folder
-        Made where it is not there.
-    form
-        The tokeniser and the vocabulary of the training text.
-
-    Raises
-    ------
-    OptionError
-        If the model is of another kind, or `form` is not that of its training text.
-    OutputError
-        If it cannot be written.
-    """
+    """Write a fitted model into `folder`, over one that is there."""
     from safetensors.numpy import save
 
     if not isinstance(model, Saveable):
@@ -130,15 +113,7 @@ def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
 
 
 def load_model(folder: Path) -> SavedModel:
-    """Return the language model that `save_model` wrote into `folder`.
-
-    Raises
-    ------
-    InputError
-        As `load_generator`, or if it has no likelihood.
-    MissingExtraError
-        As `load_generator`.
-    """
+    """Return the language model that `save_model` wrote into `folder`."""
     saved = load_generator(folder)
     if not hasattr(saved.model, "log_prob"):
         raise InputError(
@@ -149,16 +124,7 @@ def load_model(folder: Path) -> SavedModel:
 
 
 def load_generator(folder: Path) -> SavedGenerator:
-    """Return the generator that `save_model` wrote into `folder`, with a likelihood or without.
-
-    Raises
-    ------
-    InputError
-        If there is no model, it was written by another version, is truncated or damaged, or its vocabulary is not the
-        one it was trained with.
-    MissingExtraError
-        If it is a network and PyTorch is not installed.
-    """
+    """Return the generator that `save_model` wrote into `folder`, with a likelihood or without."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -183,13 +149,7 @@ def load_generator(folder: Path) -> SavedGenerator:
 
 
 def check_saved(folder: Path) -> None:
-    """Raise where `load_model` would because a file in `folder` is not there, truncated or damaged; loads nothing.
-
-    Raises
-    ------
-    InputError
-        As `load_model`.
-    """
+    """Raise where `load_model` would because a file in `folder` is not there, truncated or damaged; loads nothing."""
     _content(folder, _document(folder))
 
 

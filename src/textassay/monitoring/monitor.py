@@ -235,13 +235,7 @@ class TextMonitor:
 
 
 def monitored_metrics(metrics: str | Sequence[str], *, effort: Effort = "quick") -> list[Metric]:
-    """Return the metrics that `metrics` names, as `TextMonitor` takes them.
-
-    Raises
-    ------
-    OptionError
-        If one is unknown, or needs more than two texts.
-    """
+    """Return the metrics that `metrics` names, as `TextMonitor` takes them."""
     chosen = parse_metrics(split_names(metrics) if isinstance(metrics, str) else metrics, effort=effort)
     for metric in chosen:
         needs = CATALOG[metric.name.split("(")[0]].needs

@@ -14,15 +14,7 @@ from textassay.corpus import Corpus, Vocabulary
 
 
 class OpenVocabulary(Vocabulary):
-    """The tokens `known`, then `room` places for others; only the corpus that was admitted last can be read.
-
-    Parameters
-    ----------
-    known
-        All tokens of the real vocabulary in the order of their ids, the special ones first.
-    room
-        Most other tokens of one corpus, at least 0.
-    """
+    """The tokens `known`, then `room` places for others; only the corpus that was admitted last can be read."""
 
     def __init__(self, known: Sequence[str], room: int) -> None:
         self._known = {token: number for number, token in enumerate(known)}

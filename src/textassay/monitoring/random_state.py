@@ -10,13 +10,7 @@ import numpy as np
 
 @contextmanager
 def own_random_state(seed: int) -> Iterator[None]:
-    """Seed the generators of Python, NumPy and, where it is loaded, PyTorch on every device; give them back as found.
-
-    Parameters
-    ----------
-    seed
-        At least 0, below 2**32.
-    """
+    """Seed the random generators of Python, NumPy and PyTorch (if loaded); restore them afterwards."""
     of_python, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     torch = sys.modules.get("torch")
     devices = None

@@ -52,20 +52,7 @@ class MonitorReading:
 
 
 class ReadingFile:
-    """Readings on disk, in the order in which they were taken.
-
-    Parameters
-    ----------
-    path
-        Made with the first reading; what is there already is read and goes on.
-    settings
-        JSON-ready: what decides the values.
-
-    Raises
-    ------
-    InputError
-        If the file is of another kind, or was begun with other settings.
-    """
+    """Readings on disk, in the order in which they were taken."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self._path = path
@@ -97,13 +84,7 @@ class ReadingFile:
         self._size = len(whole + newline)
 
     def append(self, reading: MonitorReading) -> None:
-        """Write one reading behind the others.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written.
-        """
+        """Write one reading behind the others."""
         lines = (self._header if self._size is None else b"") + _line(asdict(reading))
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

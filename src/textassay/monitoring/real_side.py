@@ -18,22 +18,7 @@ _ROOM = 1 << 16  # tokens that the real text does not have, in one set of draws;
 
 
 class RealSide:
-    """Real text with what each family of metrics prepared for it.
-
-    Parameters
-    ----------
-    real
-        The real text.
-    metrics
-        At least one.
-    seed
-        Given to every metric each time.
-
-    Raises
-    ------
-    TextassayError
-        If a metric cannot use the real text.
-    """
+    """Real text with what each family of metrics prepared for it."""
 
     def __init__(self, real: Corpus, metrics: Sequence[Metric], seed: int) -> None:
         self._families: dict[str, list[Metric]] = {}
@@ -50,19 +35,7 @@ class RealSide:
     def estimates(
         self, drawn: Corpus, *, seconds: MutableMapping[str, float], notes: MutableMapping[str, str], strict: bool
     ) -> dict[str, Estimate | None]:
-        """Return metric to estimate, None where there is none.
-
-        Parameters
-        ----------
-        drawn
-            Tokenised as the real text is, over any vocabulary.
-        seconds
-            Gets the wall time of each family of metrics.
-        notes
-            Gets, for a metric, why there is no value, or what it warned of.
-        strict
-            Whether an error that the text explains, such as too few sentences, is raised.
-        """
+        """Return metric to estimate, None where there is none."""
         found: dict[str, Estimate | None] = {}
         generated = self._admitted(drawn)
         for key, family in self._families.items():

@@ -20,23 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clusters:
-    """An output layer in clusters.
+    """An output layer in clusters."""
 
-    Attributes
-    ----------
-    matrix, bias
-        Of all types, shapes (V, width) and (V,); a bias of -inf shuts out a type.
-    heads, head_bias
-        Of the clusters' entries in the first distribution, shapes (K, width) and (K,).
-    cutoffs
-        The first id of each cluster, K ids, rising, above 0 and below V.
-    """
-
+    # Of all types, shapes (V, width) and (V,); a bias of -inf shuts out a type
     matrix: "Tensor"
     bias: "Tensor"
+    # Of the clusters' entries in the first distribution, shapes (K, width) and (K,)
     heads: "Tensor"
     head_bias: "Tensor"
-    cutoffs: tuple[int, ...]
+    cutoffs: tuple[int, ...]  # The first id of each cluster, K ids, rising, above 0 and below V
 
     def loss(self, vectors: "Tensor", wanted: "Tensor") -> "Tensor":
         """Return the mean cross-entropy of the types `wanted`, (N,), after vectors (N, width), to differentiate."""

@@ -20,20 +20,6 @@ from textassay.training import (
 def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, found: int | None = None) -> int:
     """Return the batch size of `model`, halved until a step on the longest sentences of `train` fits into memory.
 
-    Parameters
-    ----------
-    model, train
-        What will be trained on what.
-    found
-        What an earlier run found, which is not tried again.
-
-    Raises
-    ------
-    OptionError
-        If not even one sentence fits.
-
-    Notes
-    -----
     Several processes that a launcher started all take what the main one finds. Call it in all of them.
     """
     together = launched() or Processes()
@@ -41,13 +27,7 @@ def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, found: int
 
 
 def fit_in_memory(model: NetworkLanguageModel, train: Corpus, valid: Corpus | None, **settings: Any) -> None:
-    """Fit `model` as its `fit` does, with the same `settings`; where memory runs out, say which batch size fits.
-
-    Raises
-    ------
-    OptionError
-        If memory does not suffice; and as `NetworkLanguageModel.fit`.
-    """
+    """Fit `model` as its `fit` does, with the same `settings`; where memory runs out, say which batch size fits."""
     with_memory_explained(
         lambda: model.fit(train, valid, **settings), batch_size=model.batch_size, fits=_fits(model, train)
     )

@@ -19,19 +19,10 @@ def padded(
 ) -> tuple[IntArray, IntArray]:
     """Return what is read (begun by ``<sos>``) and what is to come (ended by ``<eos>``), padded.
 
-    Parameters
-    ----------
-    tokens, offsets
-        Sentences, shapes (T,) and (N + 1,).
-    rows
-        Which of them, shape (B,).
-    first
-        What is read before each of all sentences in place of ``<sos>``, shape (N,): for networks that know contexts.
+    `tokens`, `offsets`: sentences, shapes (T,) and (N + 1,); `rows`: which of them, shape (B,); `first`: what is read
+    before each of all sentences in place of ``<sos>``, shape (N,): for networks that know contexts.
 
-    Returns
-    -------
-    tuple of arrays
-        Each of shape (B, L + 1), where L is the length of the longest of these sentences.
+    Each of shape (B, L + 1), where L is the length of the longest of these sentences.
     """
     lengths = np.diff(offsets)[rows]
     length = int(lengths.max(initial=0))

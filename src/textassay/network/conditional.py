@@ -39,32 +39,9 @@ class ContextModel(LstmModel):
 
     Corpora that it learns from and scores, and a `context` that it draws for, have columns of contexts as
     `textassay.corpus.contexts.with_contexts` gives them. Without `context`, those of training are drawn from.
-
-    Parameters
-    ----------
-    width, layers, dropout, spread
-        See `LstmModel`.
-    context_width
-        Numbers in the vector of a category, at least 1.
-    attributes
-        Name to categories, at least one attribute where it is to learn.
-    recipe, batch_size, max_length, seed
-        See `textassay.network.network.NetworkLanguageModel`.
-
-    Attributes
-    ----------
-    needs_source
-        What looks at free text alone refuses this model.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
     """
 
-    needs_source: ClassVar[bool] = True
+    needs_source: ClassVar[bool] = True  # What looks at free text alone refuses this model
 
     def __init__(
         self,
@@ -109,17 +86,9 @@ class ContextModel(LstmModel):
     def started(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
         """Return what contexts begin and what they tell later.
 
-        Parameters
-        ----------
-        weights
-            Of the network.
-        categories
-            Place of the category of each attribute, shape (B, K).
+        `categories`: place of the category of each attribute, shape (B, K).
 
-        Returns
-        -------
-        tuple
-            Output and memory of each layer, 2 x layers parts of shape (B, width); and what `answered` takes, (B, ...).
+        Output and memory of each layer, 2 x layers parts of shape (B, width); and what `answered` takes, (B, ...).
         """
 
     @abstractmethod
@@ -193,15 +162,7 @@ class ContextModel(LstmModel):
         super().restore(arrays, vocabulary=vocabulary, tokenizer=tokenizer, record=record)
 
     def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
-        """Learn from sentences with contexts; see `NetworkLanguageModel.fit`.
-
-        Raises
-        ------
-        OptionError
-            If it has no attributes.
-        InputError
-            If the sentences have no contexts; and as `NetworkLanguageModel.fit`.
-        """
+        """Learn from sentences with contexts; see `NetworkLanguageModel.fit`."""
         if not self.attributes:
             raise OptionError(f"{self.kind} answers to contexts: name its attributes and their categories")
         numbers, counts = np.unique(context_numbers(train, self.attributes), return_counts=True)

@@ -19,17 +19,9 @@ _ROWS = 64  # blocks have a multiple of so many rows: PyTorch keeps code for eac
 def linear_cross_entropy(vectors: "Tensor", matrix: "Tensor", bias: "Tensor", targets: "Tensor") -> "Tensor":
     """Return the mean cross-entropy of ``vectors @ matrix.T + bias``, a scalar that can be differentiated.
 
-    Parameters
-    ----------
-    vectors
-        Shape (N, width), at least one row.
-    matrix, bias
-        Shapes (V, width) and (V,); a bias of -inf shuts out a type.
-    targets
-        The type of each row, shape (N,), none shut out.
+    `vectors`: shape (N, width), at least one row; `matrix`, `bias`: shapes (V, width) and (V,); `targets`: the type of
+    each row, shape (N,), none shut out.
 
-    Notes
-    -----
     Products are taken in the precision of autocast where it is on; exponentials and sums in float32.
     """
     loss: Tensor = _function().apply(vectors, matrix, bias, targets)

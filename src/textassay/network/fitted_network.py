@@ -32,23 +32,11 @@ MAX_LAYERS = 1000  # names and shapes of weights are written down layer by layer
 class FittedNetwork(ABC):
     """A network and what it has learnt, if it has; a subclass says what the network is. Needs the extra ``neural``.
 
-    Attributes
-    ----------
-    kind
-        Its name in the catalogue.
-    precision
-        ``float32``, or ``bfloat16``: what drawing and scoring compute in. Draws follow the precision, and the name
-        says it.
-    record
-        How it was trained, JSON-ready; empty before.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
+    `precision`: ``float32``, or ``bfloat16``: what drawing and scoring compute in. Draws follow the precision, and the
+    name says it; `record`: How it was trained, JSON-ready; empty before.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[str]  # Its name in the catalogue
 
     def __init__(self) -> None:
         require_neural(f"the {self.kind} generator")
@@ -117,12 +105,7 @@ class FittedNetwork(ABC):
     def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
         """Raise `InputError` unless names, shapes and types are those of this network's weights; reads no number.
 
-        Parameters
-        ----------
-        arrays
-            The weights, or views without memory of the same shapes and types.
-        n_types
-            Size of the vocabulary.
+        `arrays`: the weights, or views without memory of the same shapes and types.
         """
         import torch
 
@@ -147,13 +130,7 @@ class FittedNetwork(ABC):
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Take over weights that were learnt before.
-
-        Raises
-        ------
-        InputError
-            As `check_arrays`.
-        """
+        """Take over weights that were learnt before."""
         import torch
 
         self.check_arrays(arrays, len(vocabulary))
@@ -169,20 +146,10 @@ class FittedNetwork(ABC):
     ) -> "Iterator[dict[str, Tensor]]":
         """Have what is trained inside the ``with`` block; afterwards it is what was learnt.
 
-        Inside, the network draws and scores with the weights as they are then. If the block raises, the network is
-        what it was before.
+        Inside, the network draws and scores with the weights as they are then. If the block raises, the network is what
+        it was before.
 
-        Parameters
-        ----------
-        began
-            The weights as they begin, by name, float32; copied.
-        vocabulary, tokenizer
-            Those of the training text.
-
-        Yields
-        ------
-        dict
-            The weights on the device, leaves that require gradients: to be changed in place.
+        The weights on the device, leaves that require gradients: to be changed in place.
         """
         device = training_device()
         weights = {name: weight.detach().to(device, copy=True).requires_grad_() for name, weight in began.items()}
@@ -202,23 +169,10 @@ class FittedNetwork(ABC):
 class TrainedNetwork(FittedNetwork):
     """A `FittedNetwork` that learns by itself, by the one training loop.
 
-    Parameters
-    ----------
-    recipe
-        How to train.
-    seed
-        At least 0; with the training text, decides everything random in training: the same bits on one CPU and number
-        of threads.
+    `seed`: with the training text, decides everything random in training: the same bits on one CPU and number of
+    threads.
 
-    Attributes
-    ----------
-    history
-        Epochs of the training.
-
-    Raises
-    ------
-    OptionError
-        If `seed` is below 0.
+    `history`: Epochs of the training.
     """
 
     def __init__(self, recipe: Recipe, *, seed: int) -> None:
@@ -255,15 +209,7 @@ class TrainedNetwork(FittedNetwork):
         monitor_steps: int | None = None,
         progress: Callable[[Step], None] | None,
     ) -> dict[str, Any]:
-        """Train what `in_training` gave, keep the history, and return what the record says of it.
-
-        Parameters
-        ----------
-        weights, lessons, score
-            What is trained, on what, judged how; see `textassay.training.loop.train`, as for the rest.
-        texts
-            Fingerprints of the training and validation text, by name: a checkpoint of others is refused.
-        """
+        """Train what `in_training` gave, keep the history, and return what the record says of it."""
         import torch
 
         with threads():

@@ -32,30 +32,7 @@ _FIRST_CACHE = 16  # positions that are remembered to begin with; doubled when t
 
 
 class Gpt2Model(NetworkLanguageModel):
-    """GPT-2 language model, trained from scratch; a `LanguageModel`. Needs the extra ``neural``.
-
-    Parameters
-    ----------
-    width
-        Numbers in a word vector, a multiple of `heads`.
-    layers, heads
-        At least 1.
-    dropout
-        Share of embeddings, attention weights and outputs of each part that is left out in training, at least 0 and
-        below 1.
-    positions
-        Tokens it can read, the beginning of the sentence included, at least 2; none for as many as the longest training
-        sentence needs. A sentence has one token less at most.
-    recipe, batch_size, max_length, seed
-        See `NetworkLanguageModel`.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
-    """
+    """GPT-2 language model, trained from scratch; a `LanguageModel`. Needs the extra ``neural``."""
 
     kind: ClassVar[str] = "gpt2"
 
@@ -160,13 +137,7 @@ class Gpt2Model(NetworkLanguageModel):
         return self._run(weights, tokens[:, None], position, state, None)[:, 0], state
 
     def as_transformers(self) -> "GPT2LMHeadModel":
-        """Return the model as one of the library transformers, for whatever else takes such; weights are copied.
-
-        Raises
-        ------
-        MissingExtraError
-            If transformers is not installed.
-        """
+        """Return the model as one of the library transformers, for whatever else takes such; weights are copied."""
         try:
             from transformers import GPT2Config, GPT2LMHeadModel
         except ImportError:

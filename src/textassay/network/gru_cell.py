@@ -35,12 +35,8 @@ def gru_shapes(n_inputs: int, width: int) -> dict[str, tuple[int, ...]]:
 def new_gru_weights(shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
     """Return the weights of a network around a GRU as they begin, by name.
 
-    Parameters
-    ----------
-    shapes
-        Those of `gru_shapes`, ``words`` and ``output``, which are drawn; all others begin as zeros, but for gates.
-    rng
-        Draws in the order of `shapes`.
+    `shapes`: those of `gru_shapes`, ``words`` and ``output``, which are drawn; all others begin as zeros, but for
+    gates; `rng`: draws in the order of `shapes`.
     """
     import torch
 

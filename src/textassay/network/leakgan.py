@@ -29,32 +29,6 @@ class LeakGanModel(OneLength):
     """Manager, worker and leaked features; a `LanguageModel` that learns against a discriminator.
 
     Needs the extra ``neural``.
-
-    Parameters
-    ----------
-    width
-        Numbers in the states of manager and worker, at least 1.
-    goal
-        Numbers in an embedded goal, at least 1.
-    memory
-        Goals that the worker heeds at a time, and tokens that a goal is for, at least 1.
-    dimension
-        Numbers in a word vector of the features, at least 1.
-    filters
-        Pairs of a window in words and its number of filters, each at least 1.
-    sharpness
-        What the logits are multiplied with, above 0: one over the temperature alpha of the paper.
-    length
-        Every sentence has so many tokens, at least 1, and no end is drawn; none where sentences end.
-    max_length, batch_size, seed
-        See `NetworkLanguageModel`.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
     """
 
     kind: ClassVar[str] = "leakgan"
@@ -99,13 +73,7 @@ class LeakGanModel(OneLength):
         return f"leakgan(width={self.width}, goal={self.goal}, memory={self.memory}{sharpness}{length})"
 
     def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
-        """Refuse: it learns against a discriminator.
-
-        Raises
-        ------
-        OptionError
-            Always.
-        """
+        """Refuse: it learns against a discriminator."""
         raise OptionError(f"{self.name} learns against a discriminator: see textassay.adversarial.leakgan.LeakGan")
 
     def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor | None]":

@@ -27,47 +27,19 @@ _SMALL = 0.1  # deviation of filters and output as they begin
 
 @dataclass(frozen=True)
 class Reading:
-    """What the network computes at each of L tokens of B sentences.
+    """What the network computes at each of L tokens of B sentences."""
 
-    Attributes
-    ----------
-    features
-        Shape (B, L, F), at least 0.
-    goals
-        Of length 1, shape (B, L, F).
-    heeded
-        Sum of the last goals before this token's own, shape (B, L, F).
-    vectors
-        The worker's state, with a 1, times the embedded goals, shape (B, L, (width + 1) x goal).
-    state
-        What reading on begins with.
-    """
-
-    features: "Tensor"
-    goals: "Tensor"
-    heeded: "Tensor"
-    vectors: "Tensor"
-    state: State
+    features: "Tensor"  # Shape (B, L, F), at least 0
+    goals: "Tensor"  # Of length 1, shape (B, L, F)
+    heeded: "Tensor"  # Sum of the last goals before this token's own, shape (B, L, F)
+    vectors: "Tensor"  # The worker's state, with a 1, times the embedded goals, shape (B, L, (width + 1) x goal)
+    state: State  # What reading on begins with
 
 
 def leakgan_shapes(
     n_types: int, *, width: int, goal: int, dimension: int, filters: Mapping[int, int]
 ) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes of the weights.
-
-    Parameters
-    ----------
-    n_types
-        Size of the vocabulary.
-    width
-        Numbers in the states of manager and worker, and in the worker's word vectors.
-    goal
-        Numbers in an embedded goal.
-    dimension
-        Numbers in a word vector of the features.
-    filters
-        Window in words to its number of filters.
-    """
+    """Return names and shapes of the weights."""
     n_features = sum(filters.values())
     shapes: dict[str, tuple[int, ...]] = {"features words": (n_types, dimension)}
     for window, count in filters.items():

@@ -19,26 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lessons:
-    """What `textassay.training.loop.train` takes of a network and its training text.
+    """What `textassay.training.loop.train` takes of a network and its training text."""
 
-    Attributes
-    ----------
-    batches
-        From the number of the epoch, from 0, to its batches.
-    loss
-        From a batch to the mean loss of its tokens, to differentiate; dropout is drawn from the generator.
-    size
-        From a batch to its number of tokens, ends of sentences counted, which is what it weighs.
-    heaviest
-        The batch that takes most memory.
-    carried
-        What `loss` hands from each batch to the next, changed in place.
-    """
-
-    batches: Callable[[int], Sequence[Any]]
+    batches: Callable[[int], Sequence[Any]]  # From the number of the epoch, from 0, to its batches
+    # From a batch to the mean loss of its tokens, to differentiate; dropout is drawn from the generator
     loss: "Callable[[Any, torch.Generator], Tensor]"
+    # From a batch to its number of tokens, ends of sentences counted, which is what it weighs
     size: Callable[[Any], int]
-    heaviest: Any
+    heaviest: Any  # The batch that takes most memory
+    # What `loss` hands from each batch to the next, changed in place
     carried: Mapping[str, "Tensor"] = field(default_factory=dict)
 
 

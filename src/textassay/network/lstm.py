@@ -27,32 +27,7 @@ _FORGET_BIAS = 1.0  # memory is kept to begin with
 
 @dataclass(eq=False, repr=False)
 class LstmModel(OneLength):
-    """LSTM language model; a `LanguageModel`. Needs the extra ``neural``.
-
-    Parameters
-    ----------
-    width
-        Numbers in a word vector and in the state of a layer, at least 1.
-    layers
-        Layers of LSTM, at least 1.
-    dropout
-        Share of word vectors' and layers' outputs that is left out in training, at least 0 and below 1.
-    spread
-        Weights begin uniform between minus and plus this, above 0; none for 1 / sqrt(width), word vectors with
-        variance 1 / width.
-    length
-        Every sentence has so many tokens, at least 1, and no end is learnt or drawn: for text cut into windows, which
-        `next_vectors` reads on beyond a window. None where sentences end.
-    recipe, batch_size, max_length, seed
-        See `NetworkLanguageModel`.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
-    """
+    """LSTM language model; a `LanguageModel`. Needs the extra ``neural``."""
 
     kind: ClassVar[str] = "lstm"
 

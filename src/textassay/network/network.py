@@ -47,18 +47,6 @@ TokenArray = npt.NDArray[np.int32]
 class NetworkLanguageModel(TrainedNetwork, BatchReading):
     """A neural `LanguageModel`; a subclass says what the network is.
 
-    Parameters
-    ----------
-    recipe, seed
-        See `textassay.network.fitted_network.TrainedNetwork`, as for the attributes.
-    batch_size
-        Sentences in a batch, at least 1.
-    max_length
-        A sample that reaches so many tokens is cut there, with a warning; `log_prob` knows no such limit. At most
-        `MAX_TOKENS`.
-
-    Notes
-    -----
     Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
     above 0, and these sum to 1; where the network has a longest sentence, these are the sentences up to there.
     """
@@ -92,24 +80,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         monitor_steps: int | None = None,
         progress: Callable[[Step], None] | None = None,
     ) -> Self:
-        """Learn from `train`, keep the epoch with the best likelihood of `valid` (the last without), and return itself.
-
-        Parameters
-        ----------
-        train, valid
-            At least one sentence each; `valid` may have another vocabulary.
-        checkpoint, checkpoint_seconds, monitors, monitor_steps, progress
-            See `textassay.training.loop.train`. While a monitor runs, this model is as the run has it then: it samples
-            and scores.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If `train` or `valid` has no sentence.
-        InputError
-            If a sentence holds ``<pad>``, ``<eos>`` or ``<sos>``, or is longer than the network can read; if training
-            diverges: a loss is not finite, or the perplexity of `valid` is beyond all numbers.
-        """
+        """Fit to `train`, keep the epoch with the best likelihood of `valid` (else the last), and return self."""
         check_train(train, generator=self.name)
         import torch
 
@@ -166,18 +137,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` sentences; see `Generator.sample`. There must be no `context` where none is known.
-
-        Raises
-        ------
-        InputError
-            If a prefix is longer than the network can read.
-
-        Warns
-        -----
-        UserWarning
-            If a sentence reached `max_length` before the network's own limit and was cut.
-        """
+        """Return `n` sentences; see `Generator.sample`. There must be no `context` where none is known."""
         check_sample(
             n,
             seed=seed,

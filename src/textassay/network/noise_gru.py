@@ -35,29 +35,9 @@ _TOGETHER = 512  # rows of a block, which is always drawn whole
 class NoiseGru(FittedNetwork):
     """GRU whose first state is noise; a `Generator` and a `NoiseDriven`. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    width
-        Numbers in a word vector, in the state and in the noise, at least 1.
-    length
-        Tokens of what it draws, at least 1; with `ends`, at most so many.
-    noise
-        Standard deviation of the noise, above 0.
-    feeds
-        What a step reads when it draws freely: ``argmax``, the token that was chosen, as in the public code, or
-        ``distribution``, as in training without teacher helping.
-    ends
-        Whether it writes sentences that end; else windows of running text.
+    `feeds`: what a step reads when it draws freely: ``argmax``, the token that was chosen, as in the public code, or
+    ``distribution``, as in training without teacher helping.
 
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
-
-    Notes
-    -----
     The token that it draws is the likeliest one: all chance is in the noise. It has no `log_prob`.
     """
 
@@ -106,13 +86,7 @@ class NoiseGru(FittedNetwork):
         return self.network.shapes(n_types)
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
-        """Refuse: it learns against a critic.
-
-        Raises
-        ------
-        OptionError
-            Always.
-        """
+        """Refuse: it learns against a critic."""
         raise OptionError(f"{self.name} learns against a critic: see textassay.adversarial.wgan.train_wgan")
 
     def sample(
@@ -126,13 +100,7 @@ class NoiseGru(FittedNetwork):
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` sentences; see `Generator.sample`. There is no temperature, `top_k`, `top_p` or `context`.
-
-        Raises
-        ------
-        InputError
-            If a prefix has more than `length` tokens.
-        """
+        """Return `n` sentences; see `Generator.sample`. There is no temperature, `top_k`, `top_p` or `context`."""
         refuse(self.name, temperature=temperature, top_k=top_k, top_p=top_p, context=context)
         check_sample(n, seed=seed, prefix=prefix, generator=self.name)
         fitted = self.require()

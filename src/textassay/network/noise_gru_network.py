@@ -23,18 +23,10 @@ Weights = Mapping[str, "Tensor"]
 
 @dataclass(frozen=True)
 class NoiseGruNetwork:
-    """Its size, and what is computed with weights of that size.
+    """Its size, and what is computed with weights of that size."""
 
-    Attributes
-    ----------
-    width
-        Numbers in a word vector, in the state and in the noise, at least 1.
-    ends
-        Whether ``<eos>`` can be drawn; ``<pad>`` and ``<sos>`` never are.
-    """
-
-    width: int
-    ends: bool
+    width: int  # Numbers in a word vector, in the state and in the noise, at least 1
+    ends: bool  # Whether ``<eos>`` can be drawn; ``<pad>`` and ``<sos>`` never are
 
     def shapes(self, n_types: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights."""
@@ -48,14 +40,7 @@ class NoiseGruNetwork:
     def forced(self, weights: Weights, tokens: "Tensor", noise: "Tensor") -> "Tensor":
         """Return the logits of each token after those before it, as they are given, shape (R, T, V).
 
-        Parameters
-        ----------
-        weights
-            As `new_weights` gives them.
-        tokens
-            Ids, shape (R, T), or (1, T) for all.
-        noise
-            First states, shape (R, width).
+        `tokens`: ids, shape (R, T), or (1, T) for all; `noise`: first states, shape (R, width).
         """
         import torch
 
@@ -84,18 +69,8 @@ class NoiseGruNetwork:
     ) -> "Tensor":
         """Return the likeliest token at each of `length` places, shape (R, length); what is given stays.
 
-        Parameters
-        ----------
-        weights, noise
-            As in `forced`.
-        length
-            Places, at least as many as are given.
-        prefixes
-            Ids that rows begin with, shape (R, width of the longest).
-        n_given
-            How many of them belong to each row, shape (R,).
-        soft
-            Whether the next step reads the whole distribution, as in training; else the token that was chosen.
+        `prefixes`: ids that rows begin with, shape (R, width of the longest); `n_given`: how many of them belong to
+        each row, shape (R,).
         """
         import torch
 

@@ -17,15 +17,9 @@ if TYPE_CHECKING:
 
 
 class OneLength(NetworkLanguageModel):
-    """A language model that may have a `length`; a subclass says what the network is.
+    """A language model that may have a `length`; a subclass says what the network is."""
 
-    Attributes
-    ----------
-    length
-        Every sentence has so many tokens; none where sentences end.
-    """
-
-    length: int | None
+    length: int | None  # Every sentence has so many tokens; none where sentences end
 
     @property
     def draws_ends(self) -> bool:
@@ -61,13 +55,7 @@ class OneLength(NetworkLanguageModel):
         return matrix, bias
 
     def limit_for(self, *corpora: Corpus) -> int:
-        """Return the most tokens of a sentence that it draws.
-
-        Raises
-        ------
-        InputError
-            If there is no such limit, or a sentence of `corpora` has more tokens, or another length than all must have.
-        """
+        """Return the most tokens of a sentence that it draws."""
         lengths = np.concatenate([corpus.lengths for corpus in corpora])
         limit = self.limit
         if limit is None or lengths.max() > limit:

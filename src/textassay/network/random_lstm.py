@@ -34,26 +34,8 @@ _TOKENIZER = "whitespace"
 class RandomLstm(LstmModel):
     """LSTM with random weights; a `LanguageModel` that needs no `fit` and takes none. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    n_words
-        Words, named ``0`` to ``n_words - 1``, at least 1.
-    length
-        Tokens of every sentence, at least 1.
-    width
-        Numbers in a word vector and in the state, at least 1.
-    seed
-        Decides the weights.
+    `n_words`: words, named ``0`` to ``n_words - 1``, at least 1.
 
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
-
-    Notes
-    -----
     A sentence of another length, or with an unknown word, has log-probability -inf.
     """
 
@@ -100,13 +82,7 @@ class RandomLstm(LstmModel):
         return f"random-lstm(words={self.n_words}, length={self.length}, width={self.width}, seed={self.seed})"
 
     def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
-        """Refuse: it has nothing to learn.
-
-        Raises
-        ------
-        OptionError
-            Always.
-        """
+        """Refuse: it has nothing to learn."""
         raise OptionError(f"{self.name} learns nothing: draw from it, and train another model on what it draws")
 
     def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":

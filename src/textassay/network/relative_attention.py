@@ -25,18 +25,9 @@ def heard(
 ) -> "Tensor":
     """Return what each of the last L of K tokens hears of those up to itself, shape (B, heads, L, size).
 
-    Parameters
-    ----------
-    query
-        Of the last L tokens, shape (B, heads, L, size).
-    key, value
-        Of all K tokens, shape (B, heads, K, size).
-    distances
-        Keys of the distances K - 1 down to 0, shape (heads, K, size).
-    content, distance
-        What each head listens for, in tokens and in distances, whatever the query, shape (heads, size).
-    span
-        How many tokens, itself included, a token can hear, at least 1; None for no limit.
+    `query`: of the last L tokens, shape (B, heads, L, size); `key`, `value`: of all K tokens, shape (B, heads, K,
+    size); `distances`: keys of the distances K - 1 down to 0, shape (heads, K, size); `content`, `distance`: what each
+    head listens for, in tokens and in distances, whatever the query, shape (heads, size).
     """
     import torch
 

@@ -54,17 +54,7 @@ def streams(tokens: TokenArray, offsets: IntArray, n_streams: int) -> tuple[IntA
 def segments(
     length: int, *, segment: int, memory: int, emptied: float = 0.0, seed: int = 0, epoch: int = 0
 ) -> list[Segment]:
-    """Return the segments of streams of `length` columns, in order.
-
-    Parameters
-    ----------
-    length, segment, memory
-        Columns of the streams, of a segment (the last may be shorter), and at most of the memory; at least 1, 1 and 0.
-    emptied
-        With this probability the memory is emptied before a segment.
-    seed, epoch
-        Decide before which.
-    """
+    """Return the segments of streams of `length` columns, in order."""
     starts = range(0, length, segment)
     forgets = stream(seed, "emptied", epoch).random(len(starts)) < emptied
     found: list[Segment] = []

@@ -67,23 +67,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Beginnings:
-    """What each of n samples begins with.
+    """What each of n samples begins with."""
 
-    Attributes
-    ----------
-    tokens
-        Of all prefixes, one after another, shape (T,).
-    offsets
-        Where each begins, and the end of the last, shape (M + 1,).
-    which
-        The prefix of each sample, shape (n,).
-    first
-        What the network reads before each sample in place of ``<sos>``, shape (n,): for networks that know contexts.
-    """
-
-    tokens: TokenArray
-    offsets: IntArray
-    which: IntArray
+    tokens: TokenArray  # Of all prefixes, one after another, shape (T,)
+    offsets: IntArray  # Where each begins, and the end of the last, shape (M + 1,)
+    which: IntArray  # The prefix of each sample, shape (n,)
+    # What the network reads before each sample in place of ``<sos>``, shape (n,): for networks that know contexts
     first: IntArray | None = None
 
     @classmethod
@@ -113,21 +102,7 @@ def draw_sentences(
     limit: int,
     together: int | None = None,
 ) -> tuple[TokenArray, IntArray]:
-    """Return drawn tokens, beginnings included, one sentence after another, (T,), and lengths, (n,).
-
-    Parameters
-    ----------
-    network, weights
-        What draws.
-    choice, beginnings
-        How, and what for.
-    key
-        Decides the uniform numbers.
-    limit
-        Most tokens of a sentence, unless its beginning has more.
-    together
-        Sentences of a block, at least 1; none chooses by device.
-    """
+    """Return drawn tokens, beginnings included, one sentence after another, (T,), and lengths, (n,)."""
     n = len(beginnings.which)
     device = next(iter(weights.values())).device.type
     together = together or _TOGETHER.get(device, _ELSEWHERE)

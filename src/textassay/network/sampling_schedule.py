@@ -21,26 +21,13 @@ _CALL = re.compile(r"([\w-]+)(?:\((.*)\))?")
 
 @dataclass(frozen=True)
 class SamplingSchedule:
-    """A probability for each step i of training, from 0.
+    """A probability for each step i of training, from 0."""
 
-    Attributes
-    ----------
-    name
-        One of `SCHEDULES`.
-    k
-        ``constant``: the probability, in [0, 1]. ``exponential``: k^i, in (0, 1). ``inverse-sigmoid``:
-        k / (k + exp(i / k)), at least 1; half is reached at i = k ln k. ``linear``: where it begins, in [0, 1].
-    c, least
-        ``linear`` alone: max(least, k - c i); `c` above 0, `least` at least 0 and below 1.
-
-    Raises
-    ------
-    OptionError
-        If the name is unknown or a number out of range.
-    """
-
-    name: str
+    name: str  # One of `SCHEDULES`
+    # ``constant``: the probability, in [0, 1]. ``exponential``: k^i, in (0, 1). ``inverse-sigmoid``: k / (k + exp(i /
+    # k)), at least 1; half is reached at i = k ln k. ``linear``: where it begins, in [0, 1].
     k: float = 1.0
+    # ``linear`` alone: max(least, k - c i); `c` above 0, `least` at least 0 and below 1
     c: float = 0.0
     least: float = 0.0
 
@@ -63,13 +50,7 @@ class SamplingSchedule:
 
     @classmethod
     def from_text(cls, text: str) -> "SamplingSchedule":
-        """Return the schedule that `text` spells, such as ``linear(k=1,c=0.001,least=0.1)``.
-
-        Raises
-        ------
-        OptionError
-            If it spells none.
-        """
+        """Return the schedule that `text` spells, such as ``linear(k=1,c=0.001,least=0.1)``."""
         call = _CALL.fullmatch(text.strip())
         if call is None:
             raise OptionError(f"a schedule is spelt like linear(k=1,c=0.001,least=0.1), got '{text}'")

@@ -32,21 +32,8 @@ if TYPE_CHECKING:
 class ScheduledSampling(LstmModel):
     """An LSTM trained by scheduled sampling; a `LanguageModel`. Needs the extra ``neural``.
 
-    Parameters
-    ----------
-    width, layers, dropout, spread, length, recipe, batch_size, max_length, seed
-        See `LstmModel`. With the same seed and text, weights begin as its do, and under ``constant(k=1)`` they end so.
-    mixing
-        What `SamplingSchedule.from_text` reads; a step is a batch, and they are counted on through all epochs.
-    greedy
-        Whether the network is shown its likeliest token instead of a drawn one.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
+    `width`, `layers`, `dropout`, `spread`, `length`, `recipe`, `batch_size`, `max_length`, `seed`: see `LstmModel`.
+    With the same seed and text, weights begin as its do, and under ``constant(k=1)`` they end so.
     """
 
     kind: ClassVar[str] = "scheduled-sampling"
@@ -101,23 +88,9 @@ def mixed(
 ) -> "tuple[Tensor, Tensor]":
     """Return sentences in which some tokens are the network's own, without gradient.
 
-    Parameters
-    ----------
-    network, weights
-        What draws, from its present weights, without dropout.
-    inputs
-        Whole sentences as `padded` gives them, begun by ``<sos>``, shape (B, L).
-    prob_true
-        Each token stays with this probability, independently; beginnings and padding always do. In [0, 1].
-    greedy
-        Whether the likeliest token is taken instead of a drawn one.
-    rng
-        Draws which and what, on the device of `inputs`.
+    `inputs`: whole sentences as `padded` gives them, begun by ``<sos>``, shape (B, L).
 
-    Returns
-    -------
-    tuple of tensors
-        The sentences and where the tokens are the network's own, both (B, L).
+    The sentences and where the tokens are the network's own, both (B, L).
     """
     import torch
 

@@ -24,25 +24,7 @@ FIXED = "fixed words"  # the weights that are given
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TiedLstm(LstmModel):
-    """LSTM language model with one table of word vectors; a `LanguageModel`. Needs the extra ``neural``.
-
-    Parameters
-    ----------
-    width, layers, dropout, spread, length, recipe, batch_size, max_length, seed
-        See `LstmModel`.
-    dimension
-        Numbers of a word vector that are learnt, at least 1.
-    fixed
-        Numbers of a word vector that a training against a discriminator leaves as they began, at least 0; `fit` learns
-        them as well.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
-    """
+    """LSTM language model with one table of word vectors; a `LanguageModel`. Needs the extra ``neural``."""
 
     kind: ClassVar[str] = "tied-lstm"
 

@@ -47,36 +47,6 @@ class TransformerXlModel(NetworkLanguageModel):
     """Transformer-XL language model; a `LanguageModel`. Needs the extra ``neural``.
 
     As a `LanguageModel` it reads each sentence with an empty memory; `running_log_probs` reads them one after another.
-
-    Parameters
-    ----------
-    width
-        Numbers in a word vector, even and a multiple of `heads`.
-    inner
-        Width of the inner layers, at least 1.
-    layers, heads
-        At least 1.
-    dropout
-        Share of embeddings, positions and outputs of each part that is left out in training, at least 0 and below 1.
-    segment
-        Tokens, ends of sentences counted, of each stream in a batch, at least 1.
-    memory
-        Tokens of the segments before that are remembered, at least 0; at 0 each sentence is trained on by itself, as
-        other networks do, and `segment` and `emptied` do not matter.
-    emptied
-        Probability, from 0 to 1, with which the memory is emptied before a batch.
-    cutoffs
-        Ids where clusters of the output layer begin, rising, those beyond the vocabulary are passed over; none for one
-        plain layer. See `textassay.network.adaptive_softmax`.
-    recipe, batch_size, max_length, seed
-        See `NetworkLanguageModel`; a batch is a segment of `batch_size` streams of the training text, in its order.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
     """
 
     kind: ClassVar[str] = "transformer-xl"
@@ -229,15 +199,7 @@ class TransformerXlModel(NetworkLanguageModel):
         return vectors[:, 0], state
 
     def running_log_probs(self, corpus: Corpus, *, emptied: bool = False) -> FloatArray:
-        """Return the log-probability of each token and end of running text, laid out as `token_log_probs`, (T + N,).
-
-        Parameters
-        ----------
-        corpus
-            Its sentences are read one after another, in segments with memory; the first begins with an empty one.
-        emptied
-            Whether the memory is emptied before each segment: then less is known of what came before.
-        """
+        """Return the log-probability of each token and end of running text, laid out as `token_log_probs`, (T + N,)."""
         import torch
 
         weights = self.working_weights()

@@ -28,78 +28,39 @@ TokenArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Tempered:
-    """What drawing at one temperature needs.
+    """What drawing at one temperature needs."""
 
-    Attributes
-    ----------
-    temperature
-        The temperature.
-    cumulative
-        Sum of the tempered probabilities of a node and its siblings before it, shape (n_nodes,).
-    cumulative_lower
-        The same of their probabilities in the context without its oldest token, shape (n_nodes,).
-    backoffs
-        Tempered back-off weights, shape (n_contexts,).
-    totals
-        Sum of the tempered probabilities of all tokens in a context, shape (n_contexts,); 1 at temperature 1.
-    """
-
-    temperature: float
-    cumulative: FloatArray
+    temperature: float  # The temperature
+    cumulative: FloatArray  # Sum of the tempered probabilities of a node and its siblings before it, shape (n_nodes,)
+    # The same of their probabilities in the context without its oldest token, shape (n_nodes,)
     cumulative_lower: FloatArray
-    backoffs: FloatArray
+    backoffs: FloatArray  # Tempered back-off weights, shape (n_contexts,)
+    # Sum of the tempered probabilities of all tokens in a context, shape (n_contexts,); 1 at temperature 1
     totals: FloatArray
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Where a text goes in a trie; it holds for all models that share the trie.
+    """Where a text goes in a trie; it holds for all models that share the trie."""
 
-    Attributes
-    ----------
-    states
-        State before each token, shape (T,), int32.
-    nodes
-        The longest stored n-gram that ends in the token, shape (T,), int32.
-    n_backoffs
-        How many times the state was shortened to find it, shape (T,), uint16.
-    """
-
-    states: npt.NDArray[np.int32]
-    nodes: npt.NDArray[np.int32]
-    n_backoffs: npt.NDArray[np.uint16]
+    states: npt.NDArray[np.int32]  # State before each token, shape (T,), int32
+    nodes: npt.NDArray[np.int32]  # The longest stored n-gram that ends in the token, shape (T,), int32
+    n_backoffs: npt.NDArray[np.uint16]  # How many times the state was shortened to find it, shape (T,), uint16
 
 
 @dataclass(frozen=True)
 class BackoffModel:
-    """A back-off n-gram model over a vocabulary of `n_types` tokens, specials included.
+    """A back-off n-gram model over a vocabulary of `n_types` tokens, specials included."""
 
-    Attributes
-    ----------
-    order
-        Length of the longest n-gram, at least 1.
-    n_types
-        Size of the vocabulary; every token but ``<pad>`` and ``<sos>`` can be predicted.
-    first
-        Number of the first child of each context, and the end of the last's children, shape (n_contexts + 1,). Nodes
-        from n_contexts on are n-grams of the full order, which have no children.
-    tokens
-        Last token of each node, shape (n_nodes,).
-    suffixes
-        The node without its oldest token, shape (n_nodes,).
-    probs
-        Probability of the last token after the others, shape (n_nodes,).
-    backoffs
-        Back-off weights, shape (n_contexts,), in (0, 1].
-    """
-
-    order: int
-    n_types: int
+    order: int  # Length of the longest n-gram, at least 1
+    n_types: int  # Size of the vocabulary; every token but ``<pad>`` and ``<sos>`` can be predicted
+    # Number of the first child of each context, and the end of the last's children, shape (n_contexts + 1,). Nodes from
+    # n_contexts on are n-grams of the full order, which have no children.
     first: IntArray
-    tokens: TokenArray
-    suffixes: TokenArray
-    probs: FloatArray
-    backoffs: FloatArray
+    tokens: TokenArray  # Last token of each node, shape (n_nodes,)
+    suffixes: TokenArray  # The node without its oldest token, shape (n_nodes,)
+    probs: FloatArray  # Probability of the last token after the others, shape (n_nodes,)
+    backoffs: FloatArray  # Back-off weights, shape (n_contexts,), in (0, 1]
 
     @cached_property
     def start(self) -> int:
@@ -128,12 +89,7 @@ class BackoffModel:
     def token_log_probs(self, tokens: TokenArray, offsets: IntArray, tempered: Tempered) -> FloatArray:
         """Return the log-probability, in nats, of each token after those before it, shape (T,).
 
-        Parameters
-        ----------
-        tokens, offsets
-            N sequences, shapes (T,) and (N + 1,), each with its ``<eos>`` if that is to be scored.
-        tempered
-            The temperature, from `plain` or `tempered`.
+        `tokens`, `offsets`: N sequences, shapes (T,) and (N + 1,), each with its ``<eos>`` if that is to be scored.
         """
         probs, states, _ = self._walk(tokens, offsets)
         scores = np.log(probs)
@@ -164,15 +120,7 @@ class BackoffModel:
         return dense
 
     def draw(self, states: IntArray, uniforms: FloatArray, tempered: Tempered) -> tuple[TokenArray, IntArray]:
-        """Return one token drawn in each state and the state after it, both of shape (B,).
-
-        Parameters
-        ----------
-        states, uniforms
-            B states, and as many uniform draws from [0, 1).
-        tempered
-            The temperature, from `plain` or `tempered`.
-        """
+        """Return one token drawn in each state and the state after it, both of shape (B,)."""
         drawn = np.empty(len(states), dtype=np.int32)
         after = np.empty(len(states), dtype=np.int64)
         _draw(

@@ -36,14 +36,8 @@ class _Order:
 class NgramIndex:
     """Exact integer ids of n-grams; made by `build`.
 
-    Attributes
-    ----------
-    max_order
-        Longest n-grams of the index, in tokens.
-    min_sentences
-        In how many sentences of the corpora it was built from an n-gram stands at least.
-    sizes
-        How many n-grams of each order there are, `max_order` numbers.
+    `max_order`: Longest n-grams of the index, in tokens; `min_sentences`: In how many sentences of the corpora it was
+    built from an n-gram stands at least; `sizes`: How many n-grams of each order there are, `max_order` numbers.
     """
 
     def __init__(self, orders: Sequence[_Order], vocabulary: Vocabulary, min_sentences: int) -> None:
@@ -59,24 +53,7 @@ class NgramIndex:
 
     @classmethod
     def build(cls, corpora: Sequence[Corpus], *, max_order: int, min_sentences: int = 1) -> "NgramIndex":
-        """Return the index of the n-grams of `corpora`.
-
-        Parameters
-        ----------
-        corpora
-            At least one; all share one vocabulary. Numbers follow their order and that of their sentences.
-        max_order
-            Longest n-grams, in tokens, at least 1.
-        min_sentences
-            An n-gram is kept if it stands in at least so many sentences of `corpora` together.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If there is no corpus.
-        OptionError
-            If a number is below 1 or the vocabularies differ.
-        """
+        """Return the index of the n-grams of `corpora`."""
         if not corpora:
             raise EmptyCorpusError("an n-gram index needs at least one corpus, got none")
         for name, value in (("max_order", max_order), ("min_sentences", min_sentences)):
@@ -103,15 +80,7 @@ class NgramIndex:
     def ids(self, corpus: Corpus, order: int) -> Ids:
         """Return the id, below ``sizes[order - 1]``, of the n-gram that starts at each token of `corpus`.
 
-        Returns
-        -------
-        Ids
-            Shape (T,); -1 where the n-gram crosses the end of its sentence or is not in the index.
-
-        Raises
-        ------
-        OptionError
-            If `order` is not between 1 and `max_order`, or the corpus has another vocabulary than the index.
+        Shape (T,); -1 where the n-gram crosses the end of its sentence or is not in the index.
         """
         if not 1 <= order <= self.max_order:
             raise OptionError(f"order must be between 1 and {self.max_order}, got {order}")
@@ -125,11 +94,8 @@ class NgramIndex:
     def count_matrix(self, corpus: Corpus) -> csr_matrix:
         """Return how often each n-gram of the index stands in each sentence.
 
-        Returns
-        -------
-        csr_matrix
-            Shape (N, n_features), float64, indices sorted; features are numbered order after order, ids within.
-            N-grams that are not in the index are left out.
+        Shape (N, n_features), float64, indices sorted; features are numbered order after order, ids within. N-grams
+        that are not in the index are left out.
         """
         ids = self.all_ids(corpus)
         data, indices, indptr = _count(ids, corpus.offsets, self._firsts)

@@ -30,19 +30,13 @@ FALLBACK_DISCOUNT = 0.5  # ours: where a level has no n-gram seen once or none s
 
 @dataclass(frozen=True)
 class Discounts:
-    """What is taken off the counts of one level.
+    """What is taken off the counts of one level."""
 
-    Attributes
-    ----------
-    once, twice, more
-        Taken off a count of 1, of 2, and of 3 or more; each above 0 and below the count.
-    kind
-        "modified" (three discounts), "single" (one for all counts) or "fixed" (too few n-grams to estimate one).
-    """
-
+    # Taken off a count of 1, of 2, and of 3 or more; each above 0 and below the count
     once: float
     twice: float
     more: float
+    # "modified" (three discounts), "single" (one for all counts) or "fixed" (too few n-grams to estimate one)
     kind: Literal["modified", "single", "fixed"]
 
 
@@ -65,8 +59,6 @@ def estimate_discounts(counts: IntArray, kind: DiscountKind = "modified") -> Dis
     Where a count of counts is missing or a discount leaves its range, "modified" falls back to "single", and "single"
     to a fixed 0.5.
 
-    Notes
-    -----
     With n_k the number of n-grams counted k times and Y = n1 / (n1 + 2 n2): a single discount is Y; the modified ones
     are D1 = 1 - 2 Y n2 / n1, D2 = 2 - 3 Y n3 / n2, D3 = 3 - 4 Y n4 / n3.
     """
@@ -88,23 +80,12 @@ class NgramCounts:
     All models of one order share one trie, that of the whole corpus, so that a text is looked up in it only once (see
     `BackoffModel.trace`). An n-gram that stands only in what was left out has a count of 0 there: its probability is
     what the shorter contexts say, as if it were not stored.
-
-    Attributes
-    ----------
-    order
-        Length of the longest n-gram.
-    n_types
-        Size of the vocabulary, specials included.
-    n_groups
-        Groups of sentences; 0 where there are none.
-    levels
-        The n-grams of each order.
     """
 
-    order: int
-    n_types: int
-    n_groups: int
-    levels: "tuple[_Level, ...]"
+    order: int  # Length of the longest n-gram
+    n_types: int  # Size of the vocabulary, specials included
+    n_groups: int  # Groups of sentences; 0 where there are none
+    levels: "tuple[_Level, ...]"  # The n-grams of each order
 
     @cached_property
     def _tries(self) -> dict[int, BackoffModel]:
@@ -113,17 +94,7 @@ class NgramCounts:
     def fit(
         self, order: int | None = None, *, discounts: DiscountKind = "modified", without: Collection[int] = ()
     ) -> tuple[BackoffModel, tuple[Discounts, ...]]:
-        """Return the model and the discounts of its levels, unigrams first.
-
-        Parameters
-        ----------
-        order
-            Length of its longest n-gram, at most that of the counts, which is the default.
-        discounts
-            "modified" (three a level) or "single".
-        without
-            Groups whose sentences are left out; not all.
-        """
+        """Return the model and the discounts of its levels, unigrams first."""
         order = self.order if order is None else order
         if not 1 <= order <= self.order:
             raise OptionError(f"order must be between 1 and {self.order}, got {order}")
@@ -161,19 +132,9 @@ def fit_kneser_ney(
 ) -> tuple[BackoffModel, tuple[Discounts, ...]]:
     """Return the model of N sentences and the discounts of its levels, unigrams first.
 
-    Parameters
-    ----------
-    tokens, offsets
-        The sentences, shapes (T,) and (N + 1,), N at least 1; no ``<pad>``, ``<sos>`` or ``<eos>`` among the tokens.
-    order
-        Length of the longest n-gram, at least 1; 1 draws tokens and the end of the sentence independently.
-    n_types
-        Size of the vocabulary, specials included.
-    discounts
-        "modified" (three a level) or "single".
+    `tokens`, `offsets`: the sentences, shapes (T,) and (N + 1,), N at least 1; no ``<pad>``, ``<sos>`` or ``<eos>``
+    among the tokens.
 
-    Notes
-    -----
     p(w | c) = max(a(c w) - D, 0) / a(c .) + gamma(c) p(w | c without its first token), with a the raw count for the
     full order and for n-grams that start with ``<sos>``, else the number of distinct tokens seen before the n-gram;
     gamma(c) is the discounted mass. In a context never seen the shorter one decides.
@@ -186,12 +147,7 @@ def count_ngrams(
 ) -> NgramCounts:
     """Return the n-grams of orders 1 to `order`; each ends in a token or ``<eos>`` and may start with ``<sos>``.
 
-    Parameters
-    ----------
-    tokens, offsets, order, n_types
-        As in `fit_kneser_ney`.
-    groups
-        Group of each sentence, shape (N,), numbers from 0, none left out; none where no group will be left out.
+    `groups`: group of each sentence, shape (N,), numbers from 0, none left out.
     """
     n_sentences = len(offsets) - 1
     n_groups = 0 if groups is None else int(groups.max()) + 1

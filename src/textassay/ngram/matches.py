@@ -32,39 +32,20 @@ _PART_TOKENS = 50_000  # below this many tokens one piece is quickest
 
 @dataclass(frozen=True)
 class Matches:
-    """Clipped n-gram matches of each sentence of a corpus.
+    """Clipped n-gram matches of each sentence of a corpus."""
 
-    Attributes
-    ----------
-    counts
-        Matched n-grams of each sentence and order, shape (N, max_order), int32. An n-gram that stands c times in the
-        sentence and at most m times in any one of the others counts min(c, m).
-    losses
-        For the first place of each n-gram in each sentence: ``128 * loss + group``, where without `group` it would
-        match `loss` less; 0 where there is no such group. A sentence's own group is never named. Shape (max_order, T),
-        int32.
-    """
-
+    # Matched n-grams of each sentence and order, shape (N, max_order), int32. An n-gram that stands c times in the
+    # sentence and at most m times in any one of the others counts min(c, m).
     counts: npt.NDArray[np.int32]
+    # For the first place of each n-gram in each sentence: ``128 * loss + group``, where without `group` it would match
+    # `loss` less; 0 where there is no such group. A sentence's own group is never named. Shape (max_order, T), int32.
     losses: npt.NDArray[np.int32]
 
 
 def match_references(hypotheses: Corpus, references: Corpus, *, max_order: int, groups: IntArray) -> Matches:
     """Return the n-grams of each hypothesis that stand in references.
 
-    Parameters
-    ----------
-    hypotheses, references
-        Two corpora with one vocabulary.
-    max_order
-        Longest n-grams, in tokens, at least 1.
-    groups
-        Jackknife group of each reference, shape (n_references,), numbers from 0 to 126.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range or the vocabularies differ.
+    `groups`: jackknife group of each reference, shape (n_references,), numbers from 0 to 126.
     """
     if hypotheses.vocabulary is not references.vocabulary:
         raise OptionError(
@@ -77,19 +58,7 @@ def match_references(hypotheses: Corpus, references: Corpus, *, max_order: int, 
 def match_each_other(corpus: Corpus, *, max_order: int, groups: IntArray) -> Matches:
     """Return the n-grams of each sentence that stand in other sentences of the same corpus.
 
-    Parameters
-    ----------
-    corpus
-        A sentence is left out of its own references by its number: an equal sentence elsewhere matches it in full.
-    max_order
-        Longest n-grams, in tokens, at least 1.
-    groups
-        Jackknife group of each sentence, shape (N,), numbers from 0 to 126.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
+    `groups`: jackknife group of each sentence, shape (N,), numbers from 0 to 126.
     """
     return _match([corpus], max_order, groups)
 

@@ -27,18 +27,12 @@ _EACH_SIDE = 5  # places looked at before and after where a continuation would s
 
 @dataclass(frozen=True)
 class Nearest:
-    """What each of N sentences shares with a collection.
+    """What each of N sentences shares with a collection."""
 
-    Attributes
-    ----------
-    lengths
-        Tokens of the longest n-gram of the sentence that stands in the collection, shape (N,); 0 where none does.
-    sentences
-        Numbers of the sentences of the collection that are most like it, best first, shape (N, n_candidates); -1 where
-        there are fewer.
-    """
-
+    # Tokens of the longest n-gram of the sentence that stands in the collection, shape (N,); 0 where none does
     lengths: IntArray
+    # Numbers of the sentences of the collection that are most like it, best first, shape (N, n_candidates); -1 where
+    # there are fewer
     sentences: IntArray
 
 
@@ -55,13 +49,7 @@ class SuffixArray:
 
     @classmethod
     def build(cls, corpus: Corpus) -> "SuffixArray":
-        """Return the suffix array of `corpus`, at least one sentence.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If there is no sentence.
-        """
+        """Return the suffix array of `corpus`, at least one sentence."""
         if len(corpus) == 0:
             raise EmptyCorpusError("a suffix array needs at least one sentence")
         n = len(corpus.tokens)
@@ -78,27 +66,7 @@ class SuffixArray:
         return cls(corpus, np.argsort(ranks, kind="stable"))
 
     def nearest(self, corpus: Corpus, *, n_candidates: int = 20) -> Nearest:
-        """Return what each sentence of `corpus` shares with this collection.
-
-        Parameters
-        ----------
-        corpus
-            N sentences; the vocabulary is that of the collection.
-        n_candidates
-            How many similar sentences to name, at least 1.
-
-        Returns
-        -------
-        Nearest
-            Similar are, for every place in the sentence, the sentences at the 5 places before and the 5 after where its
-            continuation would stand; each weighs as many tokens as continue alike, summed over the places. Among
-            equals the one with the smaller number comes first.
-
-        Raises
-        ------
-        OptionError
-            If the vocabularies differ or the number is below 1.
-        """
+        """Return what each sentence of `corpus` shares with this collection."""
         if corpus.vocabulary is not self._corpus.vocabulary:
             raise OptionError(
                 "suffix array: the corpora have different vocabularies; make them with one corpora_from_texts"
@@ -128,20 +96,10 @@ class SuffixArray:
 def match_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, max_order: int) -> npt.NDArray[np.int32]:
     """Return the clipped n-gram matches of hypotheses with single references.
 
-    Parameters
-    ----------
-    hypotheses, references
-        Two corpora with one vocabulary.
-    pairs
-        Numbers of the references of each hypothesis, shape (N, k); -1 for none.
-    max_order
-        Longest n-grams, in tokens, at least 1.
+    `pairs`: numbers of the references of each hypothesis, shape (N, k).
 
-    Returns
-    -------
-    NDArray
-        Shape (N, k, max_order), int32: an n-gram that stands c times in the hypothesis and m times in the reference
-        counts min(c, m); 0 where there is no reference.
+    Shape (N, k, max_order), int32: an n-gram that stands c times in the hypothesis and m times in the reference counts
+    min(c, m); 0 where there is no reference.
     """
     index = NgramIndex.build([hypotheses], max_order=max_order)
     ids, reference_ids = index.all_ids(hypotheses), index.all_ids(references)

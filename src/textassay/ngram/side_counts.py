@@ -38,41 +38,18 @@ _SMALLEST_SHARE = 0.01  # no shorter context makes a side less likely than this:
 
 @dataclass(frozen=True)
 class SideCounts:
-    """n-grams of real and generated sentences, counted by side; made by `build`.
+    """n-grams of real and generated sentences, counted by side; made by `build`."""
 
-    Attributes
-    ----------
-    index
-        The n-grams of both sides.
-    counts
-        Shape (n_features + 1, 12); the last row is the empty n-gram.
-    discounts
-        What is taken off counts, shape (3, max_order).
-    """
-
-    index: NgramIndex
-    counts: npt.NDArray[np.int32]
-    discounts: FloatArray
+    index: NgramIndex  # The n-grams of both sides
+    counts: npt.NDArray[np.int32]  # Shape (n_features + 1, 12); the last row is the empty n-gram
+    discounts: FloatArray  # What is taken off counts, shape (3, max_order)
     _ids: npt.NDArray[np.int32]
     _offsets: IntArray
     _sides: IntArray
 
     @classmethod
     def build(cls, real: Corpus, generated: Corpus, *, max_order: int) -> "SideCounts":
-        """Return the counts of two corpora that share a vocabulary.
-
-        Parameters
-        ----------
-        real, generated
-            At least one sentence each, each sentence with a token of its own at its beginning and at its end.
-        max_order
-            Longest n-grams, in tokens, at least 1.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If a side has no sentence.
-        """
+        """Return the counts of two corpora that share a vocabulary."""
         if len(real) == 0 or len(generated) == 0:
             raise EmptyCorpusError("counting by side needs at least one sentence on each side")
         index = NgramIndex.build([real, generated], max_order=max_order)
@@ -103,18 +80,10 @@ class SideCounts:
     def describe(self, corpus: Corpus) -> FloatArray:
         """Return the numbers of new sentences, shape (N, n_names): sums over their tokens, in nats; see `names`.
 
-        Parameters
-        ----------
-        corpus
-            With ends as in `build`. N-grams that were never counted count 0.
-
-        Notes
-        -----
         ``wb_ratio`` is the log of real over generated probability by Witten-Bell smoothing, ``kn_*`` a log-probability
         by Kneser-Ney smoothing, ``*_over_pooled`` one of a side whose shorter contexts are the pooled ones, and
-        ``shrunk_ratio`` the log-ratio that c real and d generated occurrences give,
-        ``ln[(c + a s) / (d + a (1 - s))]`` less that of the contexts, where s is the share that the ratio of the
-        shorter context leads to expect.
+        ``shrunk_ratio`` the log-ratio that c real and d generated occurrences give, ``ln[(c + a s) / (d + a (1 - s))]``
+        less that of the contexts, where s is the share that the ratio of the shorter context leads to expect.
         """
         ids = self.index.all_ids(corpus)
         order = np.arange(len(corpus))
@@ -125,10 +94,7 @@ class SideCounts:
 
         The counts change on the way and are put back: no other thread may use them at the same time.
 
-        Parameters
-        ----------
-        groups
-            Group of each sentence of both sides, shape (n_real + n_generated,); each its own where None.
+        `groups`: group of each sentence of both sides, shape (n_real + n_generated,).
         """
         n = len(self._sides)
         if groups is not None and len(groups) != n:

@@ -47,18 +47,10 @@ class _Pattern:
 
 @dataclass(frozen=True)
 class SkipCounts:
-    """n-grams with gaps of real and generated sentences, counted by side; made by `build`.
+    """n-grams with gaps of real and generated sentences, counted by side; made by `build`."""
 
-    Attributes
-    ----------
-    n_types
-        Size of the vocabulary.
-    unigrams
-        How often each token was counted, both sides together, shape (n_types,).
-    """
-
-    n_types: int
-    unigrams: IntArray
+    n_types: int  # Size of the vocabulary
+    unigrams: IntArray  # How often each token was counted, both sides together, shape (n_types,)
     _patterns: tuple[_Pattern, ...]
     _train: Corpus
     _sides: IntArray

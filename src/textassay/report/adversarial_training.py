@@ -30,38 +30,20 @@ _MONITORS = "textassay/"  # what names of readings begin with
 
 @dataclass(frozen=True)
 class AdversarialTraining:
-    """What was trained, on what, where, and what each round brought.
+    """What was trained, on what, where, and what each round brought."""
 
-    Attributes
-    ----------
-    model
-        Name of the generator.
-    n_parameters
-        Numbers that it learnt.
-    tokenizer, n_types
-        What it draws over, special tokens counted.
-    train, valid
-        The texts.
-    computed
-        Device, precision and threads.
-    history
-        The rounds.
-    keep
-        ``last``, or what validation had lowest after the round that was kept.
-    monitored
-        What the readings are of; none without.
-    """
-
-    model: str
-    n_parameters: int
+    model: str  # Name of the generator
+    n_parameters: int  # Numbers that it learnt
+    # What it draws over, special tokens counted
     tokenizer: str
     n_types: int
+    # The texts
     train: TrainedText
     valid: TrainedText
-    computed: Mapping[str, str]
-    history: RoundsHistory
-    keep: str = "last"
-    monitored: Monitored | None = field(default=None)
+    computed: Mapping[str, str]  # Device, precision and threads
+    history: RoundsHistory  # The rounds
+    keep: str = "last"  # ``last``, or what validation had lowest after the round that was kept
+    monitored: Monitored | None = field(default=None)  # What the readings are of; none without
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready."""

@@ -55,13 +55,7 @@ def _bits(found: Approximation) -> Drawing:
 
 @mpl.rc_context(SETTINGS)
 def draw_rules(rules: Mapping[str, RuleCurve]) -> Drawing:
-    """Return the stopping rule of one generator or several: changes as lines, true errors, where known, as dashes.
-
-    Parameters
-    ----------
-    rules
-        Generator to its curve, at least one, all with the same gamma.
-    """
+    """Return the stopping rule of one generator or several: changes as lines, true errors, where known, as dashes."""
     height = 2.1 + 0.2 * (len(rules) + 2)
     top = 0.14 + 0.2 * (len(rules) + 1)
     figure, axes = plane(_WIDTH, height, x="draws a position, N", y="largest difference of a share", top=top)

@@ -29,13 +29,7 @@ def bench_document(bench: Bench) -> dict[str, Any]:
 
 
 def write_bench(bench: Bench, out: Path) -> list[Path]:
-    """Write ``bench.json``, ``bench.csv`` and ``bench.svg`` into `out`, each whole or not at all; return their paths.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    """
+    """Write ``bench.json``, ``bench.csv`` and ``bench.svg`` into `out`; return their paths."""
     contents = {"bench.json": json.dumps(bench_document(bench), indent=1, allow_nan=False), "bench.csv": _table(bench)}
     drawing = draw_bench(bench)
     if drawing is not None:

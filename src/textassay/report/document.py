@@ -83,13 +83,7 @@ def write_report(
 
 
 def read_comparison(out: Path | str) -> Comparison:
-    """Return the comparison that `write_report` wrote into the folder `out`.
-
-    Raises
-    ------
-    InputError
-        If the folder has no such file, or it cannot be read.
-    """
+    """Return the comparison that `write_report` wrote into the folder `out`."""
     path = Path(out) / "results.json"
     try:
         return Comparison.from_dict(parse_json(read_document(path)))

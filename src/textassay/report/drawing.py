@@ -22,27 +22,14 @@ _NAME_WIDTH = 22
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure.
+    """One figure."""
 
-    Attributes
-    ----------
-    kind
-        "forest", "scores", "roc", "pairs", "ranks", "frontier", "plane", "lengths", "prefixes", "positions" or "curve".
-    subject
-        The metric or generator it is about; empty where it is about all.
-    file_name
-        In the folder of figures.
-    svg
-        The document.
-    description
-        What a person who cannot see it should be told.
-    """
-
+    # "forest", "scores", "roc", "pairs", "ranks", "frontier", "plane", "lengths", "prefixes", "positions" or "curve"
     kind: str
-    subject: str
-    file_name: str
-    svg: str
-    description: str
+    subject: str  # The metric or generator it is about; empty where it is about all
+    file_name: str  # In the folder of figures
+    svg: str  # The document
+    description: str  # What a person who cannot see it should be told
 
 
 def label(name: str) -> str:
@@ -76,19 +63,7 @@ def panels(
     names: Sequence[str], width: float, height: float, *, x: str, y: str, left: float = 0.58, gap: float = 0.15,
     right: float = 0.1, top: float = 0.3,
 ) -> tuple[Figure, list[Axes]]:  # fmt: skip
-    """Return a figure of `width` by `height` inches with a named panel each, side by side on the same axes.
-
-    Parameters
-    ----------
-    names
-        Written above the panels, in bold.
-    width, height
-        Of the figure.
-    x, y
-        Names of the axes; that of x stands once, below all panels.
-    left, gap, right, top
-        Margins in inches: left of the first panel, between two, right of the last, above all.
-    """
+    """Return a figure of `width` by `height` inches with a named panel each, side by side on the same axes."""
     each = (width - left - right - gap * (len(names) - 1)) / len(names)
     figure, first = canvas(width, height, left=left, right=width - left - each, top=top, bottom=0.44)
     drawn = [first]
@@ -127,19 +102,7 @@ def tick_places(axes: Axes, *, x: int = 4, y: int = 4) -> None:
 def names_beside(
     axes: Axes, points: Mapping[str, tuple[tuple[float, float], str, str]], *, height: float, bold: Container[str]
 ) -> None:
-    """Write names right of the axes, in the order of their points from the top, joined to them by thin lines.
-
-    Parameters
-    ----------
-    axes
-        With its limits set.
-    points
-        Generator to its point in data, the name as shown and the colour.
-    height
-        Of the axes, in inches.
-    bold
-        Whose names are bold.
-    """
+    """Write names right of the axes, in the order of their points from the top, joined to them by thin lines."""
     to_axes = axes.transData + axes.transAxes.inverted()
     places = {name: to_axes.transform(point) for name, (point, _, _) in points.items()}
     ordered = sorted(places, key=lambda name: -float(places[name][1]))

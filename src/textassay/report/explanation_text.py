@@ -23,17 +23,7 @@ _SCORE_WIDTH = 10
 
 
 def render_explanation(explanation: Explanation, console: Console, *, top: int = 10) -> None:
-    """Print one explanation on `console`, in its width.
-
-    Parameters
-    ----------
-    explanation
-        What `explain` returned, or what a comparison holds.
-    console
-        Where to print.
-    top
-        How many n-grams to show each way.
-    """
+    """Print one explanation on `console`, in its width."""
     _Printer(explanation, console).print_all(top)
 
 

@@ -26,22 +26,7 @@ _COLUMNS = (
 
 
 def write_exposure(found: Exposure, document: Mapping[str, Any], out: Path) -> list[Path]:
-    """Write ``exposure.json``, ``.csv``, ``.md`` and ``figures/*.svg`` into `out`; return their paths.
-
-    Parameters
-    ----------
-    found
-        What was found.
-    document
-        What goes into the JSON file: `found.to_dict()` and what the caller adds.
-    out
-        Made where it is not there.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    """
+    """Write ``exposure.json``, ``.csv``, ``.md`` and ``figures/*.svg`` into `out`; return their paths."""
     drawings = draw_exposure(found)
     figures = write_whole(out / FIGURES, {drawing.file_name: on_white(drawing.svg) for drawing in drawings})
     contents = {

@@ -36,17 +36,7 @@ _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a met
 
 
 def to_html(comparison: Comparison, drawings: Sequence[Drawing], examples: Mapping[str, Examples]) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    comparison
-        What to show.
-    drawings
-        What `draw_figures` returned for it.
-    examples
-        Generator to its most telling sentences, for those without an explanation; may lack some.
-    """
+    """Return the page."""
     digest = Digest(comparison)
     environment = Environment(
         loader=PackageLoader("textassay.report"),

@@ -10,13 +10,7 @@ from textassay.report.whole_files import write_whole
 
 
 def write_analysis(analysis: HumanAnalysis, folder: Path) -> list[Path]:
-    """Write ``analysis.json``, ``items.csv``, ``raters.csv``, ``disputed.csv`` and ``figures``; return their paths.
-
-    Raises
-    ------
-    OutputError
-        If one cannot be written.
-    """
+    """Write ``analysis.json``, ``items.csv``, ``raters.csv``, ``disputed.csv`` and ``figures``; return their paths."""
     document = json.dumps(analysis.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     is_vote = analysis.by_majority is not None
     mean = "share_real" if is_vote else "mean_rating"

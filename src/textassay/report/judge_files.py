@@ -18,13 +18,7 @@ from textassay.report.whole_files import write_whole
 
 
 def write_judging(judging: Judging, out: Path) -> list[Path]:
-    """Write ``judge.json``, ``.csv``, ``.md`` and the figures, ``judge-*.svg``, into `out`; return their paths.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    """
+    """Write ``judge.json``, ``.csv``, ``.md`` and the figures, ``judge-*.svg``, into `out`; return their paths."""
     drawings = draw_judging(judging)
     contents: dict[str, bytes | str] = {
         "judge.json": json.dumps(judging.to_dict(), indent=1, allow_nan=False) + "\n",

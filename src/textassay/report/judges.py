@@ -11,12 +11,7 @@ _MOST_NAMED = 4
 def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
     """Return in words who judged which generators; nothing where a metric has one classifier or none.
 
-    Parameters
-    ----------
-    digest
-        The comparison.
-    metric
-        Such as ``dd``.
+    `metric`: such as ``dd``.
     """
     winners: dict[str, list[str]] = {}
     whose = []

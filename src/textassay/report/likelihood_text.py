@@ -15,19 +15,7 @@ from textassay.report.number import count, decimals, interval, level, number
 def render_likelihood(
     model: str, tokenizer: str, found: Mapping[str, TextLikelihood], console: Console, *, level: float
 ) -> None:
-    """Print what each text costs under `model`, in the width of `console`.
-
-    Parameters
-    ----------
-    model, tokenizer
-        Their names.
-    found
-        Text, by the name it goes by, to what it costs.
-    console
-        Where to.
-    level
-        Of the intervals.
-    """
+    """Print what each text costs under `model`, in the width of `console`."""
     for name, likelihood in found.items():
         heading(console, f"{name} under {model}")
         _print_sizes(likelihood, tokenizer, console)

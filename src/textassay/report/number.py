@@ -18,17 +18,7 @@ _ROUNDING = 1e-12  # an interval no wider than this is one of constants, and its
 def decimals(value: float, half_width: float | None) -> int:
     """Return how many decimals to show.
 
-    Parameters
-    ----------
-    value
-        A typical value: below 10 it gets at least three decimals, below 100 two, below 1000 one.
-    half_width
-        Its uncertainty, of which one digit is to be seen; none, 0 or NaN where there is none.
-
-    Returns
-    -------
-    int
-        Between 0 and 6.
+    `half_width`: none, 0 or NaN where there is none.
     """
     size = abs(value) if math.isfinite(value) else 1.0
     least = 3 if size < 10 else max(0, 3 - math.floor(math.log10(size)))
@@ -82,14 +72,7 @@ def sign_of_width(below: float, above: float) -> str:
 
 
 def value_and_half_width(estimate: Estimate, places: int) -> tuple[str, str]:
-    """Return the value and its uncertainty.
-
-    Returns
-    -------
-    tuple
-        The value; and "±" with the longer arm of the interval ("" where there is none, "±<0.001" where it is too small
-        to be seen), "+" or "-" instead where the interval lies on one side only, as at the end of a range.
-    """
+    """Return the value and its uncertainty."""
     value = number(estimate.value, places)
     width = half_width(estimate)
     if width is None or estimate.interval is None:

@@ -19,54 +19,28 @@ _PER = 1000
 
 @dataclass(frozen=True)
 class Card:
-    """One generator, or real text.
+    """One generator, or real text."""
 
-    Attributes
-    ----------
-    name, floor
-        Whose text; whether it is real.
-    figures
-        Of the classifier: scores and receiver operating characteristic, those that there are.
-    explained
-        Whether there is an explanation; without one, what follows is empty but for `sentences`.
-    giveaways
-        (title, rows of (n-gram, times in 1,000 generated sentences, times in 1,000 real ones), how many are not shown).
-    tested
-        How many n-grams were tested and how many of those shown may be luck.
-    charts
-        (title, figure, what it says or shows) of dd by length and of the first tokens, evidence by place, and dd by
-        sample size.
-    notes
-        What a reader has to know besides.
-    sentences
-        (title, (score, text, how often) of the most telling).
-    """
-
+    # Whose text; whether it is real
     name: str
     floor: bool
-    figures: tuple[Markup, ...]
-    explained: bool
+    figures: tuple[Markup, ...]  # Of the classifier: scores and receiver operating characteristic, those that there are
+    explained: bool  # Whether there is an explanation; without one, what follows is empty but for `sentences`
+    # (title, rows of (n-gram, times in 1,000 generated sentences, times in 1,000 real ones), how many are not shown)
     giveaways: tuple[tuple[str, tuple[tuple[str, str, str], ...], int], ...]
-    tested: str
+    tested: str  # How many n-grams were tested and how many of those shown may be luck
+    # (title, figure, what it says or shows) of dd by length and of the first tokens, evidence by place, and dd by
+    # sample size
     charts: tuple[tuple[str, Markup, str], ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # What a reader has to know besides
+    # (title, (score, text, how often) of the most telling)
     sentences: tuple[tuple[str, tuple[tuple[str, str, int], ...]], ...]
 
 
 def generator_cards(
     digest: Digest, figures: Mapping[tuple[str, str], Markup], examples: Mapping[str, Examples]
 ) -> list[Card]:  # fmt: skip
-    """Return the cards of those generators and rows of real text of which there is something to show.
-
-    Parameters
-    ----------
-    digest
-        The comparison.
-    figures
-        By kind and subject.
-    examples
-        Generator to its most telling sentences, for those without an explanation.
-    """
+    """Return the cards of those generators and rows of real text of which there is something to show."""
     explanations = {explanation.generator: explanation for explanation in digest.comparison.explanations}
     cards = []
     for name in (*digest.order, *digest.floors):

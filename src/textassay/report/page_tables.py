@@ -41,24 +41,12 @@ class Row:
 
 @dataclass(frozen=True)
 class MetricTable:
-    """Metrics beside each other.
+    """Metrics beside each other."""
 
-    Attributes
-    ----------
-    families
-        (name with its arrow, number of columns), from left to right.
-    variants
-        What stands below the families; empty where none has any.
-    rows
-        One a generator, then real text.
-    forests
-        The figures of these metrics.
-    """
-
-    families: tuple[tuple[str, int], ...]
-    variants: tuple[str, ...]
-    rows: tuple[Row, ...]
-    forests: tuple[Markup, ...]
+    families: tuple[tuple[str, int], ...]  # (name with its arrow, number of columns), from left to right
+    variants: tuple[str, ...]  # What stands below the families; empty where none has any
+    rows: tuple[Row, ...]  # One a generator, then real text
+    forests: tuple[Markup, ...]  # The figures of these metrics
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,7 @@ _COLUMNS = (
 
 
 def write_reproduction(reproduction: Reproduction, out: Path, *, stem: str = "study") -> list[Path]:
-    """Write `stem`.json, .csv, .md and the figures into `out`, each whole or not at all; return their paths.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    """
+    """Write `stem`.json, .csv, .md and the figures into `out`, each whole or not at all; return their paths."""
     drawings = draw_reproduction(reproduction)
     contents = {
         f"{stem}.json": json.dumps(reproduction.to_dict(), indent=1, allow_nan=False) + "\n",
@@ -68,13 +62,7 @@ def write_reproduction(reproduction: Reproduction, out: Path, *, stem: str = "st
 
 
 def read_reproduction(path: Path) -> Reproduction:
-    """Return what `write_reproduction` wrote as JSON.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is no such document.
-    """
+    """Return what `write_reproduction` wrote as JSON."""
     try:
         return Reproduction.from_dict(parse_json(read_document(path)))
     except (OSError, ValueError, KeyError, TypeError) as error:

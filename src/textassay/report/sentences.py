@@ -46,13 +46,8 @@ class Examples:
 def sentence_table(comparison: Comparison, texts: Mapping[str, Sequence[str]]) -> SentenceTable | None:
     """Return one row a sentence that some metric scored, in full precision; None where none did.
 
-    Parameters
-    ----------
-    comparison
-        Its estimates' evidence holds the scores.
-    texts
-        Generator to its sentences; the real ones under ``(real)``, held-out ones under ``(real-heldout)``. A side whose
-        texts are not given, or are not as many as its scores, is left out.
+    `texts`: generator to its sentences; the real ones under ``(real)``, held-out ones under ``(real-heldout)``. A side
+    whose texts are not given, or are not as many as its scores, is left out.
     """
     sides: list[tuple[str, str, Sequence[str], dict[str, FloatArray]]] = []
     for generator in (*comparison.generators, HELDOUT):

@@ -19,13 +19,7 @@ _COLUMNS = (
 
 
 def write_stress(stress: Stress, out: Path) -> list[Path]:
-    """Write ``stress.json``, ``.csv``, ``.md`` and the figures into `out`; return their paths.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    """
+    """Write ``stress.json``, ``.csv``, ``.md`` and the figures into `out`; return their paths."""
     drawings = draw_stress(stress)
     contents: dict[str, bytes | str] = {
         "stress.json": json.dumps(stress.to_dict(), indent=1, allow_nan=False) + "\n",

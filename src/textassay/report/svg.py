@@ -75,17 +75,7 @@ def on_white(svg: str) -> str:
 
 
 def to_inline(svg: str, *, name: str, title: str) -> str:
-    """Return `svg` as an element for a page: colours as variables, ids of its own, no size but its proportions.
-
-    Parameters
-    ----------
-    svg
-        What `to_svg` returned.
-    name
-        Prefix of its ids, distinct in the page.
-    title
-        What it shows, already escaped for an attribute.
-    """
+    """Return `svg` as an element for a page: colours as variables, ids of its own, no size but its proportions."""
     start = svg.index("<svg")
     head_end = svg.index(">", start)
     head, body = svg[start:head_end], svg[head_end + 1 :]

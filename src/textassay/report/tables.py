@@ -102,20 +102,7 @@ def to_markdown(comparison: Comparison) -> str:
 def runs_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """Return mean and spread of every cell over runs that differ in their seed.
 
-    Parameters
-    ----------
-    comparisons
-        At least one; every seed once. A cell counts the runs in which it has a value.
-
-    Returns
-    -------
-    DataFrame
-        Columns `generator`, `metric`, `mean`, `sd` (over runs, ddof 1; NaN for one run) and `n_runs`.
-
-    Raises
-    ------
-    OptionError
-        If there is no run, or two runs have the same seed and so no spread between them.
+    Columns `generator`, `metric`, `mean`, `sd` (over runs, ddof 1; NaN for one run) and `n_runs`.
     """
     seeds = [comparison.seed for comparison in comparisons]
     if not seeds:

@@ -30,19 +30,7 @@ _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a met
 
 
 def render(comparison: Comparison, console: Console, *, whole: bool = False, folder: Path | None = None) -> None:
-    """Print `comparison` on `console`, in its width.
-
-    Parameters
-    ----------
-    comparison
-        What `compare` returned.
-    console
-        Where to print; its width decides how many columns stand beside each other.
-    whole
-        Print every metric, pair and note instead of one screen.
-    folder
-        Where its report is; None where there is none.
-    """
+    """Print `comparison` on `console`, in its width."""
     if not whole:
         where = "--all. The same with figures, as a page: --out DIR." if folder is None else str(folder / "report.html")
         ScreenPrinter(Digest(comparison), console).print_screen(where)
@@ -60,17 +48,7 @@ def render(comparison: Comparison, console: Console, *, whole: bool = False, fol
 
 
 def render_findings(findings: Sequence[Finding], console: Console, *, brief_notes: bool = False) -> None:
-    """Print findings, warnings first, those of one kind together; nothing where there is none.
-
-    Parameters
-    ----------
-    findings
-        What the inspection found.
-    console
-        Where to print.
-    brief_notes
-        Whether notes are one sentence, and only warnings come with examples and what to do.
-    """
+    """Print findings, warnings first, those of one kind together; nothing where there is none."""
     if not findings:
         return
     heading(console, "Warnings and notes")

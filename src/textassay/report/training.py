@@ -24,25 +24,14 @@ from textassay.training import Epoch, Reading
 
 @dataclass(frozen=True)
 class TrainedText:
-    """A text that was trained on, or validated with.
+    """A text that was trained on, or validated with."""
 
-    Attributes
-    ----------
-    source
-        As it was named, or what part of another it is.
-    n_sentences, n_tokens
-        That were used; tokens without ends.
-    n_left_out
-        Sentences with more tokens than were asked for.
-    unknown_share
-        Share of tokens that are not in the vocabulary, in [0, 1].
-    """
-
-    source: str
+    source: str  # As it was named, or what part of another it is
+    # That were used; tokens without ends
     n_sentences: int
     n_tokens: int
-    n_left_out: int
-    unknown_share: float
+    n_left_out: int  # Sentences with more tokens than were asked for
+    unknown_share: float  # Share of tokens that are not in the vocabulary, in [0, 1]
 
     def __str__(self) -> str:
         left_out = f"; {count(self.n_left_out)} longer ones left out" if self.n_left_out else ""
@@ -54,18 +43,12 @@ class TrainedText:
 
 @dataclass(frozen=True)
 class Monitored:
-    """What readings are of.
+    """What readings are of."""
 
-    Attributes
-    ----------
-    n_drawn, n_real
-        Sentences of a reading, and real ones they were measured against.
-    floor
-        Name, as in the readings, to what as many other real sentences score; empty where there are too few.
-    """
-
+    # Sentences of a reading, and real ones they were measured against
     n_drawn: int
     n_real: int
+    # Name, as in the readings, to what as many other real sentences score; empty where there are too few
     floor: Mapping[str, float | None]
 
     def __str__(self) -> str:
@@ -74,42 +57,24 @@ class Monitored:
 
 @dataclass(frozen=True)
 class Training:
-    """What was trained, on what, where, and what each epoch brought.
+    """What was trained, on what, where, and what each epoch brought."""
 
-    Attributes
-    ----------
-    model
-        Its name.
-    n_parameters
-        That were learnt; for n-gram models, n-grams stored; none where the model does not say.
-    tokenizer, n_types
-        What it draws over, special tokens counted.
-    train, valid
-        The texts.
-    valid_nll_per_token
-        Of the model that was kept, in nats.
-    computed
-        Device, precision and threads; empty for models that are counted.
-    epochs, readings
-        In order; none for models that are counted. Scores are minus nats per token of the validation text.
-    monitored
-        What the readings are of; none without.
-    ends
-        Whether sentences have ends, which are tokens then.
-    """
-
-    model: str
-    n_parameters: int | None
+    model: str  # Its name
+    n_parameters: int | None  # That were learnt; for n-gram models, n-grams stored; none where the model does not say
+    # What it draws over, special tokens counted
     tokenizer: str
     n_types: int
+    # The texts
     train: TrainedText
     valid: TrainedText
-    valid_nll_per_token: float
+    valid_nll_per_token: float  # Of the model that was kept, in nats
+    # Device, precision and threads; empty for models that are counted
     computed: Mapping[str, str] = field(default_factory=dict)
+    # In order; none for models that are counted. Scores are minus nats per token of the validation text.
     epochs: tuple[Epoch, ...] = ()
     readings: tuple[Reading, ...] = ()
-    monitored: Monitored | None = None
-    ends: bool = True
+    monitored: Monitored | None = None  # What the readings are of; none without
+    ends: bool = True  # Whether sentences have ends, which are tokens then
 
     @property
     def kept(self) -> int | None:
@@ -125,13 +90,7 @@ class Training:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return what `to_dict` gave, read back.
-
-        Raises
-        ------
-        InputError
-            If it is something else.
-        """
+        """Return what `to_dict` gave, read back."""
         try:
             document = parse_json(text)
             parts = {name: document[name] for name in cls.__dataclass_fields__ if name != "ends" or name in document}

@@ -24,17 +24,7 @@ def render_translations(
     found: Mapping[str, Sequence[ForcedText]],
     console: Console,
 ) -> None:
-    """Print each source with its reference and its translations; what was forced stands in brackets.
-
-    Parameters
-    ----------
-    sources, references
-        N sentences each.
-    found
-        Name of a mode to N translations.
-    console
-        Where to.
-    """
+    """Print each source with its reference and its translations; what was forced stands in brackets."""
     for number, (source, reference) in enumerate(zip(sources, references, strict=True)):
         heading(console, f"sentence {number + 1}")
         grid = label_grid()

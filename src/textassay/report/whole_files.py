@@ -10,20 +10,7 @@ from textassay.training import remove_leftovers
 
 
 def write_whole(folder: Path, contents: Mapping[str, bytes | str]) -> list[Path]:
-    """Write files into `folder`, which is made, over what is there; return their paths.
-
-    Parameters
-    ----------
-    folder
-        Where they go.
-    contents
-        File name to what is in it; text is written as UTF-8, as it is.
-
-    Raises
-    ------
-    OutputError
-        If one cannot be written; it and those after it are then as they were.
-    """
+    """Write files into `folder`, which is made, over what is there; return their paths."""
     for name, content in contents.items():
         draft = folder / f".{name}.{os.getpid()}.tmp"
         try:

@@ -40,27 +40,13 @@ _STANDARD_ERRORS = 0.5  # by so many of its own must the expected gain be clear 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What the total variation is at least.
+    """What the total variation is at least."""
 
-    Attributes
-    ----------
-    value
-        In [0, 1); 0 says nothing.
-    kind
-        How it was found: ``"threshold"``.
-    exact
-        Whether the error rate holds at any sample size; False where it holds in the limit.
-    threshold
-        A score above it says real.
-    alpha
-        Probability that `value` is too high, at most.
-    """
-
-    value: float
-    kind: str
-    exact: bool
-    threshold: float
-    alpha: float
+    value: float  # In [0, 1); 0 says nothing
+    kind: str  # How it was found: ``"threshold"``
+    exact: bool  # Whether the error rate holds at any sample size; False where it holds in the limit
+    threshold: float  # A score above it says real
+    alpha: float  # Probability that `value` is too high, at most
 
 
 @dataclass(frozen=True)
@@ -74,20 +60,8 @@ class BoundRule:
     def bound(self, real: FloatArray, generated: FloatArray, *, alpha: float) -> LowerBound:
         """Return the bound from test scores.
 
-        Parameters
-        ----------
-        real, generated
-            Scores of independent sentences that neither the classifier nor this rule saw, shapes (n_real,) and
-            (n_generated,), at least one each.
-        alpha
-            Probability of error, in (0, 1).
-
-        Raises
-        ------
-        EmptyCorpusError
-            If a side has no score.
-        OptionError
-            If `alpha` is out of range.
+        `real`, `generated`: scores of independent sentences that neither the classifier nor this rule saw, shapes
+        (n_real,) and (n_generated,), at least one each.
         """
         counts = (int(np.count_nonzero(side > self.threshold)) for side in (real, generated))
         value = certified_lower_bound(next(counts), len(real), next(counts), len(generated), alpha=alpha)
@@ -105,31 +79,8 @@ def choose_bound(
 ) -> BoundRule:
     """Return the threshold that promises the highest bound, from validation scores.
 
-    Parameters
-    ----------
-    valid_real, valid_generated
-        Scores of validation sentences, shapes (n,), at least one each.
-    n_real, n_generated
-        How many sentences will be tested on each side, at least 1.
-    alpha
-        Probability of error of the bound, in (0, 1).
-    usual
-        The threshold that stays where no other is clearly better, such as that of the best accuracy.
+    `valid_real`, `valid_generated`: scores of validation sentences, shapes (n,), at least one each.
 
-    Returns
-    -------
-    BoundRule
-        Its threshold is half-way between two scores, or `usual`.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no score.
-    OptionError
-        If a number is out of range.
-
-    Notes
-    -----
     The bound to be expected at a threshold is the difference of shares less the normal quantile times its standard
     error, that of the test and that of the validation scores added in squares; shares are (count + 1/2) / (n + 1).
     """

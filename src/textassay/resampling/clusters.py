@@ -39,24 +39,12 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class ClusteredMeans:
-    """Means of D groups of values.
+    """Means of D groups of values."""
 
-    Attributes
-    ----------
-    values
-        Shape (D,).
-    sizes
-        Values in each group, shape (D,).
-    n_clusters
-        Clusters that each group has values in, of the kind that has fewest, shape (D,).
-    covariances
-        One matrix for each way to cluster, shape (K, D, D); the largest variance counts.
-    """
-
-    values: FloatArray
-    sizes: IntArray
-    n_clusters: IntArray
-    covariances: FloatArray
+    values: FloatArray  # Shape (D,)
+    sizes: IntArray  # Values in each group, shape (D,)
+    n_clusters: IntArray  # Clusters that each group has values in, of the kind that has fewest, shape (D,)
+    covariances: FloatArray  # One matrix for each way to cluster, shape (K, D, D); the largest variance counts
 
     def variance(self, group: int) -> float:
         """Return the variance of a mean; NaN where it has a single cluster."""
@@ -73,8 +61,6 @@ class ClusteredMeans:
     def share_interval(self, group: int, *, level: float, method: str) -> Interval | None:
         """Return Wilson's interval of a mean of zeros and ones; None where it has a single cluster.
 
-        Notes
-        -----
         The effective number of values is the one whose mean would vary as much if they were independent, and at most
         their number; the number of clusters where all are equal and nothing can be said of it.
         """
@@ -96,18 +82,6 @@ class ClusteredMeans:
     def difference(self, first: int, second: int, *, level: float, shares: bool = False) -> Difference:
         """Return the mean of one group less that of another, with Student's interval and two-sided p-value.
 
-        Parameters
-        ----------
-        first, second
-            Groups.
-        level
-            Of the interval.
-        shares
-            Whether values are zeros and ones. Where one side is all or nothing, and so has no variance, the interval is
-            then at least as long as the one made of both shares' own intervals.
-
-        Notes
-        -----
         The degrees of freedom are those of the group with fewer clusters. Where nothing varies, each cluster counts as
         one answer, and p is that of Fisher's exact test.
         """
@@ -156,21 +130,9 @@ def clustered_means(
 ) -> ClusteredMeans:
     """Return the mean of each group of values, and how these means vary together.
 
-    Parameters
-    ----------
-    values
-        Shape (n,), at least one.
-    groups
-        Group of each value, shape (n,), numbers from 0, none left out.
-    clusters
-        Cluster of each value, shape (n,), any numbers.
-    crossed
-        Cluster of another kind of each value, shape (n,), or none.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If there is no value.
+    `values`: shape (n,), at least one; `groups`: group of each value, shape (n,), numbers from 0, none left out;
+    `clusters`: cluster of each value, shape (n,), any numbers; `crossed`: cluster of another kind of each value, shape
+    (n,), or none.
     """
     if not len(values):
         raise EmptyCorpusError("a mean needs at least one value")

@@ -117,30 +117,11 @@ def e_value(
 ) -> float:
     """Return the e-value of a finished test: the mean over random ways to bring sentences together.
 
-    Parameters
-    ----------
-    real_scores, generated_scores
-        Probabilities of being real of independent sentences that the classifier did not see, shapes (n_real,) and
-        (n_generated,), at least one each.
-    rng
-        The random stream.
-    n_pairings
-        How many ways, at least 1.
+    `real_scores`, `generated_scores`: probabilities of being real of independent sentences that the classifier did not
+    see, shapes (n_real,) and (n_generated,), at least one each.
 
-    Returns
-    -------
-    float
-        In [0, 1e300]; the probability that it reaches c is at most 1/c if both distributions are equal. Unlike that of
-        `EProcess` it is read once: the sizes must not depend on it.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no score.
-    InputError
-        If a score is no probability.
-    OptionError
-        If `n_pairings` is below 1.
+    In [0, 1e300]; the probability that it reaches c is at most 1/c if both distributions are equal. Unlike that of
+    `EProcess` it is read once: the sizes must not depend on it.
     """
     if n_pairings < 1:
         raise OptionError(f"n_pairings must be at least 1, got {n_pairings}")

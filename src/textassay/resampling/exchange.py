@@ -28,22 +28,14 @@ _FEWEST_SLOTS = 4  # of a group that stands on both sides, on that with fewer of
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of sentences, numbered from 0, those of one stratum one after another.
+    """Blocks of sentences, numbered from 0, those of one stratum one after another."""
 
-    Attributes
-    ----------
-    real, generated
-        Block of each sentence, shapes (n_real,) and (n_generated,).
-    strata
-        Stratum of each block, shape (n_blocks,), in increasing order: labels are exchanged inside a stratum.
-    is_real
-        Label of each block, shape (n_blocks,).
-    """
-
+    # Block of each sentence, shapes (n_real,) and (n_generated,)
     real: IntArray
     generated: IntArray
+    # Stratum of each block, shape (n_blocks,), in increasing order: labels are exchanged inside a stratum
     strata: IntArray
-    is_real: Labels
+    is_real: Labels  # Label of each block, shape (n_blocks,)
 
 
 def exchange_blocks(
@@ -55,31 +47,7 @@ def exchange_blocks(
     real_groups: IntArray | None = None,
     generated_groups: IntArray | None = None,
 ) -> Blocks:
-    """Return the blocks of two samples.
-
-    Parameters
-    ----------
-    n_real, n_generated
-        Sentences, at least 1 each.
-    real_rng, generated_rng
-        What deals the sentences of each side into blocks. Without groups, the blocks of one side depend on the other
-        through its number of sentences alone.
-    real_groups, generated_groups
-        Group number of each sentence, or none; the numbers mean the same on both sides. Inside a group that stands on
-        both sides sentences are exchanged, and groups of one side are exchanged whole. A side without groups, where
-        the other has some, has one group a sentence.
-
-    Returns
-    -------
-    Blocks
-        Sentences that no exchange reaches (what is left over of equal sizes, at most a block where sizes are alike)
-        form blocks of their own.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no sentence.
-    """
+    """Return the blocks of two samples."""
     if min(n_real, n_generated) < 1:
         raise EmptyCorpusError(f"an exchange needs a sentence a side, got {n_real} and {n_generated}")
     n = n_real + n_generated

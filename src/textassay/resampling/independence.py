@@ -17,18 +17,10 @@ FloatArray = npt.NDArray[np.float64]
 def fisher_p_values(first: Counts, n_first: int, second: Counts, n_second: int) -> FloatArray:
     """Return Fisher's exact two-sided p-value of every trait.
 
-    Parameters
-    ----------
-    first, second
-        Items of each sample that have the trait, shape (n_traits,).
-    n_first, n_second
-        Items in each sample, at least 1.
+    `first`, `second`: items of each sample that have the trait, shape (n_traits,).
 
-    Returns
-    -------
-    FloatArray
-        Shape (n_traits,), in [0, 1]: twice the smaller tail of the hypergeometric distribution. Under the null
-        hypothesis at most `alpha` of them fall to `alpha` or below, at any counts.
+    Shape (n_traits,), in [0, 1]: twice the smaller tail of the hypergeometric distribution. Under the null hypothesis
+    at most `alpha` of them fall to `alpha` or below, at any counts.
     """
     tables, where = np.unique(np.stack([first, first + second]), axis=1, return_inverse=True)
     n_with_trait = tables[1]
@@ -42,20 +34,7 @@ def fisher_p_values(first: Counts, n_first: int, second: Counts, n_second: int) 
 def signed_likelihood_ratios(
     first: npt.ArrayLike, n_first: npt.ArrayLike, second: npt.ArrayLike, n_second: npt.ArrayLike
 ) -> FloatArray:
-    """Return twice the log-likelihood ratio of "two shares" to "one share", in nats, signed.
-
-    Parameters
-    ----------
-    first, n_first, second, n_second
-        Items with the trait, out of how many, in each sample; the arguments are broadcast together. A sample may be
-        empty.
-
-    Returns
-    -------
-    FloatArray
-        Above 0 where the trait is more frequent in the first sample, below 0 where in the second, 0 where equally
-        frequent or a sample is empty.
-    """
+    """Return twice the log-likelihood ratio of "two shares" to "one share", in nats, signed."""
     a, n, b, m = (np.asarray(argument, dtype=np.float64) for argument in (first, n_first, second, n_second))
     share = (a + b) / np.maximum(n + m, 1)
     ratio = 2 * (

@@ -32,27 +32,10 @@ def assign_groups(
 ) -> IntArray:
     """Return a random jackknife group for each item.
 
-    Parameters
-    ----------
-    n_items
-        Number of items, at least 1.
-    rng
-        Where the draws come from; they depend on nothing else but `n_items` and `units`.
-    n_groups
-        Number of groups, at least 1. Fewer where there are fewer items or units: then each is a group.
-    units
-        Unit of each item, shape (n_items,), or none: items of one unit (sentences of one document) stay together.
+    `units`: unit of each item, shape (n_items,), or none: items of one unit (sentences of one document) stay together.
 
-    Returns
-    -------
-    IntArray
-        Shape (n_items,): numbers from 0, none left out. Without units, sizes differ by at most one; with units, sizes
-        are as even as whole units allow, and there may be fewer groups than asked for.
-
-    Raises
-    ------
-    OptionError
-        If a number is below 1 or `units` has another length.
+    Shape (n_items,): numbers from 0, none left out. Without units, sizes differ by at most one; with units, sizes are
+    as even as whole units allow, and there may be fewer groups than asked for.
     """
     for name, number in (("n_items", n_items), ("n_groups", n_groups)):
         if number < 1:
@@ -79,25 +62,14 @@ def assign_groups(
 def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> FloatArray | None:
     """Return terms of a value from what it is without each group.
 
-    Parameters
-    ----------
-    value
-        Computed from all items.
-    replicates
-        The same computed without group g, shape (G,).
-    sizes
-        Items in each group, shape (G,), each at least 1.
+    `replicates`: the same computed without group g, shape (G,); `sizes`: items in each group, shape (G,), each at least
+    1.
 
-    Returns
-    -------
-    FloatArray or None
-        Shape (G,), mean `value`. With groups of equal size they are the pseudo-values ``G value - (G - 1) replicate``,
-        shifted. None where there are fewer than two groups or a replicate is not finite.
+    Shape (G,), mean `value`. With groups of equal size they are the pseudo-values ``G value - (G - 1) replicate``,
+    shifted. None where there are fewer than two groups or a replicate is not finite.
 
-    Notes
-    -----
-    With h = sum(sizes) / sizes, the pseudo-value of a group is ``h value - (h - 1) replicate``, and the variance is
-    the mean of ``(pseudo-value - their weighted mean)^2 / (h - 1)``, which ``var(terms, ddof=1) / G`` equals.
+    With h = sum(sizes) / sizes, the pseudo-value of a group is ``h value - (h - 1) replicate``, and the variance is the
+    mean of ``(pseudo-value - their weighted mean)^2 / (h - 1)``, which ``var(terms, ddof=1) / G`` equals.
     """
     n_groups = len(replicates)
     if n_groups < 2 or not np.isfinite(replicates).all() or not math.isfinite(value):
@@ -114,19 +86,10 @@ def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> Fl
 def sole_groups(kinds: npt.NDArray[np.int32], groups: IntArray, n_kinds: int) -> IntArray:
     """Return the one group in which each kind of item stands: what is lost with a group, such as its own words.
 
-    Parameters
-    ----------
-    kinds
-        Kind of each item, from 0 to `n_kinds` - 1, shape (n_items,).
-    groups
-        Jackknife group of each item, shape (n_items,).
-    n_kinds
-        Number of kinds.
+    `kinds`: kind of each item, from 0 to `n_kinds` - 1, shape (n_items,); `groups`: jackknife group of each item, shape
+    (n_items,).
 
-    Returns
-    -------
-    IntArray
-        Shape (n_kinds,); -1 for a kind that stands in several groups or in none.
+    Shape (n_kinds,); -1 for a kind that stands in several groups or in none.
     """
     sole = np.full(n_kinds, -1, dtype=np.int64)
     sole[kinds] = groups
@@ -137,20 +100,10 @@ def sole_groups(kinds: npt.NDArray[np.int32], groups: IntArray, n_kinds: int) ->
 def cluster_terms(values: FloatArray, units: IntArray | None = None) -> FloatArray | None:
     """Return terms of ``values.mean()``: the values themselves, or one term a unit where items share units.
 
-    Parameters
-    ----------
-    values
-        Shape (n_items,).
-    units
-        Unit of each item, shape (n_items,), or none where items are independent.
+    `values`: shape (n_items,); `units`: unit of each item, shape (n_items,), or none where items are independent.
 
-    Returns
-    -------
-    FloatArray or None
-        Shape (n_items,) or (n_units,), mean equal to that of `values`; None where there are fewer than two.
+    Shape (n_items,) or (n_units,), mean equal to that of `values`; None where there are fewer than two.
 
-    Notes
-    -----
     The term of a unit is ``mean + n_units / n_items * sum of (value - mean) over its items``: the mean over items is a
     ratio of two sums over units, and this is its linearisation.
     """
@@ -176,23 +129,9 @@ def terms_interval(
 ) -> Interval | None:
     """Return Student's interval around `value` from the terms of the independent samples it was made of.
 
-    Parameters
-    ----------
-    value
-        The middle.
-    samples
-        Terms of each sample, shapes (n,); degrees of freedom by Welch and Satterthwaite.
-    level
-        Such as 0.95.
-    method
-        Said in the interval.
-    low, high
-        Range of the value, to which the interval is cut.
+    `samples`: terms of each sample, shapes (n,).
 
-    Returns
-    -------
-    Interval or None
-        None where the value is not finite, or a sample has no terms or undefined ones.
+    None where the value is not finite, or a sample has no terms or undefined ones.
     """
     terms = [sample for sample in samples if sample is not None]
     if not math.isfinite(value) or not terms or len(terms) < len(samples):

@@ -32,15 +32,9 @@ def benjamini_hochberg(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.floa
 def holm(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return `p_values` adjusted by Holm's method.
 
-    Parameters
-    ----------
-    p_values
-        Shape (n_tests,), each in [0, 1]; NaN stands for a test that could not be made and does not count.
+    `p_values`: shape (n_tests,), each in [0, 1].
 
-    Returns
-    -------
-    npt.NDArray[np.float64]
-        Shape (n_tests,), in the same order, never below `p_values`; NaN stays NaN.
+    Shape (n_tests,), in the same order, never below `p_values`; NaN stays NaN.
     """
     return _adjusted(p_values, _step_down)
 

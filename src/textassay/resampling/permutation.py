@@ -30,31 +30,10 @@ def permutation_p_value(
 ) -> float:
     """Return how often dealt-out labels give a difference of means at least as large as the observed one.
 
-    Parameters
-    ----------
-    real, generated
-        Scores, shapes (n_real,) and (n_generated,), each at least one; higher means more like real text.
-    rng
-        The random stream.
-    n_resamples
-        How many times labels are dealt out, at least 1.
-    real_groups, generated_groups
-        Group number of each sentence, or none; the numbers mean the same on both sides. Inside a group that stands on
-        both sides labels are dealt out among its sentences; a group of one side keeps one label for all its sentences,
-        dealt out among such groups. A side without groups has one group a sentence.
+    `real`, `generated`: scores, shapes (n_real,) and (n_generated,), each at least one.
 
-    Returns
-    -------
-    float
-        ``(count + 1) / (n_resamples + 1)``, one-sided: small where the real scores are the higher ones. Exact under
-        the null hypothesis for scores of a function that saw none of these sentences.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no score.
-    OptionError
-        If `n_resamples` is below 1.
+    ``(count + 1) / (n_resamples + 1)``, one-sided: small where the real scores are the higher ones. Exact under the
+    null hypothesis for scores of a function that saw none of these sentences.
     """
     if len(real) == 0 or len(generated) == 0:
         raise EmptyCorpusError(f"a permutation test needs a score a side, got {len(real)} and {len(generated)}")

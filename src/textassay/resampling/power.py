@@ -21,29 +21,7 @@ _MOST = 10**12
 def sentences_for_margin(
     margin: float, *, share_real: float, share_generated: float, level: float, variance_factor: float
 ) -> int:
-    """Return how many sentences a side make Newcombe's interval reach at most `margin` to either side.
-
-    Parameters
-    ----------
-    margin
-        In (0, 1).
-    share_real, share_generated
-        Shares of right answers on both sides, in [0, 1]; one half each is the worst case.
-    level
-        Of the interval, in (0, 1).
-    variance_factor
-        What the variance of independent answers is multiplied by, at least 1.
-
-    Returns
-    -------
-    int
-        Sentences tested on each side, at least 1.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
+    """Return how many sentences a side make Newcombe's interval reach at most `margin` to either side."""
     _check_inside("margin", margin)
 
     def reaches(n: int) -> float:
@@ -70,24 +48,7 @@ def sentences_for_margin(
 
 
 def sentences_to_detect(discrepancy: float, *, level: float, power: float, variance_factor: float) -> int:
-    """Return how many sentences a side make the interval of a discrepancy lie above 0 with probability `power`.
-
-    Parameters
-    ----------
-    discrepancy
-        The true one, in (0, 1).
-    level
-        Of the two-sided interval, in (0, 1).
-    power
-        In (0, 1).
-    variance_factor
-        At least 1.
-
-    Returns
-    -------
-    int
-        Sentences tested on each side, at least 1.
-    """
+    """Return how many sentences a side make the interval of a discrepancy lie above 0 with probability `power`."""
     _check_inside("discrepancy", discrepancy)
     return _sample_size(
         discrepancy,
@@ -110,26 +71,6 @@ def sentences_to_separate(
     """Return how many sentences a side make the difference of two generators significant with probability `power`.
 
     Both are measured against the same real text, with as many sentences as each of them.
-
-    Parameters
-    ----------
-    difference
-        Between their discrepancies, in (0, 1).
-    discrepancy
-        The smaller of the two, in [0, 1 - `difference`].
-    correlation
-        Between a real sentence's being judged rightly beside one and beside the other, in [-1, 1].
-    level
-        1 - `level` is the significance, two-sided, of this one pair.
-    power
-        In (0, 1).
-    variance_factor
-        At least 1.
-
-    Returns
-    -------
-    int
-        Sentences tested of the real text and of each generator, at least 1.
     """
     _check_inside("difference", difference)
     if not 0 <= discrepancy <= 1 - difference:

@@ -25,26 +25,7 @@ def newcombe_interval(
 ) -> Interval:
     """Return the interval of ``k_real_correct / n_real - k_generated_wrong / n_generated``.
 
-    Parameters
-    ----------
-    k_real_correct, n_real
-        Real sentences called real, out of how many (above 0); fractions are allowed.
-    k_generated_wrong, n_generated
-        Generated sentences called real, out of how many (above 0).
-    level
-        In (0, 1), such as 0.95.
-
-    Returns
-    -------
-    Interval
-        Inside [-1, 1].
-
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no sentence.
-    OptionError
-        If a count exceeds its total or `level` is not in (0, 1).
+    Inside [-1, 1].
     """
     from statsmodels.stats.proportion import confint_proportions_2indep
 
@@ -60,19 +41,7 @@ def newcombe_interval(
 def clopper_pearson(count: int, n: int, *, alpha: float, side: Literal["lower", "upper"]) -> float:
     """Return the exact one-sided bound of a proportion: it is on the wrong side of the truth at most `alpha` often.
 
-    Parameters
-    ----------
-    count, n
-        Successes, out of how many (at least 1).
-    alpha
-        Probability of error, in (0, 1).
-    side
-        Which bound.
-
-    Returns
-    -------
-    float
-        In [0, 1]; the lower bound of no success is 0, the upper bound of nothing but successes 1.
+    In [0, 1]; the lower bound of no success is 0, the upper bound of nothing but successes 1.
     """
     from scipy.stats import beta
 
@@ -88,19 +57,7 @@ def certified_lower_bound(
 ) -> float:
     """Return a lower bound of the total variation that is too high with probability at most `alpha`.
 
-    Parameters
-    ----------
-    k_real_correct, n_real
-        Real test sentences called real by a classifier and threshold fixed before the test, out of how many.
-    k_generated_wrong, n_generated
-        The same for generated sentences.
-    alpha
-        Probability of error, in (0, 1), of both sides together.
-
-    Returns
-    -------
-    float
-        In [0, 1): exact at any sample size, see `textassay.resampling.two_proportions`.
+    In [0, 1): exact at any sample size, see `textassay.resampling.two_proportions`.
     """
     _check_level("alpha", alpha)
     _check_counts(k_real_correct, n_real)
@@ -111,16 +68,7 @@ def certified_lower_bound(
 def effective_size(terms: npt.NDArray[np.float64]) -> float:
     """Return the number of yes-or-no answers whose mean varies as much as the mean of `terms`.
 
-    Parameters
-    ----------
-    terms
-        Shares in [0, 1], shape (n,), such as how many of several classifiers got a sentence right.
-
-    Returns
-    -------
-    float
-        n where all terms are 0 or 1 or all are equal; more than n otherwise, since an average over several
-        classifiers depends less on which sentence was drawn.
+    `terms`: shares in [0, 1], shape (n,), such as how many of several classifiers got a sentence right.
     """
     mean, variance = float(np.mean(terms)), float(np.var(terms))
     if variance == 0:

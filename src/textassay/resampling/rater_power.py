@@ -39,24 +39,7 @@ def design_effect(
     texts_per_rater: float = 1.0,
     rater_correlation: float = 0.0,
 ) -> float:
-    """Return how much more the mean of all judgements of a generator varies than that of independent ones.
-
-    Parameters
-    ----------
-    judges
-        Judges of each text, at least 1.
-    text_correlation
-        Between two judgements of one text, in [0, 1].
-    texts_per_rater
-        Texts of the generator that one person judges, on average, at least 1.
-    rater_correlation
-        Between two judgements by one person, in [0, 1].
-
-    Returns
-    -------
-    float
-        At least 1.
-    """
+    """Return how much more the mean of all judgements of a generator varies than that of independent ones."""
     if judges < 1:
         raise OptionError(f"judges must be at least 1, got {judges}")
     if not texts_per_rater >= 1:
@@ -76,28 +59,7 @@ def texts_to_detect(
     judges: int = 1,
     effect: float = 1.0,
 ) -> int:
-    """Return how many texts make a generator's accuracy differ from guessing with probability `power`.
-
-    Parameters
-    ----------
-    accuracy
-        The true share of right judgements, in (0, 1), not `chance`.
-    chance
-        What guessing reaches, in (0, 1).
-    level
-        1 - `level` is the significance, two-sided, in (0, 1).
-    power
-        In (0, 1).
-    judges
-        Judgements of each text, at least 1.
-    effect
-        The `design_effect`, at least 1.
-
-    Returns
-    -------
-    int
-        Texts of the generator, at least 1.
-    """
+    """Return how many texts make a generator's accuracy differ from guessing with probability `power`."""
     _check(accuracy=accuracy, chance=chance, level=level, power=power)
     spread_null, spread = _spread(chance), _spread(accuracy)
     return _texts(accuracy - chance, spread_null, spread, level, power, judges, effect)
@@ -112,20 +74,7 @@ def texts_to_separate(
     judges: int = 1,
     effect: float = 1.0,
 ) -> int:
-    """Return how many texts of each of two generators make their accuracies differ with probability `power`.
-
-    Parameters
-    ----------
-    accuracy, other
-        The true shares of right judgements, in (0, 1), different.
-    level, power, judges, effect
-        As `texts_to_detect` takes them. People who judge both generators make the truth a little better than this.
-
-    Returns
-    -------
-    int
-        Texts of each generator, at least 1.
-    """
+    """Return how many texts of each of two generators make their accuracies differ with probability `power`."""
     _check(accuracy=accuracy, other=other, level=level, power=power)
     spread_null = math.sqrt(2) * _spread((accuracy + other) / 2)
     return _texts(
@@ -155,20 +104,11 @@ def power_to_separate(
 def shared_correlation(values: FloatArray, strata: IntArray, clusters: IntArray) -> float:
     """Return the correlation between two judgements that share a text, or a rater.
 
-    Parameters
-    ----------
-    values
-        Judgements, shape (J,).
-    strata
-        What each is compared within, such as the generator, shape (J,): its mean is taken off.
-    clusters
-        What is shared, shape (J,): the text, or the rater.
+    `values`: judgements, shape (J,); `strata`: what each is compared within, such as the generator, shape (J,): its
+    mean is taken off; `clusters`: what is shared, shape (J,): the text, or the rater.
 
-    Returns
-    -------
-    float
-        The mean product of deviations over all pairs in a cluster, by the mean square, in [-1, 1]; NaN where no two
-        judgements share a cluster, or none deviates.
+    The mean product of deviations over all pairs in a cluster, by the mean square, in [-1, 1]; NaN where no two
+    judgements share a cluster, or none deviates.
     """
     _, place = np.unique(strata, return_inverse=True)
     place = place.reshape(-1)

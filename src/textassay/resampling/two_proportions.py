@@ -34,22 +34,7 @@ _WIDTH, _BESIDE = 9.0, 30  # standard deviations and counts around the mean; wha
 
 
 def sum_lower_bound(count_a: int, n_a: int, count_b: int, n_b: int, *, alpha: float) -> float:
-    """Return a lower bound of the sum of two shares that is too high with probability at most `alpha`.
-
-    Parameters
-    ----------
-    count_a, n_a
-        Successes of the first sample, from 0 to its size, at least 1.
-    count_b, n_b
-        The same for the second, independent one.
-    alpha
-        Probability of error, in (0, 1).
-
-    Returns
-    -------
-    float
-        In [1, 2); 1 where no larger sum is refused: sums below it are of no use to a discrepancy.
-    """
+    """Return a lower bound of the sum of two shares that is too high with probability at most `alpha`."""
     rest = alpha * (1 - _NUISANCE)
     limits = np.array([_limits(count, n, alpha * _NUISANCE / 4) for count, n in ((count_a, n_a), (count_b, n_b))])
     weighted = count_a * n_b + count_b * n_a

@@ -28,40 +28,22 @@ _RULE = (
 
 @dataclass(frozen=True, eq=False)
 class DrawnValues:
-    """What evaluators say, as measured and over draws of texts; whatever is missing was not measured.
+    """What evaluators say, as measured and over draws of texts; whatever is missing was not measured."""
 
-    Attributes
-    ----------
-    about
-        Whose values these are.
-    generators
-        Their names, G of them.
-    values
-        Evaluator to shape (1 + B, G): row 0 as measured, the others drawn, B may be 0. Of people and classifiers the
-        share that is called fake.
-    better
-        Evaluator to whether "higher" or "lower" is a better generator.
-    rates
-        People and classifiers to their accuracy on all, on real and on generated texts, shape (1 + B, 3).
-    taus
-        Evaluator and "H1" or "H2" to Kendall's tau-b, both turned so that higher is better, shape (1 + B,).
-    majority_taus
-        The same where evaluators are measured with people's majority for the truth.
-    kappa
-        Fleiss' kappa of right and mistaken answers; not drawn.
-    foreign
-        The generator that has learnt from another domain, in the place of Google LM.
-    """
-
-    about: str
-    generators: tuple[str, ...]
+    about: str  # Whose values these are
+    generators: tuple[str, ...]  # Their names, G of them
+    # Evaluator to shape (1 + B, G): row 0 as measured, the others drawn, B may be 0. Of people and classifiers the
+    # share that is called fake.
     values: Mapping[str, FloatArray]
-    better: Mapping[str, str]
+    better: Mapping[str, str]  # Evaluator to whether "higher" or "lower" is a better generator
+    # People and classifiers to their accuracy on all, on real and on generated texts, shape (1 + B, 3)
     rates: Mapping[str, FloatArray] = field(default_factory=dict)
+    # Evaluator and "H1" or "H2" to Kendall's tau-b, both turned so that higher is better, shape (1 + B,)
     taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
+    # The same where evaluators are measured with people's majority for the truth
     majority_taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
-    kappa: float | None = None
-    foreign: str = "Google LM"
+    kappa: float | None = None  # Fleiss' kappa of right and mistaken answers; not drawn
+    foreign: str = "Google LM"  # The generator that has learnt from another domain, in the place of Google LM
 
     def of(self, evaluator: str, generator: str) -> FloatArray:
         """Return one generator's values, shape (1 + B,); raises KeyError where there are none."""
@@ -91,29 +73,17 @@ class DrawnValues:
 
 @dataclass(frozen=True)
 class Rule:
-    """A finding and how it is checked.
+    """A finding and how it is checked."""
 
-    Attributes
-    ----------
-    id, statement
-        Such as "K3", and the finding as a sentence.
-    published
-        What the paper prints, in words.
-    parts
-        What its parts are, in a sentence or two.
-    check
-        Returns the parts, name to whether each holds as measured and in each draw, shape (1 + B,), and numbers to show;
-        raises KeyError where values are missing.
-    exact
-        Whether the measured values alone count.
-    """
-
+    # Such as "K3", and the finding as a sentence
     id: str
     statement: str
-    published: str
-    parts: str
+    published: str  # What the paper prints, in words
+    parts: str  # What its parts are, in a sentence or two
+    # Returns the parts, name to whether each holds as measured and in each draw, shape (1 + B,), and numbers to show;
+    # raises KeyError where values are missing
     check: Callable[[DrawnValues], Found]
-    exact: bool = False
+    exact: bool = False  # Whether the measured values alone count
 
 
 def check_rules(rules: Sequence[Rule], values: DrawnValues, *, level: float) -> tuple[CheckedFinding, ...]:

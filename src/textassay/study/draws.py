@@ -19,13 +19,7 @@ def save_draws(path: Path, corpus: Corpus) -> None:
 
 
 def load_draws(path: Path, form: TextForm) -> Corpus:
-    """Return the corpus whose tokens `save_draws` wrote, as `form` writes them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or holds ids beyond the vocabulary.
-    """
+    """Return the corpus whose tokens `save_draws` wrote, as `form` writes them."""
     try:
         with np.load(path, allow_pickle=False) as kept:
             tokens, offsets = kept["tokens"], kept["offsets"]

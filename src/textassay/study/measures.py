@@ -55,28 +55,7 @@ def measured(metrics: Mapping[str, Metric], generated: Corpus, real: Corpus, *, 
 def model_cost(
     metric: str, model: LanguageModel, scored: Corpus, other: Corpus, *, longest: int, scores_real: bool, seed: int
 ) -> Estimate:
-    """Return the mean cost of a token of `scored` under a model that is held fixed, in nats.
-
-    Parameters
-    ----------
-    metric
-        What to call it.
-    model
-        Fitted, on text that is none of `scored`.
-    scored, other
-        The two sides; `scored` is the real one where `scores_real`.
-    longest
-        Tokens after which sentences are cut: one so long has no end.
-    scores_real
-        Whether real text is scored under a model of generated text, or the other way round.
-    seed
-        Stands in the signature.
-
-    Raises
-    ------
-    InputError
-        If the model gives a sentence probability 0.
-    """
+    """Return the mean cost of a token of `scored` under a model that is held fixed, in nats."""
     costs = -AsDrawn(model, scored.vocabulary, max_length=longest).log_prob(scored)
     if not np.isfinite(costs).all():
         raise InputError(f"{metric}: {model.name} gives a sentence probability 0")
@@ -102,24 +81,7 @@ def model_cost(
 def exact_estimate(
     original: LanguageModel, model: LanguageModel, real: Corpus, generated: Corpus, *, longest: int, seed: int
 ) -> tuple[Estimate, KnownTruth]:
-    """Return the discrepancy of two models from their own probabilities, as an estimate, and with all its checks.
-
-    Parameters
-    ----------
-    original, model
-        What drew `real`, and what drew `generated`.
-    real, generated
-        Independent draws, at least two sentences each.
-    longest
-        Tokens after which both were cut.
-    seed
-        Stands in the signature.
-
-    Warns
-    -----
-    UserWarning
-        If the estimators disagree: then it is not exact.
-    """
+    """Return the discrepancy of two models from their own probabilities, as an estimate, and with all its checks."""
     sides = [AsDrawn(each, real.vocabulary, max_length=longest) for each in (original, model)]
     ratios = [log_ratios(sides[0], sides[1], corpus) for corpus in (real, generated)]
     truth = truth_from_log_ratios(*ratios, level=LEVEL)
@@ -160,13 +122,7 @@ def save_estimates(folder: Path, estimates: Mapping[str, Estimate]) -> None:
 
 
 def load_estimates(folder: Path, names: Sequence[str] | Iterable[str]) -> dict[str, Estimate]:
-    """Return the estimates that `save_estimates` kept.
-
-    Raises
-    ------
-    InputError
-        If one is not there or damaged.
-    """
+    """Return the estimates that `save_estimates` kept."""
     store = EstimateStore(folder)
     found = {}
     for name in names:

@@ -25,22 +25,13 @@ _CHECKPOINT = "training.safetensors"
 
 @dataclass(frozen=True)
 class Part:
-    """Sentences that stages read: given, or drawn by a stage; `first` of them, or all.
+    """Sentences that stages read: given, or drawn by a stage; `first` of them, or all."""
 
-    Attributes
-    ----------
-    corpus
-        What is given.
-    stage, file
-        What draws it, and which of its files it is.
-    first
-        How many sentences count; none for all.
-    """
-
-    corpus: Corpus | None = None
+    corpus: Corpus | None = None  # What is given
+    # What draws it, and which of its files it is
     stage: Stage | None = None
     file: str = ""
-    first: int | None = None
+    first: int | None = None  # How many sentences count; none for all
 
     @property
     def inputs(self) -> tuple[Stage, ...]:
@@ -89,29 +80,7 @@ def training(
     changes: Mapping[str, Any] | None = None,
     stage_kind: str = "train",
 ) -> Stage:
-    """Return the stage that trains a network and keeps it.
-
-    Parameters
-    ----------
-    name
-        What to call it.
-    kind, preset
-        As `make_generator` takes them.
-    text, valid
-        What it learns from, and what chooses its epoch.
-    form, longest
-        How text is written, and how long a sentence can be.
-    seed
-        Of the network.
-    cost
-        Training sentences, say.
-    precision
-        In which it is trained.
-    changes
-        Settings that differ from the preset.
-    stage_kind
-        What the stage is called.
-    """
+    """Return the stage that trains a network and keeps it."""
 
     def run(work: Work) -> dict[str, Any]:
         checkpoint = work.folder / _CHECKPOINT
@@ -169,27 +138,7 @@ def sampling(
     precision: str = "float32",
     stage_kind: str = "sample",
 ) -> Stage:
-    """Return the stage that draws sentences from a trained network: one file a set, each from a seed of its own.
-
-    Parameters
-    ----------
-    name
-        What to call it.
-    trained
-        The stage that trained it.
-    counts
-        Set to the number of its sentences.
-    seed
-        Of all sets; their names tell them apart.
-    temperature
-        Above 0.
-    longest
-        Tokens after which sentences are cut.
-    precision
-        In which it draws.
-    stage_kind
-        What the stage is called.
-    """
+    """Return the stage that draws sentences from a trained network: one file a set, each from a seed of its own."""
 
     def run(work: Work) -> dict[str, Any]:
         model = opened(work, trained, precision=precision)

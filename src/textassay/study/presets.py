@@ -27,13 +27,7 @@ class Contest:
 
 
 def scale_named(scales: Mapping[str, Scale], name: str) -> Scale:
-    """Return the one of `scales` called `name`.
-
-    Raises
-    ------
-    OptionError
-        If there is none of that name.
-    """
+    """Return the one of `scales` called `name`."""
     if name not in scales:
         raise unknown_name("scale", name, scales)
     return scales[name]

@@ -11,15 +11,7 @@ from textassay.study.stages import Stage, Stages
 
 
 class StagedStudy(ABC):
-    """A study; a subclass says which stages there are and what they mean.
-
-    Parameters
-    ----------
-    folder
-        Where stages are kept.
-    progress
-        Called with the stage that runs, how many are done, and how many there are.
-    """
+    """A study; a subclass says which stages there are and what they mean."""
 
     def __init__(self, folder: Path, progress: Callable[[str, int, int], None] | None = None) -> None:
         self.stages = Stages(folder / "stages", progress)
@@ -50,18 +42,7 @@ class StagedStudy(ABC):
         return sorted(found.values(), key=lambda stage: stage.level)
 
     def compute(self, only: Sequence[str] = ()) -> int:
-        """Compute what is missing, and return how many stages that were.
-
-        Parameters
-        ----------
-        only
-            Kinds of stages that are wanted, with what they build on; none for all.
-
-        Raises
-        ------
-        OptionError
-            If there is no such kind.
-        """
+        """Compute what is missing, and return how many stages that were."""
         for kind in only:
             if kind not in self.kinds:
                 raise unknown_name("stage", kind, self.kinds)

@@ -42,46 +42,25 @@ class Done:
 
 @dataclass(frozen=True)
 class Work:
-    """What a stage gets to work with.
+    """What a stage gets to work with."""
 
-    Attributes
-    ----------
-    folder
-        Where its files go; what an interrupted run left is still there.
-    inputs
-        The stages it builds on.
-    tell
-        Called with a few words on how far it is.
-    """
-
-    folder: Path
-    inputs: Mapping["Stage", Done]
-    tell: Callable[[str], None]
+    folder: Path  # Where its files go; what an interrupted run left is still there
+    inputs: Mapping["Stage", Done]  # The stages it builds on
+    tell: Callable[[str], None]  # Called with a few words on how far it is
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One step of a study.
+    """One step of a study."""
 
-    Attributes
-    ----------
-    kind, name
-        What it does, such as ``train``, and to whom, such as ``LSTM_0.2``.
-    settings
-        JSON-ready: with `inputs`, everything that decides the outcome.
-    run
-        Computes it; what it returns is JSON-ready, all else it writes into the folder, each file whole or not at all.
-    inputs
-        The stages it builds on.
-    cost
-        How long it takes beside others, roughly: the longest of a level begin first. Decides no result.
-    """
-
+    # What it does, such as ``train``, and to whom, such as ``LSTM_0.2``
     kind: str
     name: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # JSON-ready: with `inputs`, everything that decides the outcome
+    # Computes it; what it returns is JSON-ready, all else it writes into the folder, each file whole or not at all
     run: Callable[[Work], Any] = field(repr=False)
-    inputs: tuple["Stage", ...] = ()
+    inputs: tuple["Stage", ...] = ()  # The stages it builds on
+    # How long it takes beside others, roughly: the longest of a level begin first. Decides no result.
     cost: float = 1.0
 
     @property
@@ -102,15 +81,7 @@ class Stage:
 
 
 class Stages:
-    """The stages of a study in a folder.
-
-    Parameters
-    ----------
-    folder
-        Where each has a folder of its own.
-    progress
-        Called with the label of what runs, how many are done and how many there are.
-    """
+    """The stages of a study in a folder."""
 
     def __init__(self, folder: Path, progress: Progress | None = None) -> None:
         self._folder = folder
@@ -153,15 +124,7 @@ class Stages:
         return sorted(wanted.values(), key=lambda stage: (stage.level, -stage.cost, stage.label))
 
     def compute(self, targets: Sequence[Stage]) -> int:
-        """Compute what `targets` lack, and return how many stages that were.
-
-        Raises
-        ------
-        OutputError
-            If a folder cannot be written to.
-        TextassayError
-            Whatever a stage raises.
-        """
+        """Compute what `targets` lack, and return how many stages that were."""
         missing = self.missing(targets)
         total = len({stage.key: stage for stage in missing})
         n_done = 0

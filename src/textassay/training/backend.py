@@ -21,25 +21,13 @@ if TYPE_CHECKING:
 
 
 def require_neural(feature: str) -> None:
-    """Raise unless what the extra ``neural`` brings is installed; `feature` says what needs it. Loads nothing.
-
-    Raises
-    ------
-    MissingExtraError
-        With the command that installs it.
-    """
+    """Raise unless what the extra ``neural`` brings is installed; `feature` says what needs it. Loads nothing."""
     if any(importlib.util.find_spec(package) is None for package in ("torch", "safetensors")):
         raise MissingExtraError(feature, "neural")
 
 
 def training_device() -> "torch.device":
-    """Return the device that `textassay.execution.device` named; for ``auto`` a GPU where there is one.
-
-    Raises
-    ------
-    OptionError
-        If PyTorch does not know the device, or it is not there.
-    """
+    """Return the device that `textassay.execution.device` named; for ``auto`` a GPU where there is one."""
     import torch
 
     name = device_name()

@@ -29,11 +29,6 @@ def save_checkpoint(path: Path, tensors: Mapping[str, "Tensor"], document: Mappi
 
     The file is written under a temporary name, flushed to the disk and then renamed: a run that is killed, even while
     it writes, leaves the one before whole. What killed runs left half-written beside it is removed.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
@@ -59,13 +54,7 @@ def save_checkpoint(path: Path, tensors: Mapping[str, "Tensor"], document: Mappi
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
-    """Return the tensors, on the CPU, and the document of `path`.
-
-    Raises
-    ------
-    InputError
-        If the file is no checkpoint of this package, of another version's format, or damaged.
-    """
+    """Return the tensors, on the CPU, and the document of `path`."""
     from safetensors import SafetensorError, safe_open
 
     try:

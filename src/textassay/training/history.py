@@ -66,28 +66,14 @@ class History:
 
 @dataclass(frozen=True)
 class Step:
-    """How far a run is.
+    """How far a run is."""
 
-    Attributes
-    ----------
-    epoch
-        Number of the epoch, from 1.
-    step, n_steps
-        Steps of this epoch that are done, and all of them.
-    loss
-        Mean loss of this epoch so far, over batches or their tokens, as last read from the device.
-    tokens_per_second
-        In the steps of this epoch, or since it was resumed; None without `size`.
-    seconds_left
-        At most: for all epochs, as if none brought the end before `Recipe.max_epochs`.
-    finished_epoch
-        The epoch, when it has been scored and its checkpoint is written; None inside an epoch.
-    """
-
-    epoch: int
+    epoch: int  # Number of the epoch, from 1
+    # Steps of this epoch that are done, and all of them
     step: int
     n_steps: int
-    loss: float
-    tokens_per_second: float | None
-    seconds_left: float
+    loss: float  # Mean loss of this epoch so far, over batches or their tokens, as last read from the device
+    tokens_per_second: float | None  # In the steps of this epoch, or since it was resumed; None without `size`
+    seconds_left: float  # At most: for all epochs, as if none brought the end before `Recipe.max_epochs`
+    # The epoch, when it has been scored and its checkpoint is written; None inside an epoch
     finished_epoch: Epoch | None = None

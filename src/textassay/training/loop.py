@@ -57,54 +57,8 @@ def train(
 ) -> History:
     """Train `weights` in place; afterwards they are those of the epoch with the best score.
 
-    Parameters
-    ----------
-    weights
-        Name to leaf tensor that requires a gradient, all on one device; ``dict(module.named_parameters())``, say.
-    batches
-        From the number of the epoch, from 0, to its batches, at least one; the same for the same number.
-    loss
-        From a batch to its mean loss, a scalar; what it draws, such as dropout, it draws from the generator alone.
-    score
-        Of the present weights on validation data; higher is better, NaN and infinity are errors. None keeps the last
-        epoch.
-    recipe
-        How to train.
-    seed
-        Decides the generators that `loss` gets.
-    size
-        From a batch to its number of tokens. A batch weighs what its share of the tokens of its epoch is: where batches
-        hold sentences of like lengths and each counted the same, a token of a short sentence would weigh more than one
-        of a long sentence, and a network would end its own sentences too soon. None lets all batches weigh the same.
-    checkpoint
-        File to write after each epoch and inside epochs and, where it is there already, to go on from; none keeps
-        nothing.
-    checkpoint_seconds
-        A checkpoint is due when the last is so old, at least 0. Time decides when one is written, never what.
-    config
-        What else decides the outcome, JSON-ready: a checkpoint made with another one is refused.
-    monitors
-        Name to a function of the number of steps the run has taken, called after each epoch with the weights that are
-        scored in place; what it returns, None where it has no number, is kept in `History.readings`.
-    monitor_steps
-        Monitors are called after every so many steps, too, at least 1.
-    progress
-        Called about four times a second, and after each epoch, when its checkpoint is written.
-    processes
-        What `processes.launched` returned: the processes that share the work; None for this one alone. A step then
-        takes as many batches as there are processes; readings are kept in the main process.
-    carried
-        Name to tensor that `loss` changes in place and reads again with later batches, such as a memory: checkpoints
-        keep them.
-
-    Raises
-    ------
-    InputError
-        If loss or score are no longer finite, or the checkpoint was made with other settings or is damaged.
-    OptionError
-        If there is nothing to train, an epoch without batches, or something carried among several processes.
-    OutputError
-        If the checkpoint cannot be written; that its folder is missing is said before training begins.
+    `weights`: name to leaf tensor that requires a gradient, all on one device; ``dict(module.named_parameters())``,
+    say; `score`: higher is better, NaN and infinity are errors.
     """
     if not weights:
         raise OptionError("there are no weights to train")

@@ -32,20 +32,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def largest_batch(fits: Callable[[int], bool], start: int) -> int:
-    """Return `start`, at least 1, halved until it fits.
-
-    Parameters
-    ----------
-    fits
-        Whether a batch of so many sentences fits; see `step_fits`.
-    start
-        Sentences in the batch that is tried first.
-
-    Raises
-    ------
-    OptionError
-        If not even one sentence fits.
-    """
+    """Return `start`, at least 1, halved until it fits."""
     n_sentences = start
     while not fits(n_sentences):
         if n_sentences == 1:
@@ -97,23 +84,7 @@ def _try_step(
 
 
 def with_memory_explained(run: Callable[[], Outcome], *, batch_size: int, fits: Callable[[int], bool]) -> Outcome:
-    """Return ``run()``; where its memory does not suffice, raise one line that says which batch size would fit.
-
-    Parameters
-    ----------
-    run
-        The training.
-    batch_size
-        Sentences in its batches.
-    fits
-        As in `largest_batch`; called when all that `run` had taken is free again, with `batch_size` first: where that
-        fits, it was not the batch that took too much.
-
-    Raises
-    ------
-    OptionError
-        If memory does not suffice.
-    """
+    """Return ``run()``; where its memory does not suffice, raise one line that says which batch size would fit."""
     try:
         return run()
     except (RuntimeError, MemoryError) as error:

@@ -9,16 +9,7 @@ from textassay.training.history import Epoch, Step
 class Pace:
     """Measures the steps of each epoch and what comes after them, and tells of both.
 
-    Parameters
-    ----------
-    max_epochs
-        Most epochs of the run.
-    tell
-        Gets each `Step`; None tells nobody.
-    seconds
-        Least time between two steps that are told, but for the end of an epoch, at least 0.
-    clock
-        Gives the time in seconds.
+    `clock`: gives the time in seconds.
     """
 
     def __init__(

@@ -41,13 +41,6 @@ def launched() -> "Processes | None":
 
     Also None inside a training that uses them, for what its monitors train in the main process alone. Call it before
     any other process has begun to train, in all processes alike.
-
-    Raises
-    ------
-    MissingExtraError
-        If accelerate is not installed.
-    OptionError
-        If the device can have no processes (it must be a CPU or CUDA).
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or _TRAINING.get():
         return None

@@ -26,45 +26,26 @@ _SCHEDULES = ("constant", "linear", "cosine", "inverse-sqrt")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train, by Adam.
+    """How to train, by Adam."""
 
-    Attributes
-    ----------
-    max_epochs
-        Most epochs, at least 1.
-    patience
-        Training has converged, and ends, when so many epochs in a row, at least 1, brought no better score; None
-        trains all epochs.
-    learning_rate
-        At its highest, above 0.
-    schedule
-        ``constant``; ``linear``: falling to 0 over `max_epochs`; ``cosine``: the same, slowly at both ends;
-        ``inverse-sqrt``: after `warmup_steps`, falling as one over the square root of the step.
-    averaging
-        Decay, in [0, 1), of the running mean of the weights that is scored and kept instead of the weights; 0 for
-        the weights themselves. The mean begins short: after t steps its decay is at most t / (t + 10).
-    max_norm
-        Gradients are scaled down to this length, above 0, where they are longer; None leaves them.
-    precision
-        ``float32``; ``bfloat16`` where PyTorch's autocast finds it safe, weights stay as they are; ``auto``: bfloat16
-        where the device multiplies it natively, else float32.
-    warmup_steps
-        The learning rate that `schedule` gives is multiplied by t / warmup_steps in step t until it is reached; at
-        least 0.
-
-    Raises
-    ------
-    OptionError
-        If a setting is out of range.
-    """
-
-    max_epochs: int
+    max_epochs: int  # Most epochs, at least 1
+    # Training has converged, and ends, when so many epochs in a row, at least 1, brought no better score; None trains
+    # all epochs
     patience: int | None = None
-    learning_rate: float = 1e-3
+    learning_rate: float = 1e-3  # At its highest, above 0
+    # ``constant``; ``linear``: falling to 0 over `max_epochs`; ``cosine``: the same, slowly at both ends;
+    # ``inverse-sqrt``: after `warmup_steps`, falling as one over the square root of the step
     schedule: Literal["constant", "linear", "cosine", "inverse-sqrt"] = "constant"
+    # Decay, in [0, 1), of the running mean of the weights that is scored and kept instead of the weights; 0 for the
+    # weights themselves. The mean begins short: after t steps its decay is at most t / (t + 10).
     averaging: float = 0.0
+    # Gradients are scaled down to this length, above 0, where they are longer; None leaves them
     max_norm: float | None = None
+    # ``float32``; ``bfloat16`` where PyTorch's autocast finds it safe, weights stay as they are; ``auto``: bfloat16
+    # where the device multiplies it natively, else float32
     precision: Precision = "float32"
+    # The learning rate that `schedule` gives is multiplied by t / warmup_steps in step t until it is reached; at least
+    # 0
     warmup_steps: int = 0
 
     def __post_init__(self) -> None:
@@ -102,18 +83,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class DecayRecipe(Recipe):
-    """A recipe that also says how long Adam remembers squares, and draws weights towards 0.
+    """A recipe that also says how long Adam remembers squares, and draws weights towards 0."""
 
-    Attributes
-    ----------
-    beta2
-        Decay of the mean of squared gradients, in [0, 1).
-    weight_decay
-        In each step, weights lose this share times the learning rate, at least 0.
-    """
-
-    beta2: float = 0.999
-    weight_decay: float = 0.0
+    beta2: float = 0.999  # Decay of the mean of squared gradients, in [0, 1)
+    weight_decay: float = 0.0  # In each step, weights lose this share times the learning rate, at least 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

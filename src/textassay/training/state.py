@@ -25,18 +25,8 @@ Weights = Mapping[str, "Tensor"]
 class RunState:
     """Weights, Adam's moments, running mean and best weights; whole epochs, and how far the present one is.
 
-    Parameters
-    ----------
-    weights
-        What is trained, in place.
-    recipe
-        How.
-    precision
-        What products are computed in: ``float32`` or ``bfloat16``.
-    settings
-        What else decides the outcome, JSON-ready; a checkpoint made with other settings is refused.
-    carried
-        What goes from each batch to the next, changed in place; not trained.
+    `precision`: what products are computed in: ``float32`` or ``bfloat16``; `carried`: what goes from each batch to the
+    next, changed in place.
     """
 
     def __init__(
@@ -121,13 +111,7 @@ class RunState:
         return bool(torch.stack([each.to(self.device) for each in sums]).isfinite().all())
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint to `path`.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written.
-        """
+        """Write a checkpoint to `path`."""
         import torch
 
         tensors = {f"{part}/{name}": tensor for part, group in self._groups().items() for name, tensor in group.items()}
@@ -146,18 +130,7 @@ class RunState:
         save_checkpoint(path, tensors, document)
 
     def load(self, path: Path) -> None:
-        """Go on from the checkpoint at `path`.
-
-        Raises
-        ------
-        InputError
-            If it is damaged, or was made with other settings or in another precision.
-
-        Warns
-        -----
-        UserWarning
-            If it was made on a CPU with another number of threads.
-        """
+        """Go on from the checkpoint at `path`."""
         import torch
 
         tensors, document = load_checkpoint(path)

@@ -42,21 +42,11 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True)
 class Found:
-    """The best translation of a source.
+    """The best translation of a source."""
 
-    Attributes
-    ----------
-    tokens
-        Without the end, shape (L,).
-    log_prob
-        Its end included, in nats.
-    score
-        What it was chosen by: `log_prob` divided by (L + 1) to the power that was asked for.
-    """
-
-    tokens: IntArray
-    log_prob: float
-    score: float
+    tokens: IntArray  # Without the end, shape (L,)
+    log_prob: float  # Its end included, in nats
+    score: float  # What it was chosen by: `log_prob` divided by (L + 1) to the power that was asked for
 
 
 def beam_search(
@@ -67,28 +57,7 @@ def beam_search(
     power: float = 1.0,
     given: Sequence[IntArray] | None = None,
 ) -> list[Found]:
-    """Return the best translation that a search finds for each of B sources.
-
-    Parameters
-    ----------
-    decoder
-        From a number of beginnings a source to what follows them; called twice, for greedy choice (1) and `width`.
-    limits
-        Most tokens of each translation, at least 1; what is so long ends, with the probability that it does.
-    width
-        Beginnings that stay alive, at least 1; 1 is greedy.
-    power
-        Of the length in the score, at least 0; 0 does not normalise.
-    given
-        Tokens that each translation begins with, no longer than its limit; none for nothing.
-
-    Raises
-    ------
-    OptionError
-        If `width` or `power` is out of range.
-    InputError
-        If a source has no translation that begins as given, ends within its limit and has a probability above 0.
-    """
+    """Return the best translation that a search finds for each of B sources."""
     if width < 1:
         raise OptionError(f"the width of a beam must be at least 1, got {width}")
     if not 0 <= power < math.inf:

@@ -32,38 +32,10 @@ class TranslationModel(TrainedNetwork):
     """An encoder-decoder transformer, trained from scratch. Needs the extra ``neural``.
 
     It is a language model of translations that asks for the source: `context` where it draws, `source` where it scores.
-
-    Parameters
-    ----------
-    width
-        Numbers in a word vector, a multiple of `heads`.
-    inner
-        Width of the inner layers, at least 1.
-    encoder_layers, decoder_layers, heads
-        At least 1.
-    dropout, smoothing
-        Shares, at least 0 and below 1: of what is left out in training, and of probability that is spread evenly over
-        all types in the loss.
-    batch_tokens
-        Tokens of a batch, on its longer side, padding and ends counted, at least 1.
-    recipe, seed
-        See `textassay.network.fitted_network.TrainedNetwork`, as for the other attributes.
-
-    Attributes
-    ----------
-    needs_source
-        What looks at free text alone, such as EB-bleu, refuses this model.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    OptionError
-        If a setting is out of range.
     """
 
     kind: ClassVar[str] = "translation"
-    needs_source: ClassVar[bool] = True
+    needs_source: ClassVar[bool] = True  # What looks at free text alone, such as EB-bleu, refuses this model
 
     def __init__(
         self,
@@ -113,22 +85,7 @@ class TranslationModel(TrainedNetwork):
         monitors: Mapping[str, Callable[[int], float | None]] | None = None,
         progress: Callable[[Step], None] | None = None,
     ) -> Self:
-        """Learn from `train`, keep the epoch with the best likelihood of `valid` (the last without), and return itself.
-
-        Parameters
-        ----------
-        train, valid
-            At least one pair each, over one vocabulary.
-        checkpoint, checkpoint_seconds, monitors, progress
-            See `textassay.training.loop.train`. While a monitor runs, this model is as the run has it then.
-
-        Raises
-        ------
-        EmptyCorpusError
-            If there is no pair.
-        InputError
-            If a sentence holds ``<pad>``, ``<eos>`` or ``<sos>``, or training diverges.
-        """
+        """Fit to `train`, keep the epoch with the best likelihood of `valid` (else the last), and return self."""
         import torch
 
         for what, pairs in (("training", train), ("validation", valid)):
@@ -166,15 +123,7 @@ class TranslationModel(TrainedNetwork):
         )
 
     def pairs(self, source: Corpus | None, target: Corpus) -> ParallelText:
-        """Return source and target as pairs of this model's ids.
-
-        Raises
-        ------
-        OptionError
-            If there is no source.
-        InputError
-            If there are fewer or more sources than targets.
-        """
+        """Return source and target as pairs of this model's ids."""
         if source is None:
             raise self._no_source()
         return ParallelText(self.known(source), self.known(target))
@@ -232,13 +181,7 @@ class TranslationModel(TrainedNetwork):
     def prefix_logits(self, pairs: ParallelText, positions: IntArray) -> npt.NDArray[np.float32]:
         """Return the logits of what follows the first tokens of each target, shape (B, n, V), float32.
 
-        Parameters
-        ----------
-        pairs
-            Over this model's vocabulary, read in one pass: a block of them.
-        positions
-            How many tokens of each target are read, shape (B, n) or (n,), at least 0; where a target has fewer, what
-            is returned means nothing.
+        `positions`: how many tokens of each target are read, shape (B, n) or (n,), at least 0.
         """
         return prefix_scores(self.network, self.working_weights(), pairs, positions)
 

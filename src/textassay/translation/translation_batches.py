@@ -33,17 +33,7 @@ def source_table(source: Corpus, rows: IntArray) -> IntArray:
 
 
 def token_batches(pairs: ParallelText, n_tokens: int, seed: int, epoch: int) -> list[IntArray]:
-    """Return the numbers of the pairs of each batch, in an order of their own in each epoch; like lengths together.
-
-    Parameters
-    ----------
-    pairs
-        What to train on.
-    n_tokens
-        Of a batch, padding and ends counted, on its longer side; a longer pair is a batch by itself.
-    seed, epoch
-        What decides.
-    """
+    """Return the numbers of the pairs of each batch, in an order of their own in each epoch; like lengths together."""
     rng = stream(seed, "pairs", str(epoch))
     order = rng.permutation(len(pairs))
     source, target = pairs.source.lengths[order], pairs.target.lengths[order]

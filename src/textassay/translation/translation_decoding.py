@@ -70,24 +70,12 @@ class EncoderDecoder(Protocol):
 
 @dataclass(frozen=True)
 class Translations:
-    """What was found for N sources.
+    """What was found for N sources."""
 
-    Attributes
-    ----------
-    corpus
-        The translations.
-    log_probs
-        Of each, its end included, in nats, shape (N,).
-    scores
-        Log-probability by length, as `beam_search` says, shape (N,).
-    n_cut
-        How many reached the most tokens a translation may have.
-    """
-
-    corpus: Corpus
-    log_probs: FloatArray
-    scores: FloatArray
-    n_cut: int
+    corpus: Corpus  # The translations
+    log_probs: FloatArray  # Of each, its end included, in nats, shape (N,)
+    scores: FloatArray  # Log-probability by length, as `beam_search` says, shape (N,)
+    n_cut: int  # How many reached the most tokens a translation may have
 
 
 def translate(
@@ -95,24 +83,7 @@ def translate(
 ) -> Translations:
     """Return the best translations that beam search finds.
 
-    Parameters
-    ----------
-    model
-        Fitted.
-    source
-        At least one sentence; words that the model does not know count as ``<unk>``.
-    width, power
-        See `beam_search`.
-    prefix
-        What each translation begins with, N token sequences over the model's vocabulary; they are part of what is
-        returned.
-
-    Raises
-    ------
-    InputError
-        If there are not as many prefixes as sources, or one holds ``<pad>``, ``<eos>`` or ``<sos>``.
-    OptionError
-        If a setting is out of range.
+    `source`: at least one sentence; words that the model does not know count as ``<unk>``.
     """
     known = model.known(source)
     given = _given(model, prefix, len(known))
@@ -145,17 +116,7 @@ def translate(
 def sample_translations(
     model: EncoderDecoder, source: Corpus, choice: Choice, *, seed: int, prefix: Corpus | None = None
 ) -> Corpus:
-    """Return one drawn translation of each source.
-
-    Parameters
-    ----------
-    model, source, prefix
-        As for `translate`.
-    choice
-        How the next token is chosen.
-    seed
-        At least 0.
-    """
+    """Return one drawn translation of each source."""
     import torch
 
     known = model.known(source)

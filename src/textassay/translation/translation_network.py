@@ -28,29 +28,16 @@ Cache = list[tuple["Tensor", "Tensor"]]  # keys and values of each layer, (R, he
 
 @dataclass(frozen=True)
 class TranslationNetwork:
-    """Sizes, and what is computed with weights of these sizes.
+    """Sizes, and what is computed with weights of these sizes."""
 
-    Attributes
-    ----------
-    width
-        Numbers in a word vector, a multiple of `heads`.
-    inner
-        Width of the inner layers.
-    encoder_layers, decoder_layers, heads
-        At least 1.
-    dropout
-        Share that is left out in training.
-    smoothing
-        Share of the wanted probability that is spread evenly over all types, in training.
-    """
-
-    width: int
-    inner: int
+    width: int  # Numbers in a word vector, a multiple of `heads`
+    inner: int  # Width of the inner layers
+    # At least 1
     encoder_layers: int
     decoder_layers: int
     heads: int
-    dropout: float
-    smoothing: float
+    dropout: float  # Share that is left out in training
+    smoothing: float  # Share of the wanted probability that is spread evenly over all types, in training
 
     def shapes(self, n_types: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights."""
@@ -136,19 +123,9 @@ class TranslationNetwork:
     ) -> "Tensor":
         """Return the vectors after the tokens at `position`, shape (B, K, width), of K translations of each source.
 
-        Parameters
-        ----------
-        weights
-            Of the network.
-        inputs
-            Shape (B, K).
-        position
-            From 0.
-        cache
-            Keys and values of what was read, of each layer, shapes (B K, heads, position, size); what is read now is
-            added, in place.
-        memories, heard
-            What `memories` gave, and which tokens of the sources are none of padding, shape (B, 1, 1, S).
+        `inputs`: shape (B, K); `cache`: keys and values of what was read, of each layer, shapes (B K, heads, position,
+        size); `memories`, `heard`: what `memories` gave, and which tokens of the sources are none of padding, shape (B,
+        1, 1, S).
         """
         batch, places = inputs.shape
         vectors = self._read(weights, inputs.reshape(-1, 1), position, cache, memories, heard, None)

@@ -23,23 +23,7 @@ LENGTH = 3
 def forced_prefixes(mode: str, references: Corpus, *, length: int = LENGTH, seed: int = 0) -> Corpus:
     """Return what the translation of each source begins with, N token sequences.
 
-    Parameters
-    ----------
-    mode
-        One of `PREFIX_MODES`.
-    references
-        A right translation of each source, over the model's vocabulary.
-    length
-        Tokens that are forced, at least 1; fewer where a reference is shorter (``data3``).
-    seed
-        Which references or words.
-
-    Raises
-    ------
-    OptionError
-        If the mode is unknown, `length` below 1, or the vocabulary has no words.
-    InputError
-        If a source has no unrelated reference of this length: all begin as its own.
+    `length`: tokens that are forced, at least 1; fewer where a reference is shorter (``data3``).
     """
     if mode not in PREFIX_MODES:
         raise unknown_name("prefix mode", mode, PREFIX_MODES)

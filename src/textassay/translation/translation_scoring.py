@@ -65,14 +65,7 @@ def prefix_scores(
 ) -> npt.NDArray[np.float32]:
     """Return the logits of what follows the first tokens of each target, shape (B, n, V).
 
-    Parameters
-    ----------
-    network, weights
-        What reads.
-    pairs
-        Read in one pass.
-    positions
-        How many tokens are read, shape (B, n) or (n,), at least 0; where a target has fewer, all of them.
+    `positions`: how many tokens are read, shape (B, n) or (n,), at least 0.
     """
     import torch
 

@@ -39,13 +39,6 @@ class AddressLimit:
     """How many participants of one address may join: `most` in an hour, and `most` who have not finished.
 
     Who joined a day ago or more no longer counts.
-
-    Parameters
-    ----------
-    most
-        0 for no limit.
-    clock
-        Seconds from any start.
     """
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:

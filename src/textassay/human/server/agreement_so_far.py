@@ -12,12 +12,8 @@ from textassay.human.study import Study
 class AgreementSoFar:
     """Krippendorff's alpha of the answers that count: 1 where judges agree, 0 where they agree as chance would have it.
 
-    Attributes
-    ----------
-    value
-        None until two judges have judged a text, and where all answers are the same.
-    n_seen
-        Pages handed in when it was computed.
+    `value`: None until two judges have judged a text, and where all answers are the same; `n_seen`: Pages handed in
+    when it was computed.
     """
 
     def __init__(self, study: Study) -> None:

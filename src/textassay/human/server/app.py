@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 def create_app(service: Service) -> "FastAPI":
-    """Return the application; it closes the database of `service` when it ends.
-
-    Raises
-    ------
-    MissingExtraError
-        If FastAPI is not installed.
-    """
+    """Return the application; it closes the database of `service` when it ends."""
     try:
         from fastapi import FastAPI, Request, Response
         from fastapi.staticfiles import StaticFiles

@@ -36,17 +36,7 @@ def database_url(folder: Path) -> str:
 
 
 def open_database(url: str, *, may_be_new: bool = True) -> "Database":
-    """Return the database at `url`, with its tables; a file that is not there is made only if it `may_be_new`.
-
-    Raises
-    ------
-    MissingExtraError
-        If SQLAlchemy is not installed.
-    OptionError
-        If there is no such kind of database, or its driver is not installed.
-    InputError
-        If it is not there, cannot be opened, is damaged, in use by another program, or something else.
-    """
+    """Return the database at `url`, with its tables; a file that is not there is made only if it `may_be_new`."""
     try:
         import sqlalchemy as sa
     except ImportError as error:
@@ -87,13 +77,7 @@ def open_database(url: str, *, may_be_new: bool = True) -> "Database":
 
 
 class Database:
-    """A database and the one thread that works on it.
-
-    Parameters
-    ----------
-    engine
-        What `open_database` made.
-    """
+    """A database and the one thread that works on it."""
 
     def __init__(self, engine: "sa.Engine") -> None:
         self.engine = engine
@@ -102,13 +86,7 @@ class Database:
         self._thread.start()
 
     async def run(self, work: Callable[["sa.Connection"], Result]) -> Result:
-        """Let the thread do `work`, in a transaction that others may share, and return its result once it is committed.
-
-        Parameters
-        ----------
-        work
-            May be done twice, if the work of another request in the same transaction fails; the first is then undone.
-        """
+        """Do `work` in the thread, in a transaction that others may share; return its result once committed."""
         future: Future[Result] = Future()
         self._jobs.put((work, future))
         return await asyncio.wrap_future(future)

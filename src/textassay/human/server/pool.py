@@ -31,56 +31,31 @@ class NotYours(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Moment:
-    """Where a participant stands.
+    """Where a participant stands."""
 
-    Attributes
-    ----------
-    stage
-        ``new``: may take a page; ``judging``: has one; ``done``: has handed in all that one may; ``all-taken``: all
-        places are held by others just now; ``complete``: no page needs more, or this participant judged all that do.
-    page, sheet, answers, comment
-        What is being judged: the page, the number of the sheet, item to label, and the comment so far.
-    code
-        The completion code of what was handed in last.
-    n_done
-        Pages handed in.
-    was_late
-        Whether a page went to others because the time limit had passed.
-    """
-
+    # ``new``: may take a page; ``judging``: has one; ``done``: has handed in all that one may; ``all-taken``: all
+    # places are held by others just now; ``complete``: no page needs more, or this participant judged all that do
     stage: Stage
+    # What is being judged: the page, the number of the sheet, item to label, and the comment so far
     page: StudyPage | None = None
     sheet: int = 0
     answers: Mapping[str, str] = field(default_factory=dict)
     comment: str = ""
-    code: str = ""
-    n_done: int = 0
-    was_late: bool = False
+    code: str = ""  # The completion code of what was handed in last
+    n_done: int = 0  # Pages handed in
+    was_late: bool = False  # Whether a page went to others because the time limit had passed
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The rules of one study.
+    """The rules of one study."""
 
-    Attributes
-    ----------
-    study
-        What is judged.
-    pages_per_participant
-        How many pages one participant may hand in, at least 1.
-    time_limit
-        Seconds without activity after which a page may go to another.
-    first_answer_limit
-        Seconds without a first answer after which it may; looking at the page again does not help.
-    clock
-        Seconds since 1970.
-    """
-
-    study: Study
-    pages_per_participant: int = 1
-    time_limit: float = 3600.0
+    study: Study  # What is judged
+    pages_per_participant: int = 1  # How many pages one participant may hand in, at least 1
+    time_limit: float = 3600.0  # Seconds without activity after which a page may go to another
+    # Seconds without a first answer after which it may; looking at the page again does not help
     first_answer_limit: float = 600.0
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.time  # Seconds since 1970
 
     def join(self, connection: "sa.Connection", token_hash: str) -> None:
         """Enter a new participant."""
@@ -131,15 +106,7 @@ class Pool:
         answers: Mapping[int, str],
         comment: str | None = None,
     ) -> int:
-        """Save answers, each given by the place of its item on the page, over those before; return how many there are.
-
-        Raises
-        ------
-        NotYours
-            If `sheet` is not what `participant` is judging.
-        ValueError
-            If there is no such place, or no such label.
-        """
+        """Save answers, keyed by place on the page, over those before; return how many there are."""
         import sqlalchemy as sa
 
         current, _ = self._current(connection, participant)

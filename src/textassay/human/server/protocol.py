@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
 
 def timed_protocol(*, request_seconds: float = 20.0, answer_seconds: float = 30.0) -> "type[asyncio.Protocol]":
-    """Return uvicorn's protocol, with a time limit for each request to arrive whole and for each answer to be taken.
-
-    Parameters
-    ----------
-    request_seconds
-        From the opening of a connection, or the first byte of a later request, to the end of the request.
-    answer_seconds
-        How long a client may take nothing of an answer that waits for it.
-    """
+    """Return uvicorn's protocol, with a time limit for each request to arrive whole and for each answer to be taken."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class TimedProtocol(H11Protocol):
@@ -101,17 +93,7 @@ def timed_protocol(*, request_seconds: float = 20.0, answer_seconds: float = 30.
 def server_config(
     app: Any, *, trusted_proxies: Sequence[str] = (), protocol: type[asyncio.Protocol] | None = None
 ) -> "uvicorn.Config":
-    """Return how `app` is served.
-
-    Parameters
-    ----------
-    app
-        What `create_app` made.
-    trusted_proxies
-        Addresses whose X-Forwarded-For and X-Forwarded-Proto are believed; nobody's by default.
-    protocol
-        How connections are handled; by default as `timed_protocol` has it.
-    """
+    """Return how `app` is served."""
     import uvicorn
 
     return uvicorn.Config(

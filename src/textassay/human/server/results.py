@@ -32,13 +32,7 @@ class HandedIn:
 
 
 def check_same_study(connection: "sa.Connection", study: Study) -> str | None:
-    """Return the hash of the owner's token; none if the database is new.
-
-    Raises
-    ------
-    InputError
-        If the database was made for other pages than those of `study`.
-    """
+    """Return the hash of the owner's token; none if the database is new."""
     import sqlalchemy as sa
 
     row = connection.execute(sa.select(tables().study)).first()

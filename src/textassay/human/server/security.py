@@ -75,15 +75,7 @@ async def read_form(request: "Request") -> dict[str, str] | None:
 
 
 class RateLimit:
-    """How often each name may do something: `burst` at once, then `rate` a second.
-
-    Parameters
-    ----------
-    rate, burst
-        Above 0.
-    clock
-        Seconds from any start.
-    """
+    """How often each name may do something: `burst` at once, then `rate` a second."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float]) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
@@ -104,13 +96,7 @@ class RateLimit:
 
 
 class SecurityHeaders:
-    """Adds `HEADERS` to every answer, and forbids keeping what is not static; nothing else.
-
-    Parameters
-    ----------
-    app
-        The application behind it.
-    """
+    """Adds `HEADERS` to every answer, and forbids keeping what is not static; nothing else."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

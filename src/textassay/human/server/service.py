@@ -31,40 +31,21 @@ def _templates() -> Environment:
 
 @dataclass(frozen=True)
 class Service:
-    """Everything a request needs.
+    """Everything a request needs."""
 
-    Attributes
-    ----------
-    pool
-        The study and its rules.
-    database
-        Where answers go.
-    owner_hash
-        The hash of the owner's token.
-    own_rate
-        How often one participant may ask for anything.
-    stranger_rate, owner_rate
-        How often one address may join or ask for links that do not exist, and how often it may try wrong tokens.
-    address_limit
-        How many participants of one address may join; by default as `usual_limit` has it.
-    invite_only
-        Whether participants need a link that the owner made for them.
-    trusts_proxy
-        Whether the address of a request is what a proxy says.
-    tell
-        What the owner should know at once, said in a line.
-    """
-
-    pool: Pool
-    database: Database
-    owner_hash: str
+    pool: Pool  # The study and its rules
+    database: Database  # Where answers go
+    owner_hash: str  # The hash of the owner's token
+    # How often one participant may ask for anything
     own_rate: RateLimit = field(default_factory=lambda: RateLimit(10, 60, time.monotonic))
+    # How often one address may join or ask for links that do not exist, and how often it may try wrong tokens
     stranger_rate: RateLimit = field(default_factory=lambda: RateLimit(20, 400, time.monotonic))
     owner_rate: RateLimit = field(default_factory=lambda: RateLimit(0.1, 20, time.monotonic))
+    # How many participants of one address may join; by default as `usual_limit` has it
     address_limit: AddressLimit | None = None
-    invite_only: bool = False
-    trusts_proxy: bool = False
-    tell: Callable[[str], None] = lambda line: None
+    invite_only: bool = False  # Whether participants need a link that the owner made for them
+    trusts_proxy: bool = False  # Whether the address of a request is what a proxy says
+    tell: Callable[[str], None] = lambda line: None  # What the owner should know at once, said in a line
     templates: Environment = field(default_factory=_templates)
     _told: set[str] = field(default_factory=set)
 

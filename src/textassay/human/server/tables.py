@@ -17,28 +17,15 @@ OPEN, ACCEPTED, REFUSED = "open", "accepted", "refused"
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables.
+    """The tables."""
 
-    Attributes
-    ----------
-    metadata
-        All of them.
-    study
-        One row: fingerprint of the pages, hash of the owner's token.
-    participants
-        One row a link that was opened.
-    sheets
-        One row a page in the hands of a participant: who, what, in which state, when it was taken, last seen and handed
-        in (seconds since 1970), the comment, the completion code, why it was refused.
-    answers
-        One row an item of a sheet: the label, and when it came.
-    """
-
-    metadata: "sa.MetaData"
-    study: "sa.Table"
-    participants: "sa.Table"
+    metadata: "sa.MetaData"  # All of them
+    study: "sa.Table"  # One row: fingerprint of the pages, hash of the owner's token
+    participants: "sa.Table"  # One row a link that was opened
+    # One row a page in the hands of a participant: who, what, in which state, when it was taken, last seen and handed
+    # in (seconds since 1970), the comment, the completion code, why it was refused
     sheets: "sa.Table"
-    answers: "sa.Table"
+    answers: "sa.Table"  # One row an item of a sheet: the label, and when it came
 
 
 @cache

@@ -27,35 +27,19 @@ Corpus = Literal["real", "synthetic"]
 
 @dataclass(frozen=True)
 class Measured:
-    """The values of all generators on one corpus.
+    """The values of all generators on one corpus."""
 
-    Attributes
-    ----------
-    corpus
-        "real" or "synthetic".
-    families
-        Family to its generators, from the least training text to the most; the same shares in every family.
-    values
-        Label, such as "BLEU-5", to values, one item a training seed; `EXACT` holds the exact discrepancies. A metric
-        may lack some generators.
-    dds
-        The labels that are discrepancies found by a classifier, the paper's first.
-    """
-
-    corpus: Corpus
+    corpus: Corpus  # "real" or "synthetic"
+    # Family to its generators, from the least training text to the most; the same shares in every family
     families: Mapping[str, Sequence[str]]
+    # Label, such as "BLEU-5", to values, one item a training seed; `EXACT` holds the exact discrepancies. A metric may
+    # lack some generators.
     values: Mapping[str, Sequence[MetricValues]]
-    dds: tuple[str, ...] = (DD,)
+    dds: tuple[str, ...] = (DD,)  # The labels that are discrepancies found by a classifier, the paper's first
 
     @property
     def gold(self) -> Sequence[MetricValues]:
-        """The gold order: on real text by training text, inside a family; on synthetic text by exact discrepancy.
-
-        Raises
-        ------
-        InputError
-            If the text is synthetic and there is no exact discrepancy.
-        """
+        """The gold order: on real text by training text, inside a family; on synthetic text by exact discrepancy."""
         if self.corpus == "real":
             places = {name: place for names in self.families.values() for place, name in enumerate(names, start=1)}
             return [gold_by_volume(places)]

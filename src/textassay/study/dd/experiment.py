@@ -20,33 +20,17 @@ from textassay.study.stages import Stage
 
 @dataclass(frozen=True)
 class Experiment:
-    """All stages of a study.
+    """All stages of a study."""
 
-    Attributes
-    ----------
-    generators
-        Name to training sentences, families one after the other, rising.
-    families
-        Family to its generators, rising.
-    trained
-        Name to the stage that trained the first initialisation.
-    drawn
-        The same for its sentences.
-    cells
-        (generator or `REAL`, initialisation, temperature) to what was measured.
-    targets
-        The stages that a report needs.
-    positives
-        Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
-        own.
-    """
-
-    generators: Mapping[str, int]
-    families: Mapping[str, tuple[str, ...]]
-    trained: Mapping[str, Stage]
-    drawn: Mapping[str, Stage]
+    generators: Mapping[str, int]  # Name to training sentences, families one after the other, rising
+    families: Mapping[str, tuple[str, ...]]  # Family to its generators, rising
+    trained: Mapping[str, Stage]  # Name to the stage that trained the first initialisation
+    drawn: Mapping[str, Stage]  # The same for its sentences
+    # (generator or `REAL`, initialisation, temperature) to what was measured
     cells: Mapping[tuple[str, int, float], tuple[Cells, ...]]
-    targets: tuple[Stage, ...]
+    targets: tuple[Stage, ...]  # The stages that a report needs
+    # Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
+    # own
     positives: Literal["everything", "fraction"] = "everything"
 
 
@@ -60,24 +44,7 @@ def build(
     initialisations: int,
     positives: Literal["everything", "fraction"] = "everything",
 ) -> Experiment:
-    """Return the stages of a study; nothing is computed yet.
-
-    Parameters
-    ----------
-    texts
-        What generators learn from and what judges them.
-    scale
-        Sizes.
-    form, longest
-        How text is written, and after how many tokens sentences are cut.
-    seed
-        Of everything random.
-    initialisations
-        How often each generator is trained.
-    positives
-        Which of the training text classifiers are given: of all of it, as the paper has it, or of what the generator
-        saw.
-    """
+    """Return the stages of a study; nothing is computed yet."""
     plan = Judging(texts, scale, form, longest, seed, positives)
     sizes = {fraction: first_share(texts.n_train, fraction) for fraction in scale.fractions}
     families = {family: tuple(generator_name(family, fraction) for fraction in scale.fractions) for family in FAMILIES}

@@ -87,17 +87,7 @@ class _Study:
 def check_findings(
     measured: Sequence[Measured], taus: Sequence[TauDistribution], *, level: float = 0.95
 ) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked for each discrepancy that was measured.
-
-    Parameters
-    ----------
-    measured
-        What was measured on real text, on synthetic text, or on both.
-    taus
-        What `agreements` returned for these.
-    level
-        Of simultaneous intervals, and of what counts as sure.
-    """
+    """Return every finding, checked for each discrepancy that was measured."""
     corpora: dict[str, Measured] = {one.corpus: one for one in measured}
     dds = list(dict.fromkeys(dd for one in measured for dd in one.dds)) or [DD]
     checked = []

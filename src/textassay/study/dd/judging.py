@@ -41,27 +41,17 @@ CNN, OURS = "DD (paper's classifier)", "DD (ours)"
 
 @dataclass(frozen=True)
 class Texts:
-    """The sentences of a study, given or drawn.
+    """The sentences of a study, given or drawn."""
 
-    Attributes
-    ----------
-    train, valid, test
-        Of generators and classifiers.
-    unseen, more
-        What no generator saw, and as much again; none where there is none.
-    n_train
-        Sentences of `train`.
-    original
-        The stage that trained the model that writes the text; none where people did.
-    """
-
+    # Of generators and classifiers
     train: Part
     valid: Part
     test: Part
+    # What no generator saw, and as much again; none where there is none
     unseen: Part | None
     more: Part | None
-    n_train: int
-    original: Stage | None = None
+    n_train: int  # Sentences of `train`
+    original: Stage | None = None  # The stage that trained the model that writes the text; none where people did
 
 
 @dataclass(frozen=True)
@@ -74,24 +64,15 @@ class Cells:
 
 @dataclass(frozen=True)
 class Judging:
-    """Makes the stages that measure.
+    """Makes the stages that measure."""
 
-    Attributes
-    ----------
-    texts
-        The sentences of the study.
-    scale, form, longest, seed
-        As for the experiment.
-    positives
-        "everything" or "fraction": which of the training text classifiers are given.
-    """
-
-    texts: Texts
+    texts: Texts  # The sentences of the study
+    # As for the experiment
     scale: Scale
     form: TextForm
     longest: int
     seed: int
-    positives: str
+    positives: str  # "everything" or "fraction": which of the training text classifiers are given
 
     @property
     def n_class(self) -> int:

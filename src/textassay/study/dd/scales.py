@@ -25,57 +25,27 @@ PAPER_FRACTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 @dataclass(frozen=True)
 class Scale:
-    """Sizes of a study; counts are of sentences.
+    """Sizes of a study; counts are of sentences."""
 
-    Attributes
-    ----------
-    name
-        Such as ``laptop``.
-    n_train
-        Training text of the generators at 100 %; none takes all that is left.
-    n_drawn_train
-        The same in the synthetic study, where the original model writes it.
-    n_valid, n_test
-        Validation and test text: of generators and classifiers.
-    n_class
-        Sentences a side that classifiers learn from; none takes as many as `n_train`.
-    unseen
-        Whether classifiers are also given real text that no generator saw; in the synthetic study the original writes
-        more.
-    fractions
-        Of the training text, rising, the last 1.
-    preset
-        Of the networks; `original`: of the one that writes the synthetic text.
-    networks_unseen
-        Whether the paper's classifier, too, is trained on unseen text, and not ours alone.
-    reverse_network
-        Whether the reverse language model score at temperature 1 is also that of a network.
-    min_count
-        Tokens that stand fewer times in the training text are ``<unk>``.
-    initialisations
-        Of each generator; those after the first are measured by BLEU and FED alone.
-    precision
-        In which generators are trained; see `Recipe`.
-    most_judged
-        Most sentences a side that our classifier is given; none for no limit.
-    """
-
-    name: str
-    n_train: int | None
-    n_drawn_train: int
+    name: str  # Such as ``laptop``
+    n_train: int | None  # Training text of the generators at 100 %; none takes all that is left
+    n_drawn_train: int  # The same in the synthetic study, where the original model writes it
+    # Validation and test text: of generators and classifiers
     n_valid: int
     n_test: int
-    n_class: int | None
+    n_class: int | None  # Sentences a side that classifiers learn from; none takes as many as `n_train`
+    # Whether classifiers are also given real text that no generator saw; in the synthetic study the original writes
+    # more
     unseen: bool
-    fractions: tuple[float, ...]
-    preset: str
+    fractions: tuple[float, ...]  # Of the training text, rising, the last 1
+    preset: str  # Of the networks; `original`: of the one that writes the synthetic text
     original: str
-    networks_unseen: bool
-    reverse_network: bool
-    min_count: int
-    initialisations: int
-    precision: str = "float32"
-    most_judged: int | None = None
+    networks_unseen: bool  # Whether the paper's classifier, too, is trained on unseen text, and not ours alone
+    reverse_network: bool  # Whether the reverse language model score at temperature 1 is also that of a network
+    min_count: int  # Tokens that stand fewer times in the training text are ``<unk>``
+    initialisations: int  # Of each generator; those after the first are measured by BLEU and FED alone
+    precision: str = "float32"  # In which generators are trained; see `Recipe`
+    most_judged: int | None = None  # Most sentences a side that our classifier is given; none for no limit
 
     def __post_init__(self) -> None:
         if list(self.fractions) != sorted(set(self.fractions)) or self.fractions[-1] != 1:

@@ -38,32 +38,7 @@ STUDIES: Mapping[str, Corpus] = {"dd-real": "real", "dd-synthetic": "synthetic"}
 
 
 class DdStudy(StagedStudy):
-    """One of the two studies.
-
-    Parameters
-    ----------
-    name
-        Of `STUDIES`.
-    text
-        Real text, split.
-    scale
-        Sizes.
-    folder
-        Where stages are kept; the two studies may share it.
-    seed
-        Of everything random.
-    initialisations
-        How often each generator is trained; none for what the scale says.
-    positives
-        Real sentences that classifiers are given as training text: of all of it, or of what each generator saw.
-    progress
-        Called with the stage that runs, how many are done, and how many there are.
-
-    Raises
-    ------
-    OptionError
-        If there is no such study.
-    """
+    """One of the two studies."""
 
     def __init__(
         self,

@@ -14,17 +14,7 @@ ORIGINAL = "GPT-2"  # the family of the model that writes
 
 
 def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
-    """Return the parts that the original model writes, each a set of its own.
-
-    Parameters
-    ----------
-    text
-        What the original learns from; its validation text chooses the epoch.
-    scale
-        How much it writes.
-    seed
-        Of its training and its sentences.
-    """
+    """Return the parts that the original model writes, each a set of its own."""
     original = training(
         "original",
         FAMILIES[ORIGINAL],

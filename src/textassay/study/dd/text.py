@@ -24,34 +24,20 @@ _AT_LEAST = 20  # sentences in the smallest part
 
 @dataclass(frozen=True)
 class StudyText:
-    """Real text, split.
+    """Real text, split."""
 
-    Attributes
-    ----------
-    form
-        How all text of the study is written.
-    longest
-        Tokens of the longest training sentence; no sentence has more.
-    train, valid, test
-        For generators, and for classifiers.
-    unseen, more
-        Real text that no generator saw, for classifiers, and as much again, which stands for a perfect generator; none
-        where the scale asks for none.
-    unk_rates
-        Share of unknown tokens in the training and in the test text.
-    n_cut
-        Sentences of other parts that were longer than the longest of the training text.
-    """
-
-    form: TextForm
-    longest: int
+    form: TextForm  # How all text of the study is written
+    longest: int  # Tokens of the longest training sentence; no sentence has more
+    # For generators, and for classifiers
     train: Corpus
     valid: Corpus
     test: Corpus
+    # Real text that no generator saw, for classifiers, and as much again, which stands for a perfect generator; none
+    # where the scale asks for none
     unseen: Corpus | None
     more: Corpus | None
-    unk_rates: tuple[float, float]
-    n_cut: int
+    unk_rates: tuple[float, float]  # Share of unknown tokens in the training and in the test text
+    n_cut: int  # Sentences of other parts that were longer than the longest of the training text
 
 
 def split_text(
@@ -64,29 +50,7 @@ def split_text(
     lowercase: bool = False,
     needs_unseen: bool = True,
 ) -> StudyText:
-    """Return the parts of a corpus.
-
-    Parameters
-    ----------
-    real
-        Sentences to train on; those that other parts need come from its end: test text before validation text, as far
-        as `valid` and `test` are not given, and before these what no generator sees.
-    valid, test
-        Sentences of their own, of which the first are taken; none where they come from `real`.
-    scale
-        How many of each.
-    tokenizer, lowercase
-        See `TextForm.learn`.
-    needs_unseen
-        Whether there have to be `unseen` and `more`, where the scale has them.
-
-    Raises
-    ------
-    EmptyCorpusError
-        If the training text has no token.
-    TooFewSentencesError
-        If a file has too few sentences for the scale.
-    """
+    """Return the parts of a corpus."""
     n_judged = scale.n_judged(scale.n_train or 0) if scale.unseen and needs_unseen else 0
     taken = {
         "unseen": n_judged,

@@ -47,33 +47,21 @@ _SWITCHED: Mapping[str, tuple[str, ...]] = {
 
 @dataclass
 class ExposureExperiment:
-    """All stages of the study; names as in `ExposureResults`.
+    """All stages of the study; names as in `ExposureResults`."""
 
-    Attributes
-    ----------
-    bleu
-        Text to model to runs.
-    synthetic, others
-        Model to kind of prefixes to runs.
-    two_sided
-        Model of `others` to where it is trained, first of several.
-    perplexity, held_out_perplexity
-        Model to text; text to model.
-    eb_dd, switching
-        By title.
-    translation
-        None without pairs.
-    """
-
-    bleu: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    bleu: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)  # Text to model to runs
+    # Model to kind of prefixes to runs
     synthetic: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     others: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    # Model of `others` to where it is trained, first of several
     two_sided: dict[str, Stage] = field(default_factory=dict)
+    # Model to text; text to model
     perplexity: dict[str, dict[str, Stage]] = field(default_factory=dict)
     held_out_perplexity: dict[str, dict[str, Stage]] = field(default_factory=dict)
+    # By title
     eb_dd: dict[str, Stage] = field(default_factory=dict)
     switching: dict[str, Stage] = field(default_factory=dict)
-    translation: TranslationStages | None = None
+    translation: TranslationStages | None = None  # None without pairs
 
     @property
     def targets(self) -> list[Stage]:
@@ -90,16 +78,8 @@ class ExposureExperiment:
 def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str, seed: int) -> ExposureExperiment:
     """Return the stages of the study; nothing is computed yet.
 
-    Parameters
-    ----------
-    texts
-        What there is: the rest is left out.
-    scale
-        Sizes.
-    precision
-        ``float32`` or ``bfloat16``: in which models draw and are measured; perplexities are measured in float32.
-    seed
-        Of everything random.
+    `precision`: ``float32`` or ``bfloat16``: in which models draw and are measured; perplexities are measured in
+    float32.
     """
     found = ExposureExperiment()
     plan = _Plan(scale, precision, seed, found)

@@ -35,17 +35,7 @@ _NOTES = (
 
 
 def exposure_reproduction(results: ExposureResults, *, retrained: bool = False, level: float = 0.95) -> Reproduction:
-    """Return the study, ours beside the published.
-
-    Parameters
-    ----------
-    results
-        What the stages measured.
-    retrained
-        Whether each run of the synthetic setting trained models of its own.
-    level
-        Of the intervals that verdicts rest on.
-    """
+    """Return the study, ours beside the published."""
     stopped = [f"{model}: training ended early. {why}" for model, why in results.stopped.items()]
     missing = [f"{text} was not there: what needs it is not measured." for text in results.missing]
     sizes = {

@@ -120,17 +120,7 @@ _RULES = {
 def check_findings(
     results: ExposureResults, *, retrained: bool = False, level: float = _LEVEL
 ) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked on what was measured, once for each text or model that can show it.
-
-    Parameters
-    ----------
-    results
-        Ours.
-    retrained
-        Whether each run of the synthetic setting trained a model of its own.
-    level
-        Of the intervals.
-    """
+    """Return every finding, checked on what was measured, once for each text or model that can show it."""
     found: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
 
     def add(rule: str, about: str, claims: Claims) -> None:

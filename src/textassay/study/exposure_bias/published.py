@@ -112,33 +112,20 @@ _RATIOS: Mapping[str, tuple[tuple[str, str, str], ...]] = {  # table 2: rows rat
 
 @dataclass(frozen=True)
 class Recomputed:
-    """A printed ratio and the ratio of the printed numbers it is of.
+    """A printed ratio and the ratio of the printed numbers it is of."""
 
-    Attributes
-    ----------
-    table, row, column
-        The cell of the printed ratio.
-    printed, spread
-        As printed.
-    value
-        The ratio of the other two.
-    parts
-        These two cells, as (row, column): what is divided, and what it is divided by.
-    rounding
-        By how much `value` and `printed` may differ because all three are rounded.
-    spread_of_parts
-        Spread of the ratio where its parts vary independently with their printed spreads.
-    """
-
+    # The cell of the printed ratio
     table: str
     row: str
     column: str
+    # As printed
     printed: float
     spread: float
-    value: float
+    value: float  # The ratio of the other two
+    # These two cells, as (row, column): what is divided, and what it is divided by
     parts: tuple[tuple[str, str], tuple[str, str]]
-    rounding: float
-    spread_of_parts: float
+    rounding: float  # By how much `value` and `printed` may differ because all three are rounded
+    spread_of_parts: float  # Spread of the ratio where its parts vary independently with their printed spreads
 
     @property
     def in_spreads(self) -> float:

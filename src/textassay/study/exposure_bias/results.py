@@ -28,21 +28,14 @@ TRANSLATION = "multi30k"
 
 @dataclass(frozen=True)
 class ForcedTranslation:
-    """One translation whose beginning was forced.
+    """One translation whose beginning was forced."""
 
-    Attributes
-    ----------
-    source, reference
-        The sentence and a right translation of it.
-    mode
-        Of `textassay.translation.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``.
-    prefix, continuation
-        What was forced (empty for ``normal``), and what beam search made after it.
-    """
-
+    # The sentence and a right translation of it
     source: str
     reference: str
+    # Of `textassay.translation.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``
     mode: str
+    # What was forced (empty for ``normal``), and what beam search made after it
     prefix: str
     continuation: str
 
@@ -53,76 +46,41 @@ class TranslationFound:
 
     P_D is a translation model trained on the pairs; the model under test learnt from what P_D draws for their sources,
     and the reference of a held-back source is another draw of P_D: its next words are known exactly.
-
-    Attributes
-    ----------
-    bleu
-        Of the model trained on pairs, P_D, on the test set.
-    curves
-        Distance to CGD and EB-C of the model under test, on held-back sources.
-    samples
-        Of P_D, for the first sentences of the test set: all modes of one sentence, then of the next.
     """
 
-    bleu: Estimate
-    curves: Mapping[str, TranslationCurve]
+    bleu: Estimate  # Of the model trained on pairs, P_D, on the test set
+    curves: Mapping[str, TranslationCurve]  # Distance to CGD and EB-C of the model under test, on held-back sources
+    # Of P_D, for the first sentences of the test set: all modes of one sentence, then of the next
     samples: tuple[ForcedTranslation, ...]
 
 
 @dataclass(frozen=True)
 class ExposureResults:
-    """All that was measured; what a missing text would have given is left out of the mappings.
+    """All that was measured; what a missing text would have given is left out of the mappings."""
 
-    Attributes
-    ----------
-    bleu
-        Text (of `TEXTS`) to model (of `BLEU_MODELS`; the Transformer-XL on ``wikitext2`` alone) to runs, each with the
-        kinds ``data``, ``model``, ``shuffled`` and ``random``.
-    synthetic
-        Model to kind of prefixes (``data``, ``model``, ``corrupted:RATE``, ``shuffled``, ``random``) to runs, as many
-        of each kind, with lengths 0, 1, 2, ... . `SYNTHETIC_MODELS` against the data model, `RANDOM_ORACLE` against
-        the random LSTM. ``corrupted`` of LSTM-512 alone.
-    perplexity
-        Table 7: `DATA_MODEL`, `SYNTHETIC_MODELS`, `SCRATCHGAN` and `COT` to `TEST_SET` and `FRESH_SAMPLES`;
-        `RANDOM_ORACLE` and `RANKGAN` to `FRESH_SAMPLES`, which are the random LSTM's there.
-    held_out_perplexity
-        Text to model, as in `bleu`, to its perplexity on the text that prefixes and references come from.
-    eb_dd
-        Title to what was found, such as ``LSTM-512 against the data model``.
-    translation
-        None without ``multi30k``.
-    switching
-        Title, such as ``Transformer-XL on wikitext2``, to samples.
-    sizes
-        Text or part to how much there is of what, such as ``train sentences``.
-    seconds
-        Kind of stage to how long its stages took, one after the other.
-    settings
-        All that decides the numbers, JSON-ready.
-    missing
-        Texts that were not there: what needs them is not measured.
-    notes
-        What a reader must know, sentences; warnings of stages among them.
-    others
-        Model of `OTHERS` to ``data`` and ``model`` to runs, as in `synthetic`.
-    oracle_costs
-        `RANDOM_LSTM`, `RANDOM_ORACLE` and `RANKGAN` to the nats per token of what they draw under the random LSTM.
-    stopped
-        Model of `OTHERS` to why its training ended early; those that did not are left out.
-    """
-
+    # Text (of `TEXTS`) to model (of `BLEU_MODELS`; the Transformer-XL on ``wikitext2`` alone) to runs, each with the
+    # kinds ``data``, ``model``, ``shuffled`` and ``random``
     bleu: Mapping[str, Mapping[str, tuple[BleuRun, ...]]]
+    # Model to kind of prefixes (``data``, ``model``, ``corrupted:RATE``, ``shuffled``, ``random``) to runs, as many of
+    # each kind, with lengths 0, 1, 2, ... . `SYNTHETIC_MODELS` against the data model, `RANDOM_ORACLE` against the
+    # random LSTM. ``corrupted`` of LSTM-512 alone.
     synthetic: Mapping[str, Mapping[str, tuple[PrefixRun, ...]]]
+    # Table 7: `DATA_MODEL`, `SYNTHETIC_MODELS`, `SCRATCHGAN` and `COT` to `TEST_SET` and `FRESH_SAMPLES`;
+    # `RANDOM_ORACLE` and `RANKGAN` to `FRESH_SAMPLES`, which are the random LSTM's there
     perplexity: Mapping[str, Mapping[str, Quantity]]
+    # Text to model, as in `bleu`, to its perplexity on the text that prefixes and references come from
     held_out_perplexity: Mapping[str, Mapping[str, Quantity]]
-    eb_dd: Mapping[str, EbDd]
-    translation: TranslationFound | None
-    switching: Mapping[str, tuple[SwitchedSample, ...]]
-    sizes: Mapping[str, Mapping[str, int]]
-    seconds: Mapping[str, float]
-    settings: Mapping[str, Any]
-    missing: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    eb_dd: Mapping[str, EbDd]  # Title to what was found, such as ``LSTM-512 against the data model``
+    translation: TranslationFound | None  # None without ``multi30k``
+    switching: Mapping[str, tuple[SwitchedSample, ...]]  # Title, such as ``Transformer-XL on wikitext2``, to samples
+    sizes: Mapping[str, Mapping[str, int]]  # Text or part to how much there is of what, such as ``train sentences``
+    seconds: Mapping[str, float]  # Kind of stage to how long its stages took, one after the other
+    settings: Mapping[str, Any]  # All that decides the numbers, JSON-ready
+    missing: tuple[str, ...] = ()  # Texts that were not there: what needs them is not measured
+    notes: tuple[str, ...] = ()  # What a reader must know, sentences; warnings of stages among them
+    # Model of `OTHERS` to ``data`` and ``model`` to runs, as in `synthetic`
     others: Mapping[str, Mapping[str, tuple[PrefixRun, ...]]] = field(default_factory=dict)
+    # `RANDOM_LSTM`, `RANDOM_ORACLE` and `RANKGAN` to the nats per token of what they draw under the random LSTM
     oracle_costs: Mapping[str, Quantity] = field(default_factory=dict)
+    # Model of `OTHERS` to why its training ended early; those that did not are left out
     stopped: Mapping[str, str] = field(default_factory=dict)

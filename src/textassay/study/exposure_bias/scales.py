@@ -26,91 +26,47 @@ CORRUPTION = (0.05, 0.1, 0.2, 0.3, 0.5)  # rates of figure 3; the paper does not
 
 @dataclass(frozen=True)
 class ExposureScale:
-    """Sizes of the study.
+    """Sizes of the study."""
 
-    Attributes
-    ----------
-    name
-        Such as ``laptop``.
-    most
-        Text to how many of its lines are read, from the first on (pairs, of ``multi30k``; of ``emnlp_news``, of each
-        file); none for all.
-    min_count
-        Text to how often a word must stand in the training text to be in the vocabulary.
-    sentence_length
-        Text to tokens at which all sentences are cut; of ``wikitext2``, tokens of a block.
-    lengths
-        Text to the prefix lengths of EB-bleu.
-    lstm, transformer_xl
-        Text to the network that EB-bleu is measured of; ``emnlp_news`` has the data model.
-    lstm_512, lstm_32
-        Networks of the synthetic setting; the data model is as the first.
-    data_model
-        Of the synthetic setting.
-    n_bleu, bleu_runs
-        Text to continuations and references of a run of EB-bleu, at most; runs.
-    n_drawn
-        Sentences that the data model writes to train on; a tenth more, to validate.
-    n_random
-        The same of the random LSTM.
-    n_sequences, runs
-        Sequences a side of a run of EB-C, and runs.
-    n_damaged
-        Sequences of corrupted, shuffled and random prefixes.
-    retrained
-        Whether each run of EB-C has models of its own, trained on fresh draws.
-    scratchgan, cot, rankgan
-        What is not trained by maximum likelihood alone: ScratchGAN and CoT on what the data model writes; the rounds
-        of RankGAN, which go on from `lstm_32` on what the random LSTM writes.
-    n_compared
-        Sequences a side of a run of their EB-C.
-    n_dd
-        Sentences a side of EB-DD.
-    n_fresh
-        Sentences of an oracle that perplexities are measured on, and sentences that it is asked about.
-    translation
-        Both translation models.
-    byte_pairs
-        Tokens of translation.
-    n_held_back
-        Pairs that no translation model sees.
-    n_drawn_pairs
-        Pairs that the translation model under test learns from; none for all.
-    translation_lengths
-        Prefix lengths of translation.
-    precision
-        In which networks are trained, draw and are measured: ``auto`` is bfloat16 where the device has it.
-    """
-
-    name: str
+    name: str  # Such as ``laptop``
+    # Text to how many of its lines are read, from the first on (pairs, of ``multi30k``; of ``emnlp_news``, of each
+    # file); none for all
     most: Mapping[str, int | None]
-    min_count: Mapping[str, int]
+    min_count: Mapping[str, int]  # Text to how often a word must stand in the training text to be in the vocabulary
+    # Text to tokens at which all sentences are cut; of ``wikitext2``, tokens of a block
     sentence_length: Mapping[str, int]
-    lengths: Mapping[str, tuple[int, ...]]
+    lengths: Mapping[str, tuple[int, ...]]  # Text to the prefix lengths of EB-bleu
+    # Text to the network that EB-bleu is measured of; ``emnlp_news`` has the data model
     lstm: Mapping[str, Network]
     transformer_xl: Network
-    data_model: Network
+    data_model: Network  # Of the synthetic setting
+    # Networks of the synthetic setting; the data model is as the first
     lstm_512: Network
     lstm_32: Network
+    # Text to continuations and references of a run of EB-bleu, at most; runs
     n_bleu: Mapping[str, int]
     bleu_runs: int
-    n_drawn: int
-    n_random: int
+    n_drawn: int  # Sentences that the data model writes to train on; a tenth more, to validate
+    n_random: int  # The same of the random LSTM
+    # Sequences a side of a run of EB-C, and runs
     n_sequences: int
-    n_damaged: int
+    n_damaged: int  # Sequences of corrupted, shuffled and random prefixes
     runs: int
-    retrained: bool
+    retrained: bool  # Whether each run of EB-C has models of its own, trained on fresh draws
+    # What is not trained by maximum likelihood alone: ScratchGAN and CoT on what the data model writes; the rounds of
+    # RankGAN, which go on from `lstm_32` on what the random LSTM writes
     scratchgan: Contest
     cot: Contest
     rankgan: Contest
-    n_compared: int
-    n_dd: int
-    n_fresh: int
-    translation: Network
-    byte_pairs: int
-    n_held_back: int
-    n_drawn_pairs: int | None
-    translation_lengths: tuple[int, ...]
+    n_compared: int  # Sequences a side of a run of their EB-C
+    n_dd: int  # Sentences a side of EB-DD
+    n_fresh: int  # Sentences of an oracle that perplexities are measured on, and sentences that it is asked about
+    translation: Network  # Both translation models
+    byte_pairs: int  # Tokens of translation
+    n_held_back: int  # Pairs that no translation model sees
+    n_drawn_pairs: int | None  # Pairs that the translation model under test learns from; none for all
+    translation_lengths: tuple[int, ...]  # Prefix lengths of translation
+    # In which networks are trained, draw and are measured: ``auto`` is bfloat16 where the device has it
     precision: str = "auto"
 
 

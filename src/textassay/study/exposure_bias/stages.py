@@ -23,24 +23,12 @@ BLEU_KINDS = ("model", "shuffled", "random")  # beside those of data
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted model that stages look at.
+    """A fitted model that stages look at."""
 
-    Attributes
-    ----------
-    title
-        What the study calls it.
-    stage
-        Where it was trained; none for a position unigram.
-    counted
-        What a position unigram is fitted to.
-    precision
-        In which it computes.
-    """
-
-    title: str
-    stage: Stage | None = None
-    counted: Corpus | None = field(default=None, repr=False)
-    precision: str = "float32"
+    title: str  # What the study calls it
+    stage: Stage | None = None  # Where it was trained; none for a position unigram
+    counted: Corpus | None = field(default=None, repr=False)  # What a position unigram is fitted to
+    precision: str = "float32"  # In which it computes
 
     @property
     def inputs(self) -> tuple[Stage, ...]:

@@ -25,28 +25,7 @@ from textassay.study.stages import Stage
 
 
 class ExposureStudy(StagedStudy):
-    """The study.
-
-    Parameters
-    ----------
-    texts
-        What is there of the texts; without one, what needs it is not measured.
-    scale
-        How much is computed.
-    folder
-        Where stages are kept.
-    seed
-        Of everything random.
-    runs
-        Of EB-bleu and of EB-C, instead of the scale's.
-    progress
-        Called with the stage that runs, how many are done, and how many there are.
-
-    Raises
-    ------
-    OptionError
-        If the device that networks should run on is not there.
-    """
+    """The study."""
 
     def __init__(
         self,

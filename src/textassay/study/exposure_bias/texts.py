@@ -42,25 +42,15 @@ _VALIDATE = 10  # one sentence (or document) in so many chooses the epoch
 
 @dataclass(frozen=True)
 class FreeText:
-    """A text that language models learn from, in three parts of one form.
+    """A text that language models learn from, in three parts of one form."""
 
-    Attributes
-    ----------
-    form
-        How a model reads it: the words of `train`.
-    train, valid
-        What models learn from, and what chooses their epoch.
-    unseen
-        Where prefixes and references come from; where it is blocks of documents, its groups are the documents.
-    sizes
-        How much there is of what.
-    """
-
-    form: TextForm
+    form: TextForm  # How a model reads it: the words of `train`
+    # What models learn from, and what chooses their epoch
     train: Corpus
     valid: Corpus
+    # Where prefixes and references come from; where it is blocks of documents, its groups are the documents
     unseen: Corpus
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, int]  # How much there is of what
 
     @property
     def longest(self) -> int:
@@ -98,22 +88,8 @@ class ExposureTexts:
 def read_exposure_texts(folder: Path, scale: ExposureScale, *, seed: int) -> ExposureTexts:
     """Return the texts of the study.
 
-    Parameters
-    ----------
-    folder
-        Holds a folder for each text; see `FILES`. A ``train.txt`` beside those of ``wikitext2`` or ``emnlp_news`` is
-        read, too.
-    scale
-        How much of them is read.
-    seed
-        Of the halves, and of the pairs that are held back.
-
-    Raises
-    ------
-    InputError
-        If none of the texts is there, or one lacks a file or cannot be read.
-    TooFewSentencesError
-        If a text is too short to be parted.
+    `folder`: holds a folder for each text; see `FILES`. A ``train.txt`` beside those of ``wikitext2`` or ``emnlp_news``
+    is read, too.
     """
     if not folder.is_dir():
         raise InputError(f"no folder {folder}: --data names one that holds {', '.join(FILES)}")

@@ -46,19 +46,7 @@ class TranslationStages:
 
 
 def translation_stages(texts: PairTexts, scale: ExposureScale, *, precision: str, seed: int) -> TranslationStages:
-    """Return the stages; nothing is computed yet.
-
-    Parameters
-    ----------
-    texts
-        Pairs.
-    scale
-        Sizes.
-    precision
-        In which models draw, search and are measured.
-    seed
-        Of everything random.
-    """
+    """Return the stages; nothing is computed yet."""
     train = texts.train
     data = _training("translation data model", scale, texts, None, seed=seed_for(seed, "translation", "data"))
     n_drawn = len(train) if scale.n_drawn_pairs is None else min(scale.n_drawn_pairs, len(train))

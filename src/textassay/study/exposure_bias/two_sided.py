@@ -53,24 +53,8 @@ def from_scratch_stage(
 ) -> Stage:  # fmt: skip
     """Return the stage that trains `SCRATCHGAN` or `COT`, and keeps it.
 
-    Parameters
-    ----------
-    name, kind
-        What to call it, and which of the two it is.
-    asked
-        How to train.
-    text, form
-        Real sentences, and how they are written.
-    longest
-        Tokens of the longest sentence.
-    seed, cost
-        Of what is random; see `Stage`.
-
-    Returns
-    -------
-    Stage
-        Its result says how many rounds count (``kept``), what was told after the last of them (``last``), and why
-        training ended early (``stopped``, none where it did not).
+    Its result says how many rounds count (``kept``), what was told after the last of them (``last``), and why training
+    ended early (``stopped``, none where it did not).
     """
     preset, recipe = _PRESETS[kind][asked.preset]
     network, recipe = {**preset, **asked.network}, replace(recipe, **asked.recipe)
@@ -98,17 +82,7 @@ def rankgan_stage(
 ) -> Stage:  # fmt: skip
     """Return the stage of RankGAN's rounds against text that a random LSTM wrote; see `from_scratch_stage`.
 
-    Parameters
-    ----------
-    before, oracle
-        Where the generator learnt by maximum likelihood, and where the random LSTM is kept.
-    n
-        Sentences that the oracle is asked about, before the rounds and after them, and of its own.
-
-    Returns
-    -------
-    Stage
-        Its result has besides, as ``oracle``, what `ExposureResults.oracle_costs` holds.
+    Its result has besides, as ``oracle``, what `ExposureResults.oracle_costs` holds.
     """
     recipe = replace(_PRESETS[RANKGAN][asked.preset][1], **asked.recipe)
     settings = _json({"recipe": asdict(recipe), "seed": seed, "n": n, "train": text.settings, "form": form.hash})

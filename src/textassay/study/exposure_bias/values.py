@@ -28,24 +28,12 @@ _NONE = 1e-12  # a mean distance of no more than this is none
 
 @dataclass(frozen=True, eq=False)
 class LengthValues:
-    """Several numbers at each of K prefix lengths.
+    """Several numbers at each of K prefix lengths."""
 
-    Attributes
-    ----------
-    lengths
-        K numbers.
-    values
-        Name to values, shapes (K,); m names.
-    covariance
-        Of all values, in the order of their names, shape (m K, m K).
-    degrees
-        Of freedom of the covariance; infinite where it is known well.
-    """
-
-    lengths: tuple[int, ...]
-    values: Mapping[str, FloatArray]
-    covariance: FloatArray
-    degrees: float
+    lengths: tuple[int, ...]  # K numbers
+    values: Mapping[str, FloatArray]  # Name to values, shapes (K,); m names
+    covariance: FloatArray  # Of all values, in the order of their names, shape (m K, m K)
+    degrees: float  # Of freedom of the covariance; infinite where it is known well
 
     def claim(
         self,
@@ -96,13 +84,7 @@ def after_words(runs: Sequence[PrefixRun]) -> tuple[PrefixRun, ...]:
 
 
 def bleu_values(models: Mapping[str, Sequence[BleuRun]]) -> LengthValues:
-    """Return C-bleu and EB-bleu of all models and kinds of prefixes, named as in table 2, BLEU in percent.
-
-    Raises
-    ------
-    InputError
-        If the models have not as many runs each, with the same lengths.
-    """
+    """Return C-bleu and EB-bleu of all models and kinds of prefixes, named as in table 2, BLEU in percent."""
     shapes = {(len(runs), *(run.lengths for run in runs)) for runs in models.values()}
     if len(shapes) != 1:
         raise InputError("models on one text must have as many runs each, with the same prefix lengths")
@@ -131,19 +113,7 @@ def published_bleu() -> LengthValues:
 def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *, retrained: bool) -> LengthValues:
     """Return the CGD after each kind of prefixes, named by the kind, and `EB_C`; without the empty prefix.
 
-    Parameters
-    ----------
-    kinds
-        Runs of each, as many; ``data`` and ``model`` among them.
-    distance
-        Which.
-    retrained
-        Whether each run has a model of its own.
-
-    Raises
-    ------
-    InputError
-        If the kinds have not as many runs each, with the same lengths.
+    `kinds`: runs of each, as many; ``data`` and ``model`` among them.
     """
     cut = {kind: after_words(runs) for kind, runs in kinds.items()}
     if len({(len(runs), *(run.lengths for run in runs)) for runs in cut.values()}) != 1:

@@ -24,25 +24,16 @@ _MODES: Mapping[str, Mode] = {WGAN: "onehot", WGAN_SOFT: "soft", UNIFORM: "oneho
 
 @dataclass
 class GanExperiment:
-    """All stages of the study; names as in `GanResults`. A stage of costs gives them by N.
+    """All stages of the study; names as in `GanResults`. A stage of costs gives them by N."""
 
-    Attributes
-    ----------
-    costs, convergence, rules
-        Model to stages; convergence of the first run.
-    lengths
-        Model to window to runs.
-    along
-        Model to, of each run, round to stage.
-    trained
-        Title of each training against a discriminator to its stage.
-    """
-
+    # Model to stages; convergence of the first run
     costs: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
-    lengths: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
+    lengths: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)  # Model to window to runs
+    # Model to, of each run, round to stage
     along: dict[str, tuple[dict[int, Stage], ...]] = field(default_factory=dict)
     convergence: dict[str, Stage] = field(default_factory=dict)
     rules: dict[str, Stage] = field(default_factory=dict)
+    # Title of each training against a discriminator to its stage
     trained: dict[str, Stage] = field(default_factory=dict)
 
     @property
@@ -55,17 +46,7 @@ class GanExperiment:
 
 
 def build_gan(text: GanText, scale: GanScale, *, seed: int) -> GanExperiment:
-    """Return the stages of the study; nothing is computed yet.
-
-    Parameters
-    ----------
-    text
-        Characters.
-    scale
-        Sizes.
-    seed
-        Of everything random.
-    """
+    """Return the stages of the study; nothing is computed yet."""
     found = GanExperiment()
     plan = _Plan(text, scale, seed, found)
     runs = plan.generators()

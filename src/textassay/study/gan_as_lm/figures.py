@@ -32,15 +32,7 @@ _NOTES = (
 
 
 def gan_reproduction(results: GanResults, *, level: float = 0.95) -> Reproduction:
-    """Return the study, ours beside the published.
-
-    Parameters
-    ----------
-    results
-        What the stages measured.
-    level
-        Of the intervals that verdicts rest on.
-    """
+    """Return the study, ours beside the published."""
     sizes = ", ".join(f"{n:,} {what}" for what, n in results.sizes.items())
     return Reproduction(
         title="Evaluating Text GANs as Language Models",

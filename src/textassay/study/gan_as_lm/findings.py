@@ -77,15 +77,7 @@ _RULES = {
 
 
 def check_findings(results: GanResults, *, level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked on what was measured, once for each generator that can show it.
-
-    Parameters
-    ----------
-    results
-        Ours.
-    level
-        Of the intervals.
-    """
+    """Return every finding, checked on what was measured, once for each generator that can show it."""
     found: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
 
     def add(rule: str, about: str, claims: Claims) -> None:

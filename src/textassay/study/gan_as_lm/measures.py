@@ -50,24 +50,7 @@ def text_costs(
 ) -> dict[int, TextCost]:
     """Return N to what a text costs from N draws, nested: the first of the largest N.
 
-    Parameters
-    ----------
-    generator
-        With a softmax for ``multinomial``; driven by noise for ``soft``; that steps for ``onehot``.
-    corpus
-        Of its form.
-    window
-        Characters of a window.
-    mode, floor
-        As `textassay.approximation.approximation.approximate` takes them, which gives the same values.
-    sizes
-        Numbers of draws, rising.
-    n_stretches
-        In how many stretches of the text sums are kept, at most as many as there are windows.
-    seed
-        Of the draws.
-    progress
-        Called with what is done, the steps done and their number.
+    `generator`: with a softmax for ``multinomial``; driven by noise for ``soft``; that steps for ``onehot``.
     """
     text = gold_text(corpus, window=window)
     sums: dict[str, FloatArray] = {}

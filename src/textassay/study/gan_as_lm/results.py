@@ -28,33 +28,20 @@ SHORT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class TextCost:
-    """What the test text, or a part of it, costs under one generator; sums over S stretches of the text.
+    """What the test text, or a part of it, costs under one generator; sums over S stretches of the text."""
 
-    Attributes
-    ----------
-    window
-        Characters of a window; each begins without context.
-    mode
-        ``multinomial``, ``onehot`` or ``soft``.
-    n_samples, floor
-        Draws, and what a character that was never drawn has instead of probability 0.
-    n_windows, n_dropped, unknown_share
-        Windows; characters in none; share of scored characters that the generator does not know.
-    sizes
-        Scored characters of each stretch, S numbers.
-    sums
-        Bits of each stretch, S numbers each: ``plain`` and ``corrected``; of a softmax also ``exact`` and ``expected``
-        (what ``plain`` is above it on average over all draws). ``zeros``: characters that were never drawn.
-    """
-
-    window: int
-    mode: str
+    window: int  # Characters of a window; each begins without context
+    mode: str  # ``multinomial``, ``onehot`` or ``soft``
+    # Draws, and what a character that was never drawn has instead of probability 0
     n_samples: int
     floor: float
+    # Windows; characters in none; share of scored characters that the generator does not know
     n_windows: int
     n_dropped: int
     unknown_share: float
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # Scored characters of each stretch, S numbers
+    # Bits of each stretch, S numbers each: ``plain`` and ``corrected``; of a softmax also ``exact`` and ``expected``
+    # (what ``plain`` is above it on average over all draws). ``zeros``: characters that were never drawn.
     sums: Mapping[str, tuple[float, ...]]
 
     @property
@@ -94,44 +81,28 @@ class TextCost:
 
 @dataclass(frozen=True)
 class GanResults:
-    """All that was measured; a run is a training from a seed of its own.
+    """All that was measured; a run is a training from a seed of its own."""
 
-    Attributes
-    ----------
-    costs
-        T1 and T2: `LSTM`, `MLE`, `SEQGAN`, `LEAKGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each.
-        Run k of `SEQGAN` goes on from run k of `MLE`.
-    lengths
-        T5: all but the last of these to window to runs, all over the same text.
-    along
-        T4: `SEQGAN` and `LEAKGAN` to, of each run, round of the adversarial training, 0 before it, to cost; a run that
-        ended early has no later rounds.
-    convergence
-        Model with a softmax to N to cost, of its first run.
-    rules
-        T3: `LSTM`, `SEQGAN`, `LEAKGAN`, `WGAN` and `WGAN_SOFT` to the curves of several parts of the text, of the
-        first run.
-    n_types
-        Characters there are.
-    stopped
-        Run of a training against a discriminator to why it ended early.
-    sizes, seconds, settings
-        How much there is of what; kind of stage to how long its stages took; all that decides the numbers, JSON-ready.
-    notes
-        What a reader must know, sentences; warnings of stages among them.
-    """
-
+    # T1 and T2: `LSTM`, `MLE`, `SEQGAN`, `LEAKGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each.
+    # Run k of `SEQGAN` goes on from run k of `MLE`.
     costs: Mapping[str, tuple[TextCost, ...]]
+    # T5: all but the last of these to window to runs, all over the same text
     lengths: Mapping[str, Mapping[int, tuple[TextCost, ...]]]
+    # T4: `SEQGAN` and `LEAKGAN` to, of each run, round of the adversarial training, 0 before it, to cost; a run that
+    # ended early has no later rounds
     along: Mapping[str, tuple[Mapping[int, TextCost], ...]]
-    convergence: Mapping[str, Mapping[int, TextCost]]
+    convergence: Mapping[str, Mapping[int, TextCost]]  # Model with a softmax to N to cost, of its first run
+    # T3: `LSTM`, `SEQGAN`, `LEAKGAN`, `WGAN` and `WGAN_SOFT` to the curves of several parts of the text, of the first
+    # run
     rules: Mapping[str, tuple[RuleCurve, ...]]
-    n_types: int
+    n_types: int  # Characters there are
+    # Run of a training against a discriminator to why it ended early
     stopped: Mapping[str, str] = field(default_factory=dict)
+    # How much there is of what; kind of stage to how long its stages took; all that decides the numbers, JSON-ready
     sizes: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # What a reader must know, sentences; warnings of stages among them
 
 
 def curve_from_dict(data: Mapping[str, Any]) -> RuleCurve:

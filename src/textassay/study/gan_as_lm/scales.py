@@ -16,70 +16,43 @@ WGAN_WINDOW = 7  # characters of the window that the paper reads the recurrent G
 
 @dataclass(frozen=True)
 class GanScale:
-    """Sizes of the study.
+    """Sizes of the study."""
 
-    Attributes
-    ----------
-    name
-        Such as ``laptop``.
-    n_train, n_valid, n_test
-        Characters that are read of each part; none for all.
-    lstm, lstm_length
-        The language model, and the windows that it learns from.
-    generator, length
-        SeqGAN's generator as it learns before the rounds, and the windows that both sides learn from.
-    seqgan, n_checkpoints
-        Its rounds, and how often in them, and in LeakGAN's, a model is kept and measured.
-    leakgan_network, leakgan
-        LeakGAN, which learns from the same windows.
-    leakgan_runs
-        Trainings of it.
-    runs
-        Trainings of SeqGAN, each with its own pre-training.
-    wgan_width, wgan
-        The recurrent GAN.
-    wgan_runs
-        Trainings of it.
-    n_samples, floor
-        N of table 1, and what a character that was never drawn has instead of probability 0.
-    window
-        Characters of the windows that models with a softmax are measured in.
-    n_noise
-        Characters of the test text that generators without a softmax are measured on, evenly spread.
-    windows, n_windows, n_window_samples
-        Windows of the study of lengths, each of which divides the longest; characters it is about; draws.
-    most_samples
-        N up to which models with a softmax are followed.
-    rule_samples, rule_rows, rule_parts
-        N up to which the stopping rule is followed, windows in each part of the text, and parts.
-    """
-
-    name: str
+    name: str  # Such as ``laptop``
+    # Characters that are read of each part; none for all
     n_train: int | None
     n_valid: int | None
     n_test: int | None
+    # The language model, and the windows that it learns from
     lstm: Network
     lstm_length: int
+    # SeqGAN's generator as it learns before the rounds, and the windows that both sides learn from
     generator: Network
     length: int
+    # Its rounds, and how often in them, and in LeakGAN's, a model is kept and measured
     seqgan: SeqGanRecipe
     n_checkpoints: int
+    # LeakGAN, which learns from the same windows
     leakgan_network: Mapping[str, Any]
     leakgan: LeakGanRecipe
-    leakgan_runs: int
-    runs: int
+    leakgan_runs: int  # Trainings of it
+    runs: int  # Trainings of SeqGAN, each with its own pre-training
+    # The recurrent GAN
     wgan_width: int
     wgan: WganRecipe
-    wgan_runs: int
-    window: int
-    n_noise: int
+    wgan_runs: int  # Trainings of it
+    window: int  # Characters of the windows that models with a softmax are measured in
+    n_noise: int  # Characters of the test text that generators without a softmax are measured on, evenly spread
     n_windows: int
     n_window_samples: int
+    # N up to which the stopping rule is followed, windows in each part of the text, and parts
     rule_samples: int
-    most_samples: int = 128_000
+    most_samples: int = 128_000  # N up to which models with a softmax are followed
+    # Windows of the study of lengths, each of which divides the longest; characters it is about; draws
     windows: tuple[int, ...] = (1, 2, 4, 7, 14, 28, 56)
     rule_rows: int = 16
     rule_parts: int = 4
+    # N of table 1, and what a character that was never drawn has instead of probability 0
     n_samples: int = 2000
     floor: float = 1e-20
 

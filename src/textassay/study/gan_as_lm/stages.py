@@ -37,21 +37,11 @@ _ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
 
 @dataclass(frozen=True)
 class Made:
-    """A generator that stages look at: kept by a stage, in one of its folders, or the uniform one.
+    """A generator that stages look at: kept by a stage, in one of its folders, or the uniform one."""
 
-    Attributes
-    ----------
-    stage
-        Where it was trained; none for the uniform one.
-    folder
-        In that of the stage.
-    vocabulary
-        Of the uniform one.
-    """
-
-    stage: Stage | None
-    folder: str = MODEL
-    vocabulary: Vocabulary | None = None
+    stage: Stage | None  # Where it was trained; none for the uniform one
+    folder: str = MODEL  # In that of the stage
+    vocabulary: Vocabulary | None = None  # Of the uniform one
 
     @property
     def inputs(self) -> tuple[Stage, ...]:
@@ -85,21 +75,7 @@ def seqgan_stage(
     name: str, before: Stage, text: Corpus, form: TextForm, *, recipe: SeqGanRecipe, n_checkpoints: int, seed: int,
     cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage of the adversarial rounds; its result tells of each round, and why it ended early if it did.
-
-    Parameters
-    ----------
-    name
-        What to call it.
-    before
-        Where the generator learnt by maximum likelihood.
-    text, form
-        Real windows, and how they are written.
-    recipe, n_checkpoints
-        See `checkpoints_of`: each checkpoint is kept in the folder of its round, the last one also in `LAST`.
-    seed, cost
-        Of what is random; see `Stage`.
-    """
+    """Return the stage of the adversarial rounds; its result tells of each round, and why it ended early if it did."""
     phases = (Phase("discriminator", recipe.pretraining_rounds, judged=False), Phase("adversarial", recipe.rounds))
     settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
 
@@ -116,15 +92,7 @@ def leakgan_stage(
     name: str, text: Corpus, form: TextForm, *, network: Mapping[str, Any], recipe: LeakGanRecipe, n_checkpoints: int,
     seed: int, cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage that trains LeakGAN from nothing, with all its checkpoints; see `seqgan_stage`.
-
-    Parameters
-    ----------
-    name, text, form, recipe, n_checkpoints, seed, cost
-        As there; all windows have one length, and before the first adversarial round are the cycles of pre-training.
-    network
-        Settings of the generator.
-    """
+    """Return the stage that trains LeakGAN from nothing, with all its checkpoints; see `seqgan_stage`."""
     length = int(text.lengths[0])
     settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
     settings["model"] = _new_leakgan(network, length, seed).settings

@@ -22,23 +22,7 @@ from textassay.study.stages import Stage
 
 
 class GanStudy(StagedStudy):
-    """The study.
-
-    Parameters
-    ----------
-    text
-        Characters.
-    scale
-        How much is computed.
-    folder
-        Where stages are kept.
-    seed
-        Of everything random.
-    runs
-        Trainings of SeqGAN, instead of the scale's.
-    progress
-        Called with the stage that runs, how many are done, and how many there are.
-    """
+    """The study."""
 
     def __init__(
         self,

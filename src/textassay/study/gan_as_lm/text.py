@@ -28,23 +28,14 @@ FILES = ("train.txt", "valid.txt", "test.txt")
 
 @dataclass(frozen=True)
 class GanText:
-    """Running text in one form, that of the training text; each part is one sentence.
+    """Running text in one form, that of the training text; each part is one sentence."""
 
-    Attributes
-    ----------
-    form
-        A character is a token.
-    train, valid, test
-        What generators learn from, what chooses an epoch of those that have epochs, and what is measured on.
-    sizes
-        How much there is of what.
-    """
-
-    form: TextForm
+    form: TextForm  # A character is a token
+    # What generators learn from, what chooses an epoch of those that have epochs, and what is measured on
     train: Corpus
     valid: Corpus
     test: Corpus
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, int]  # How much there is of what
 
     @property
     def n_types(self) -> int:
@@ -53,25 +44,7 @@ class GanText:
 
 
 def read_gan_text(source: Path, scale: GanScale) -> GanText:
-    """Return the text of the study.
-
-    Parameters
-    ----------
-    source
-        A folder with the files of `FILES`, or one file, of which the first 90 % are for training, the next 5 % for
-        validation, the last 5 % to be measured on. A line break is read as a space.
-    scale
-        How many characters of each part are read, from its beginning.
-
-    Raises
-    ------
-    InputError
-        If there is no such file or folder, or it lacks a file.
-    EmptyCorpusError
-        If a part is empty.
-    TooFewSentencesError
-        If a part is shorter than the windows that are cut from it.
-    """
+    """Return the text of the study."""
     if source.is_dir():
         lacking = [name for name in FILES if not (source / name).is_file()]
         if lacking:

@@ -29,29 +29,17 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Crossed:
-    """A mean over trainings and stretches of text, in bits per character.
+    """A mean over trainings and stretches of text, in bits per character."""
 
-    Attributes
-    ----------
-    value
-        The mean.
-    runs_error, text_error
-        Standard errors over trainings (None of one) and over stretches (NaN of one).
-    runs_sd
-        Standard deviation over trainings; None of one.
-    n_runs, n_stretches
-        Of how many.
-    others
-        Of a difference between unrelated trainings: standard error of the other side over its trainings, and their
-        number.
-    """
-
-    value: float
+    value: float  # The mean
+    # Standard errors over trainings (None of one) and over stretches (NaN of one)
     runs_error: float | None
     text_error: float
-    runs_sd: float | None
+    runs_sd: float | None  # Standard deviation over trainings; None of one
+    # Of how many
     n_runs: int
     n_stretches: int
+    # Of a difference between unrelated trainings: standard error of the other side over its trainings, and their number
     others: tuple[float, int] = (0.0, 1)
 
     @property
@@ -105,13 +93,7 @@ def mean_of(runs: Sequence[TextCost], *names: str) -> Crossed:
 def difference_of(
     runs: Sequence[TextCost], others: Sequence[TextCost], name: str = "plain", other: str | None = None
 ) -> Crossed:
-    """Return the mean over trainings of `name` less `other` (the same, by default), paired over the same text.
-
-    Raises
-    ------
-    InputError
-        If the texts differ, or the numbers of trainings, and neither has one.
-    """
+    """Return the mean over trainings of `name` less `other` (the same, by default), paired over the same text."""
     if len(runs) != len(others) and 1 not in (len(runs), len(others)):
         raise InputError(f"cannot pair {len(runs)} trainings with {len(others)}")
     if len({run.n_characters for run in (*runs, *others)}) > 1:
@@ -121,13 +103,7 @@ def difference_of(
 
 
 def unpaired_of(runs: Sequence[TextCost], others: Sequence[TextCost], name: str) -> Crossed:
-    """Return the mean of `name` over trainings less that over others that have nothing to do with them, on one text.
-
-    Raises
-    ------
-    InputError
-        If the texts differ.
-    """
+    """Return the mean of `name` over trainings less that over others that have nothing to do with them, on one text."""
     if len({run.n_characters for run in (*runs, *others)}) > 1:
         raise InputError("cannot pair costs of different texts")
     terms, other_terms = (np.stack([run.terms(name) for run in side]) for side in (runs, others))

@@ -34,19 +34,7 @@ _LEVEL = 0.95
 
 
 class AnswersAsDrawn:
-    """A generator that answers to contexts, each drawn as often as it stands among some; a `ScoredGenerator`.
-
-    Parameters
-    ----------
-    model
-        Fitted; a `textassay.network.conditional.ContextModel`.
-    contexts
-        Sentences with contexts, at least one.
-    temperature
-        Above 0.
-    max_length
-        Tokens after which sentences are cut, as the model cuts them.
-    """
+    """A generator that answers to contexts, each drawn as often as it stands among some; a `ScoredGenerator`."""
 
     def __init__(self, model: Any, contexts: Corpus, *, temperature: float, max_length: int) -> None:
         numbers = context_numbers(contexts, model.attributes)
@@ -97,12 +85,7 @@ class AnswersAsDrawn:
 def jensen_shannon(log_ratios: tuple[FloatArray, FloatArray], *, level: float = _LEVEL) -> dict[str, float]:
     """Return the Jensen-Shannon divergence in bits, ``value``, ``low`` and ``high``, all in [0, 1].
 
-    Parameters
-    ----------
-    log_ratios
-        log p(x) - log q(x) of sentences drawn from p and from q, in nats, at least two each.
-    level
-        Of the interval, which is normal.
+    `log_ratios`: log p(x) - log q(x) of sentences drawn from p and from q, in nats, at least two each.
     """
     terms = [1 - np.logaddexp(0, -sign * ratio) / math.log(2) for sign, ratio in zip((1, -1), log_ratios, strict=True)]
     value = sum(float(side.mean()) for side in terms) / 2
@@ -124,25 +107,7 @@ def exact_stage(
     n: int,
     seed: int,
 ) -> Stage:
-    """Return the stage of the distance between the oracle and a generator; its result is as `Generated.exact` says.
-
-    Parameters
-    ----------
-    name
-        Of the generator.
-    original, trained
-        Stages that keep both models.
-    texts
-        Of the world.
-    contexts
-        What a conditional generator answers to; none for others.
-    temperature
-        At which the generator draws.
-    n
-        Sentences of each, at least 2.
-    seed
-        Of both draws.
-    """
+    """Return the stage of the distance between the oracle and a generator; its result is as `Generated.exact` says."""
 
     def run(work: Work) -> dict[str, Any]:
         truth, model = (load_model(work.inputs[stage].folder / MODEL).model for stage in (original, trained))

@@ -17,17 +17,7 @@ _TITLES: Mapping[str, str] = {"real": "text of people", "oracle": "text of an LS
 def generators_figures(
     tables: Sequence[ReproducedTable], closest: Mapping[str, Sequence[str]], exact: Sequence[str]
 ) -> tuple[TableFigure, ...]:
-    """Return the figures.
-
-    Parameters
-    ----------
-    tables
-        Those of the study.
-    closest
-        World to its writers, those that DD finds closest to real text first.
-    exact
-        Generators by their exact distance, the closest first.
-    """
+    """Return the figures."""
     return tuple(
         figure
         for figure in (*_of_worlds(closest), *_against_exact(exact), *_agreement(tables))

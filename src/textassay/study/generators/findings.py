@@ -32,32 +32,13 @@ _GANS = ("SeqGAN", "RankGAN", "LeakGAN")
 
 
 def check_paper(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return what can be asked of the paper's generators without people, checked.
-
-    Parameters
-    ----------
-    values
-        Of the paper's generators alone; what is missing is not measured.
-    level
-        Of what counts as sure.
-    """
+    """Return what can be asked of the paper's generators without people, checked."""
     kept = [rule for rule in JUDGES_RULES if rule.id in ("K6", "K8", "K11")]
     return check_rules((*kept, *_RULES), values, level=level)
 
 
 def check_orders(values: Mapping[str, DrawnValues], about: str, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return what is asked of the floor and of known orders, checked.
-
-    Parameters
-    ----------
-    values
-        `FLOOR` to values of all writers, `VOLUME` and `TOTAL_VARIATION` to values of the generators whose order is
-        known, with that order among the evaluators; what is missing is not measured.
-    about
-        Whose values these are.
-    level
-        Of what counts as sure.
-    """
+    """Return what is asked of the floor and of known orders, checked."""
     nothing = DrawnValues(about, (), {}, {})
     return tuple(
         found

@@ -48,21 +48,13 @@ Bounded = tuple[Number, Number, Number]  # a value with its interval
 
 @dataclass(frozen=True)
 class Judges:
-    """The stages that judge a world.
+    """The stages that judge a world."""
 
-    Attributes
-    ----------
-    world
-        Its texts and generators.
-    metrics, discrepancies
-        Writer to what metrics say of it; discrepancies stand alone, since they take longest.
-    classifiers
-        Classifier to what it says of all, a stage each time that texts are dealt.
-    """
-
-    world: World
+    world: World  # Its texts and generators
+    # Writer to what metrics say of it; discrepancies stand alone, since they take longest
     metrics: Mapping[str, Stage]
     discrepancies: Mapping[str, Stage]
+    # Classifier to what it says of all, a stage each time that texts are dealt
     classifiers: Mapping[str, tuple[Stage, ...]]
 
     @property
@@ -74,34 +66,21 @@ class Judges:
 
 @dataclass(frozen=True, eq=False)
 class JudgedWorld:
-    """What was said of all writers of a world, the floor first.
+    """What was said of all writers of a world, the floor first."""
 
-    Attributes
-    ----------
-    evaluations
-        By evaluator, each of the floor and of all generators for which everything is defined.
-    values
-        Evaluator to writer to its value with an interval.
-    accuracies
-        Classifier to writer, to all, to real and to generated text, to how often it is right; of the individual one
-        writers alone.
-    of_text
-        Writer to ``marked``, the share of its words that are ``<unk>``, ``length``, its mean number of words, and
-        ``cut``, the share of its sentences that are as long as the longest can be.
-    copied
-        Writer to the share of tested texts that also stand, equal, in what classifiers learnt from.
-    signatures
-        Evaluator to the settings of its value.
-    undefined
-        Generator to the metrics that are undefined for it: it is in no evaluation.
-    """
-
+    # By evaluator, each of the floor and of all generators for which everything is defined
     evaluations: Mapping[str, Evaluation]
-    values: Mapping[str, Mapping[str, Bounded]]
+    values: Mapping[str, Mapping[str, Bounded]]  # Evaluator to writer to its value with an interval
+    # Classifier to writer, to all, to real and to generated text, to how often it is right; of the individual one
+    # writers alone
     accuracies: Mapping[str, Mapping[str, Bounded]]
+    # Writer to ``marked``, the share of its words that are ``<unk>``, ``length``, its mean number of words, and
+    # ``cut``, the share of its sentences that are as long as the longest can be
     of_text: Mapping[str, Mapping[str, float]]
+    # Writer to the share of tested texts that also stand, equal, in what classifiers learnt from
     copied: Mapping[str, float]
-    signatures: Mapping[str, str]
+    signatures: Mapping[str, str]  # Evaluator to the settings of its value
+    # Generator to the metrics that are undefined for it: it is in no evaluation
     undefined: Mapping[str, tuple[str, ...]]
 
     @property
@@ -116,17 +95,7 @@ class JudgedWorld:
 
 
 def judging_stages(world: World, scale: JudgesScale, *, seed: int = 0) -> Judges:
-    """Return the stages that judge a world.
-
-    Parameters
-    ----------
-    world
-        Its texts and generators.
-    scale
-        Which classifiers there are, and how often texts are dealt to them; trials of a random search of settings.
-    seed
-        Of all evaluators, and of how texts are dealt.
-    """
+    """Return the stages that judge a world."""
     names = {name: metric for name, metric in EVALUATORS.items() if name != DD}
     return Judges(
         world,

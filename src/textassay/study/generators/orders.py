@@ -45,13 +45,7 @@ def order_by_volume(world: World, generators: Sequence[str]) -> list[Evaluation]
 
 
 def exact_orders(found: Mapping[str, Mapping[str, Any]]) -> list[Evaluation]:
-    """Return the orders by exact distance, total variation first.
-
-    Parameters
-    ----------
-    found
-        Generator to the result of `Generated.exact`, of at least two; fewer give no order.
-    """
+    """Return the orders by exact distance, total variation first."""
     if len(found) < 2:
         return []
     scores = stats.norm.ppf((np.arange(_N_TERMS) + 0.5) / _N_TERMS)
@@ -99,19 +93,6 @@ def drawn_values(
     """Return what evaluators say of `generators`, as measured and over other draws of the texts.
 
     An evaluator that is better the closer it is to real text is told as its distance from that.
-
-    Parameters
-    ----------
-    about
-        Whose values these are.
-    evaluations
-        By evaluator, each of at least `generators`.
-    generators
-        In order.
-    orders
-        Known ones, of at least `generators`.
-    n_resamples, seed
-        Of the draws.
     """
     together = [one.select(generators) for one in (*evaluations.values(), *orders)]
     drawn = draw_goodness(together, n_resamples=n_resamples, seed=seed)

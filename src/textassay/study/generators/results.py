@@ -38,59 +38,36 @@ GENERATORS = (*PAPER_NAMES, *BEYOND)  # in the order of tables; a world may lack
 
 @dataclass(frozen=True)
 class WorldTexts:
-    """The text of a world, all in one form; no two parts share a line of the file, or a draw.
+    """The text of a world, all in one form; no two parts share a line of the file, or a draw."""
 
-    Attributes
-    ----------
-    name
-        One of `WORLDS`.
-    form, longest
-        How text is written, and tokens of the longest sentence there can be.
-    train, valid
-        What generators learn from, and what chooses their epochs.
-    real
-        What no generator saw: the real side of what judges.
-    floor
-        As many sentences as each generator draws, seen by none: they stand for a generator that cannot be bettered.
-    contexts
-        As many, seen by none: what conditional generators answer to.
-    sizes
-        Part to its number of sentences.
-    """
-
-    name: str
+    name: str  # One of `WORLDS`
+    # How text is written, and tokens of the longest sentence there can be
     form: TextForm
     longest: int
+    # What generators learn from, and what chooses their epochs
     train: Part
     valid: Part
-    real: Part
+    real: Part  # What no generator saw: the real side of what judges
+    # As many sentences as each generator draws, seen by none: they stand for a generator that cannot be bettered
     floor: Part
-    contexts: Part
-    sizes: Mapping[str, int]
+    contexts: Part  # As many, seen by none: what conditional generators answer to
+    sizes: Mapping[str, int]  # Part to its number of sentences
 
 
 @dataclass(frozen=True)
 class Generated:
-    """The stages of one generator.
+    """The stages of one generator."""
 
-    Attributes
-    ----------
-    trained
-        Its result: ``model`` (its name), ``trained_as`` (the first generator that is this model), ``n_parameters``,
-        ``seconds`` (of a processor), ``n_seen`` (real sentences it learnt from, each as often as it was shown),
-        ``stopped`` (why training ended early, else None). Several generators may be one
-        model at several temperatures.
-    drawn
-        Keeps `DRAWN`, as many sentences as all others draw. Its result: ``n``, ``seconds`` (of a processor),
-        ``unk_rate``, ``cut_share`` (of sentences as long as the longest), ``mean_length`` and ``temperature``.
-    exact
-        How far it is from the truth, by both models' probabilities; None where that is not known. Its result is that
-        of `textassay.meta_evaluation.model_discrepancy.ModelDiscrepancy.to_dict` (``discrepancy`` is the total
-        variation) with ``jensen_shannon`` beside, in bits: each of these has ``value``, ``low`` and ``high``.
-    """
-
+    # Its result: ``model`` (its name), ``trained_as`` (the first generator that is this model), ``n_parameters``,
+    # ``seconds`` (of a processor), ``n_seen`` (real sentences it learnt from, each as often as it was shown),
+    # ``stopped`` (why training ended early, else None). Several generators may be one model at several temperatures.
     trained: Stage
+    # Keeps `DRAWN`, as many sentences as all others draw. Its result: ``n``, ``seconds`` (of a processor),
+    # ``unk_rate``, ``cut_share`` (of sentences as long as the longest), ``mean_length`` and ``temperature``.
     drawn: Stage
+    # How far it is from the truth, by both models' probabilities; None where that is not known. Its result is that of
+    # `textassay.meta_evaluation.model_discrepancy.ModelDiscrepancy.to_dict` (``discrepancy`` is the total variation)
+    # with ``jensen_shannon`` beside, in bits: each of these has ``value``, ``low`` and ``high``.
     exact: Stage | None = None
 
     @property
@@ -106,24 +83,14 @@ class Generated:
 
 @dataclass(frozen=True)
 class World:
-    """A world.
+    """A world."""
 
-    Attributes
-    ----------
-    texts
-        Its text.
-    generated
-        Generator to its stages, in the order of `GENERATORS`; `FLOOR` is not among them: it is `texts.floor`.
-    volume
-        Generator to the share of the training text it learnt from, of those that differ in nothing else.
-    n
-        Sentences that each generator draws.
-    """
-
-    texts: WorldTexts
+    texts: WorldTexts  # Its text
+    # Generator to its stages, in the order of `GENERATORS`; `FLOOR` is not among them: it is `texts.floor`
     generated: Mapping[str, Generated]
+    # Generator to the share of the training text it learnt from, of those that differ in nothing else
     volume: Mapping[str, float]
-    n: int
+    n: int  # Sentences that each generator draws
 
     @property
     def name(self) -> str:
@@ -143,27 +110,13 @@ class World:
 
 @dataclass(frozen=True)
 class TrainingCost:
-    """What a generator costs.
+    """What a generator costs."""
 
-    Attributes
-    ----------
-    trained_as
-        The generator whose model it is; itself, mostly.
-    seconds
-        Of a processor, to train it; with what was trained before, which others may share.
-    n_seen
-        Real sentences it learnt from, each as often as it was shown.
-    n_parameters
-        Numbers it learnt.
-    seconds_per_1000
-        Of a processor, to draw as many sentences.
-    """
-
-    trained_as: str
-    seconds: float
-    n_seen: int
-    n_parameters: int
-    seconds_per_1000: float
+    trained_as: str  # The generator whose model it is; itself, mostly
+    seconds: float  # Of a processor, to train it; with what was trained before, which others may share
+    n_seen: int  # Real sentences it learnt from, each as often as it was shown
+    n_parameters: int  # Numbers it learnt
+    seconds_per_1000: float  # Of a processor, to draw as many sentences
 
 
 def stage_kind(what: str, world: str) -> str:

@@ -31,30 +31,16 @@ from textassay.study.presets import Network
 
 @dataclass(frozen=True)
 class Recipes:
-    """How generators of a world are trained.
+    """How generators of a world are trained."""
 
-    Attributes
-    ----------
-    lstm
-        The word LSTM, of all shares of text.
-    scheduled
-        Scheduled sampling.
-    conditional
-        Att2Seq, C2S and gC2S.
-    before_rounds
-        The LSTM that SeqGAN and RankGAN go on from.
-    seqgan, rankgan
-        Their rounds.
-    leakgan, cot, scratchgan
-        Settings of the generator, and how both sides learn.
-    """
-
-    lstm: Network
-    scheduled: Network
-    conditional: Network
-    before_rounds: Network
+    lstm: Network  # The word LSTM, of all shares of text
+    scheduled: Network  # Scheduled sampling
+    conditional: Network  # Att2Seq, C2S and gC2S
+    before_rounds: Network  # The LSTM that SeqGAN and RankGAN go on from
+    # Their rounds
     seqgan: SeqGanRecipe
     rankgan: RankGanRecipe
+    # Settings of the generator, and how both sides learn
     leakgan: tuple[Network, LeakGanRecipe]
     cot: tuple[Network, CotRecipe]
     scratchgan: tuple[Network, ScratchGanRecipe]
@@ -62,67 +48,37 @@ class Recipes:
 
 @dataclass(frozen=True)
 class WorldScale:
-    """Sizes of a world.
+    """Sizes of a world."""
 
-    Attributes
-    ----------
-    n_train, n_drawn
-        Sentences that generators learn from, and that each draws.
-    context_count
-        How often a category of a context must stand in the training text to be one of its own.
-    recipes
-        How its generators are trained.
-    """
-
+    # Sentences that generators learn from, and that each draws
     n_train: int
     n_drawn: int
-    context_count: int
-    recipes: Recipes
+    context_count: int  # How often a category of a context must stand in the training text to be one of its own
+    recipes: Recipes  # How its generators are trained
 
 
 @dataclass(frozen=True)
 class GeneratorsScale:
-    """Sizes of the study.
+    """Sizes of the study."""
 
-    Attributes
-    ----------
-    name
-        Such as ``laptop``.
-    of_people, of_oracle
-        The two worlds.
-    n_valid
-        Sentences that choose epochs.
-    min_count
-        How often a word must stand in the training text (of the oracle, in that world) to be in the vocabulary.
-    original, n_original
-        The oracle, and the sentences that it learns from.
-    other_order
-        Of the n-gram model of news.
-    n_exact
-        Sentences that each side draws for the exact discrepancy.
-    temperature
-        At which conditional generators draw. The paper does not say; lower ones repeat themselves more, which would
-        explain what it prints of C2S.
-    network_judges
-        Whether the three networks are among the classifiers.
-    partitions
-        How often texts are dealt to classifiers anew.
-    precision
-        In which networks learn by maximum likelihood; see `Recipe`. All draw and are measured in float32.
-    """
-
-    name: str
+    name: str  # Such as ``laptop``
+    # The two worlds
     of_people: WorldScale
     of_oracle: WorldScale
-    n_valid: int
+    n_valid: int  # Sentences that choose epochs
+    # How often a word must stand in the training text (of the oracle, in that world) to be in the vocabulary
     min_count: int
+    # The oracle, and the sentences that it learns from
     original: Network
     n_original: int
-    n_exact: int
-    network_judges: bool
-    partitions: int = 1
-    other_order: int = 3
+    n_exact: int  # Sentences that each side draws for the exact discrepancy
+    network_judges: bool  # Whether the three networks are among the classifiers
+    partitions: int = 1  # How often texts are dealt to classifiers anew
+    other_order: int = 3  # Of the n-gram model of news
+    # At which conditional generators draw. The paper does not say; lower ones repeat themselves more, which would
+    # explain what it prints of C2S.
     temperature: float = 1.0
+    # In which networks learn by maximum likelihood; see `Recipe`. All draw and are measured in float32.
     precision: str = "auto"
 
     @property

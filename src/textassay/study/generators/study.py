@@ -48,28 +48,7 @@ _NOTES = (
 
 
 class GeneratorsStudy(StagedStudy):
-    """The study.
-
-    Parameters
-    ----------
-    texts
-        What was read.
-    scale
-        How much is computed.
-    folder
-        Where stages are kept.
-    seed
-        Of everything random.
-    n_resamples
-        Draws of texts and generators.
-    progress
-        Called with the stage that runs, how many are done, and how many there are.
-
-    Raises
-    ------
-    OptionError
-        If the device that networks should run on is not there.
-    """
+    """The study."""
 
     def __init__(
         self,

@@ -54,19 +54,7 @@ def by_closeness(judged: JudgedWorld) -> tuple[str, ...]:
 
 
 def judged_tables(world: str, judged: JudgedWorld, n: int, *, n_resamples: int, seed: int) -> list[ReproducedTable]:
-    """Return what evaluators say of all writers, ranks, the paper's layouts, and correlations among evaluators.
-
-    Parameters
-    ----------
-    world
-        Its name: published numbers stand beside those of real text.
-    judged
-        What was said.
-    n
-        Sentences of each writer.
-    n_resamples, seed
-        Of the intervals of correlations.
-    """
+    """Return what evaluators say of all writers, ranks, the paper's layouts, and correlations among evaluators."""
     found = [_everything(world, judged), _ranks(world, judged)]
     layouts: tuple[tuple[str, Sequence[str]], ...] = (
         ("figures 4 and 10", (*OVERLAPS, "BLEU, all references")),

@@ -24,30 +24,20 @@ _SHORTEST = 3  # tokens of a clause, its full stop among them
 
 @dataclass(frozen=True)
 class GeneratorsTexts:
-    """What was read.
+    """What was read."""
 
-    Attributes
-    ----------
-    train, valid
-        Lines that generators learn from, and lines that choose their epochs.
-    real, floor, contexts
-        Lines that none of them sees: for judges, as a generator that cannot be bettered, and to answer to.
-    original
-        Lines that the model of the oracle world learns from; `train` may hold some of them, it is another world.
-    sentiment
-        Part to the label of each of its lines; empty where there are none.
-    news
-        Lines of another domain, lower-cased; empty where there are none.
-    """
-
+    # Lines that generators learn from, and lines that choose their epochs
     train: tuple[str, ...]
     valid: tuple[str, ...]
+    # Lines that none of them sees: for judges, as a generator that cannot be bettered, and to answer to
     real: tuple[str, ...]
     floor: tuple[str, ...]
     contexts: tuple[str, ...]
+    # Lines that the model of the oracle world learns from; `train` may hold some of them, it is another world
     original: tuple[str, ...]
+    # Part to the label of each of its lines; empty where there are none
     sentiment: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    news: tuple[str, ...] = ()
+    news: tuple[str, ...] = ()  # Lines of another domain, lower-cased; empty where there are none
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -58,20 +48,9 @@ class GeneratorsTexts:
 def read_generators_texts(folder: Path, scale: GeneratorsScale) -> GeneratorsTexts:
     """Return the texts of the study.
 
-    Parameters
-    ----------
-    folder
-        Holds ``yelp`` with ``train.txt`` and ``valid.txt``, one sentence a line, tokens separated by spaces; where a
-        ``.sentiment`` with one label a line stands beside both, it is a context. And, if it is there, ``emnlp_news``.
-    scale
-        How much is read.
-
-    Raises
-    ------
-    InputError
-        If the reviews are not there or cannot be read.
-    TooFewSentencesError
-        If there are fewer of them than the scale needs.
+    `folder`: holds ``yelp`` with ``train.txt`` and ``valid.txt``, one sentence a line, tokens separated by spaces;
+    where a ``.sentiment`` with one label a line stands beside both, it is a context. And, if it is there,
+    ``emnlp_news``.
     """
     reviews = folder / REVIEWS
     if not folder.is_dir():

@@ -66,31 +66,16 @@ class _Begun:
 
 @dataclass(frozen=True)
 class Trainings:
-    """Makes the stages that train the generators of a world; their results are as `Generated.trained` says.
+    """Makes the stages that train the generators of a world; their results are as `Generated.trained` says."""
 
-    Attributes
-    ----------
-    texts, recipes
-        Of the world.
-    context_count
-        See `textassay.study.generators.scales.WorldScale`.
-    precision
-        In which networks learn by maximum likelihood.
-    seed
-        Of everything random; each stage has one of its own.
-    sentiment
-        Part to labels; empty where there are none.
-    news
-        Lines of another domain.
-    """
-
+    # Of the world
     texts: WorldTexts
     recipes: Recipes
-    context_count: int
-    precision: str
-    seed: int
-    sentiment: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    news: Sequence[str] = ()
+    context_count: int  # See `textassay.study.generators.scales.WorldScale`
+    precision: str  # In which networks learn by maximum likelihood
+    seed: int  # Of everything random; each stage has one of its own
+    sentiment: Mapping[str, Sequence[str]] = field(default_factory=dict)  # Part to labels; empty where there are none
+    news: Sequence[str] = ()  # Lines of another domain
 
     def counted(self, name: str, *, order: int, of_news: bool = False) -> Stage:
         """Return the stage of an n-gram model of the training text, or of clauses of the news."""
@@ -306,13 +291,7 @@ class Trainings:
 
 @contextmanager
 def processor_seconds(folder: Path) -> Iterator[Seconds]:
-    """Give what tells the seconds of a processor that this thread spent in the block; those of killed runs count.
-
-    Parameters
-    ----------
-    folder
-        Where what was spent so far is kept, until the block ends without an error.
-    """
+    """Give what tells the seconds of a processor that this thread spent in the block; those of killed runs count."""
     path = folder / _SECONDS
     try:
         before = float(parse_json(read_document(path)))

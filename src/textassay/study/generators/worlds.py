@@ -44,21 +44,7 @@ _CONDITIONAL: Mapping[str, str] = {"Att2Seq": "att2seq", "C2S": "c2s", "gC2S": "
 def build_worlds(texts: GeneratorsTexts, scale: GeneratorsScale, *, precision: str, seed: int) -> tuple[World, World]:
     """Return both worlds; nothing is computed yet.
 
-    Parameters
-    ----------
-    texts
-        What was read.
-    scale
-        Sizes.
-    precision
-        ``float32`` or ``bfloat16``: in which networks learn by maximum likelihood.
-    seed
-        Of everything random.
-
-    Raises
-    ------
-    InputError
-        If the training text has no token.
+    `precision`: ``float32`` or ``bfloat16``: in which networks learn by maximum likelihood.
     """
     people = _people(texts, scale)
     oracle, original = _oracle(texts, scale, precision=precision, seed=seed)

@@ -66,24 +66,7 @@ def drawn_values(
 ) -> DrawnValues:
     """Return what was measured, and the same over draws of texts.
 
-    Parameters
-    ----------
-    judgements
-        Of real texts, too.
-    people
-        H1 and H2: the share that passed for real.
-    evaluations
-        All others by name, of the same generators.
-    real_right
-        Classifier to how often it was right on each real text, shape (n_real,).
-    votes
-        Only texts with so many judgements count in H2.
-    majority
-        Evaluations with people's majority for the truth; their taus are with `people`.
-    kappa
-        Of right and mistaken answers.
-    n_resamples, seed
-        Of the draws.
+    `real_right`: classifier to how often it was right on each real text, shape (n_real,).
     """
     together = [*people, *evaluations.values()]
     goodness = _with_measured(together, n_resamples, seed)

@@ -67,21 +67,11 @@ SECONDS: Mapping[str, float] = {"LSTM": 28, "CNN": 11, "CNN & LSTM": 32, "RF": 1
 
 @dataclass(frozen=True)
 class JudgesScale:
-    """How much is computed.
+    """How much is computed."""
 
-    Attributes
-    ----------
-    networks
-        Whether the three networks are among the classifiers.
-    partitions
-        How often texts are dealt into folds anew, for every classifier.
-    trials
-        Of a random search of settings; 0 for the settings of the catalogue.
-    """
-
-    networks: bool
-    partitions: int
-    trials: int = 0
+    networks: bool  # Whether the three networks are among the classifiers
+    partitions: int  # How often texts are dealt into folds anew, for every classifier
+    trials: int = 0  # Of a random search of settings; 0 for the settings of the catalogue
 
     @property
     def classifiers(self) -> tuple[str, ...]:
@@ -91,22 +81,13 @@ class JudgesScale:
 
 @dataclass(frozen=True, eq=False)
 class JudgedTexts:
-    """Texts and what people said of them.
+    """Texts and what people said of them."""
 
-    Attributes
-    ----------
-    judgements
-        Generators have the names of the tables.
-    real, generated
-        The texts, in the order of the items; generators in the order of the tables.
-    majority
-        People's majority: share of each generator's texts, and of which texts, that passed for real.
-    """
-
-    judgements: Judgements
+    judgements: Judgements  # Generators have the names of the tables
+    # The texts, in the order of the items; generators in the order of the tables
     real: Corpus
     generated: Mapping[str, Corpus]
-    majority: Evaluation
+    majority: Evaluation  # People's majority: share of each generator's texts, and of which texts, that passed for real
 
     @property
     def key(self) -> str:
@@ -116,13 +97,7 @@ class JudgedTexts:
 
 
 def judged_texts(judgements: Judgements, *, votes: int) -> JudgedTexts:
-    """Return the texts that were judged, generator by generator; majorities are those of texts with `votes` votes.
-
-    Raises
-    ------
-    InputError
-        If people rated by number, a text is missing, or there are no real texts or fewer than two generators.
-    """
+    """Return the texts that were judged, generator by generator; majorities are those of texts with `votes` votes."""
     if judgements.scale != "real-or-fake":
         raise InputError("the study needs judgements of real or fake, not ratings")
     items = [replace(item, generator=item.generator and short_name(item.generator)) for item in judgements.items]

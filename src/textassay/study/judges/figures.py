@@ -23,17 +23,7 @@ _FAKE = "texts judged or called fake, percent (fewer: better generator)"
 def figures_of(
     tables: Sequence[ReproducedTable], generators: Sequence[str], agreements: Mapping[str, Sequence[Agreement]]
 ) -> tuple[TableFigure, ...]:
-    """Return the figures.
-
-    Parameters
-    ----------
-    tables
-        Those of the study.
-    generators
-        Their names, in order.
-    agreements
-        Table of correlations to what stands in it: significant ones are marked.
-    """
+    """Return the figures."""
     starred = tuple(
         (table, one.evaluator, f"tau {one.gold}" if table in ("table 5", "figure 6") else "tau")
         for table, found in agreements.items()

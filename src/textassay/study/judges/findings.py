@@ -35,15 +35,7 @@ _ALL, _REAL, _GENERATED = range(3)
 
 
 def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked.
-
-    Parameters
-    ----------
-    values
-        The published ones or ours.
-    level
-        Of what counts as sure.
-    """
+    """Return every finding, checked."""
     return check_rules(RULES, values, level=level)
 
 

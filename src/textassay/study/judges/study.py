@@ -71,32 +71,7 @@ _REAL_FROM = np.nextafter(0.5, 1.0)  # a probability of exactly 1/2 says fake, a
 
 
 class JudgesStudy(StagedStudy):
-    """The study.
-
-    Parameters
-    ----------
-    judgements
-        Of real or fake, with texts.
-    scale
-        How much is computed.
-    folder
-        Where stages are kept.
-    unchecked
-        The judgements with those of raters who failed their attention check; none where there are no such.
-    seed
-        Of everything random.
-    partitions
-        Instead of the scale's.
-    n_resamples
-        Draws of texts and generators.
-    progress
-        Called with the stage that runs, how many are done, and how many there are.
-
-    Raises
-    ------
-    InputError
-        If the judgements are not of texts of people and of at least two generators.
-    """
+    """The study."""
 
     def __init__(
         self,

@@ -143,21 +143,7 @@ def correlation_table(
     spreads: Mapping[tuple[str, str, str], float] | None = None,
     differs: str,
 ) -> ReproducedTable:
-    """Return a table of correlations, ours with intervals over generators and texts.
-
-    Parameters
-    ----------
-    name
-        Of the published table.
-    agreements
-        All of them are cells.
-    by_gold
-        Whether columns name the gold order.
-    spreads
-        Evaluator, gold and kind to the standard deviation over partitions.
-    differs
-        Of ours.
-    """
+    """Return a table of correlations, ours with intervals over generators and texts."""
     return beside(published_table(name), agreement_cells(agreements, by_gold=by_gold, spreads=spreads), differs=differs)
 
 
