@@ -28,7 +28,7 @@ from textassay.meta_evaluation.bench_summary import ALL, nulls, summarize
 from textassay.meta_evaluation.worlds import WORLD_NAMES
 from textassay.metric.discrepancy import dd, exact_discrepancy
 from textassay.report.bench_files import draw_bench
-from textassay.report.drawing import names_beside, plane, row_text, tick_places
+from textassay.report.old_drawing import names_beside, plane, row_text, tick_places
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
 from textassay.seeding import stream
 

@@ -24,7 +24,7 @@ from textassay.metric.catalog import default_metrics
 from textassay.metric.entries import CATALOG
 from textassay.report.digest import Digest
 from textassay.report.figures import draw_forest
-from textassay.report.svg import slug
+from textassay.report.words import slug
 from textassay.seeding import stream
 
 SEED = 0

@@ -16,10 +16,11 @@ from textassay.adversarial import Round, RoundsHistory
 from textassay.corpus import parse_json
 from textassay.errors import InputError
 from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import MISSING, count, decimals, number
-from textassay.report.svg import GENERATED, INK, RULE, SETTINGS, slug, to_svg
+from textassay.report.old_drawing import Drawing, plane, tick_places
+from textassay.report.svg import GENERATED, INK, RULE, SETTINGS, to_svg
 from textassay.report.training import Monitored, TrainedText
+from textassay.report.words import slug
 from textassay.training import Reading
 
 _ROWS = 12  # about as many rounds are printed; all are in history.json

@@ -8,10 +8,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from textassay.approximation import Approximation, RuleCurve
-from textassay.report.digest import printable
-from textassay.report.drawing import Drawing, label, legend, plane, tick_places
 from textassay.report.number import count, number
+from textassay.report.old_drawing import Drawing, label, legend, plane, tick_places
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, SETTINGS, to_svg
+from textassay.report.words import printable
 
 _WIDTH, _HEIGHT = 3.8, 2.5
 _COLOURS = (GENERATED, REAL, INK, MUTED)

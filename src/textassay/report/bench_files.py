@@ -12,7 +12,7 @@ import matplotlib as mpl
 from textassay.corpus import csv_text
 from textassay.errors import OutputError
 from textassay.meta_evaluation import Bench, BenchCell, nulls, summarize
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, plane, tick_places
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, label, plane, tick_places
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, to_svg
 
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")

@@ -11,7 +11,7 @@ from rich.table import Table
 from textassay.meta_evaluation import ALL, APART, FIRST_TEST_SEED, Bench, BenchCell, Row, nulls, summarize
 from textassay.report.console import heading, print_table, safe
 from textassay.report.number import MISSING, count, number
-from textassay.report.text import render_findings
+from textassay.report.old_text import render_findings
 
 _PLACES = 3
 

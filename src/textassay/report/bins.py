@@ -4,10 +4,10 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 
 from textassay.comparison import Explanation
-from textassay.report.digest import printable
-from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import number
-from textassay.report.svg import GENERATED, MUTED, REAL, RULE, SETTINGS, slug, to_svg
+from textassay.report.old_drawing import Drawing, plane, tick_places
+from textassay.report.svg import GENERATED, MUTED, REAL, RULE, SETTINGS, to_svg
+from textassay.report.words import printable, slug
 
 _SHARE_HEIGHT = 0.3  # of the figure, for how many sentences there are
 

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from textassay.report.digest import printable
+from textassay.report.words import printable
 
 ARROWS = {"lower": "↓", "higher": "↑", "closer": "≈", "neither": ""}
 _NUMBER = re.compile(r"[*\[(<>±+-]*\d[\d.,\s%±+\[\]()<>/-]*")  # a cell, or a word, that is a number

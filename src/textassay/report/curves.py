@@ -12,11 +12,12 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from textassay.comparison import FLOOR, HALF, Explanation
 from textassay.estimate import Estimate
-from textassay.report.digest import Digest, printable
-from textassay.report.drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, plane, tick_places
+from textassay.report.digest import Digest
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.number import count, number
-from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, slug, to_svg
+from textassay.report.old_drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, plane, tick_places
+from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, to_svg
+from textassay.report.words import printable, slug
 
 _DASHES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (1.4, 1.4), (6, 1.6, 1.4, 1.6))
 

@@ -13,8 +13,9 @@ from rich.text import Text
 
 from textassay.comparison import FLAT, Example, Explanation, Giveaway
 from textassay.report.console import heading, print_table, safe
-from textassay.report.digest import excerpt, printable
+from textassay.report.digest import excerpt
 from textassay.report.number import MISSING, count, level, number, p_value, span
+from textassay.report.words import printable
 
 _PLACES = 3
 _BAR_WIDTH = 16

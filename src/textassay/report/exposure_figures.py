@@ -13,8 +13,8 @@ import numpy.typing as npt
 from textassay.estimate import Interval
 from textassay.exposure import Exposure
 from textassay.meta_evaluation import Curve, CurvePoint
-from textassay.report.drawing import Drawing
 from textassay.report.exposure_words import DISTANCE_NAMES
+from textassay.report.old_drawing import Drawing
 from textassay.report.reproduction_lengths import draw_by_length
 
 _TOKENS = "tokens of the prefix"

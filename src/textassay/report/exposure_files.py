@@ -9,11 +9,11 @@ from typing import Any
 from textassay.corpus import csv_text
 from textassay.estimate import Interval
 from textassay.exposure import Exposure
-from textassay.report.drawing import Drawing
 from textassay.report.exposure_figures import draw_exposure
 from textassay.report.exposure_tables import bleu_wide, other_tables
 from textassay.report.exposure_words import explanations, rule, sizes, verdicts
-from textassay.report.markdown import escaped, markdown_rows
+from textassay.report.old_drawing import Drawing
+from textassay.report.old_markdown import escaped, markdown_rows
 from textassay.report.svg import on_white
 from textassay.report.switching import switching_markdown
 from textassay.report.whole_files import write_whole

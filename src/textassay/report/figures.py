@@ -19,12 +19,13 @@ from textassay.comparison import FLOOR, Comparison
 from textassay.estimate import Estimate
 from textassay.report.bins import draw_lengths, draw_positions
 from textassay.report.curves import draw_frontier, draw_learning_curve, draw_prefixes, draw_roc
-from textassay.report.digest import Digest, printable
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, row_text, with_minus
+from textassay.report.digest import Digest
 from textassay.report.number import number
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, label, row_text, with_minus
 from textassay.report.orders import draw_pairs, draw_ranks
 from textassay.report.planes import draw_planes
-from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, slug, to_svg
+from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
+from textassay.report.words import printable, slug
 
 _ROW = 0.25
 

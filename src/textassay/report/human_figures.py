@@ -13,8 +13,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from textassay.human import GeneratorVerdict, HumanAnalysis, Share
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, legend, row_text, with_minus
 from textassay.report.number import number
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, label, legend, row_text, with_minus
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
 
 _ROW = 0.3

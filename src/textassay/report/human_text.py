@@ -10,9 +10,9 @@ from rich.table import Table
 
 from textassay.human import GeneratorVerdict, HumanAnalysis, JudgedText, Share, Verdict
 from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.digest import shorten
 from textassay.report.number import MISSING, count, counted, interval, number, p_value, span
 from textassay.report.number import level as percent_of
+from textassay.report.words import shorten
 
 _TEXT_WIDTH = 90
 _SIDES = ("all texts", "real, judged real", "generated, judged fake")

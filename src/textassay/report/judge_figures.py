@@ -7,12 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from textassay.meta_evaluation import Judging, TextCorrelation
-from textassay.report.digest import printable
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, legend, row_text
 from textassay.report.judge_planes import draw_heat_map, draw_ranks_by, draw_scatters
 from textassay.report.judge_values import draw_values
 from textassay.report.number import level, number
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, label, legend, row_text
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
+from textassay.report.words import printable
 
 _ROW = 0.25
 _COLOURS = (INK, REAL, GENERATED, MUTED)

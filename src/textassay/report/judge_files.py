@@ -7,11 +7,11 @@ from pathlib import Path
 
 from textassay.corpus import csv_text
 from textassay.meta_evaluation import Agreement, Evaluation, Judging, MetricVerdict
-from textassay.report.drawing import Drawing
 from textassay.report.judge_figures import draw_judging
 from textassay.report.judge_words import findings_told, gold_told, verdict_told, wrong_told
-from textassay.report.markdown import escaped, markdown_rows
 from textassay.report.number import level, number, p_value, span
+from textassay.report.old_drawing import Drawing
+from textassay.report.old_markdown import escaped, markdown_rows
 from textassay.report.svg import on_white
 from textassay.report.tables import finding_lines
 from textassay.report.whole_files import write_whole

@@ -10,10 +10,10 @@ from matplotlib.patches import Rectangle
 from scipy import stats
 
 from textassay.meta_evaluation import Evaluation, Judging
-from textassay.report.digest import printable
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, row_text, tick_places, with_minus
 from textassay.report.number import number
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, label, row_text, tick_places, with_minus
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, to_svg
+from textassay.report.words import printable
 
 _CELL = 0.34
 _MOST_PANELS = 9

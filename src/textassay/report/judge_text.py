@@ -11,7 +11,7 @@ from textassay.meta_evaluation import Judging, MetricVerdict
 from textassay.report.console import heading, print_table, safe
 from textassay.report.judge_words import findings_told, gold_told, verdict_told, wrong_told
 from textassay.report.number import level, number, p_value, span
-from textassay.report.text import render_findings
+from textassay.report.old_text import render_findings
 
 _MOST_PAIRS = 5
 _NAME_WIDTH = 22

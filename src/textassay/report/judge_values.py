@@ -6,11 +6,11 @@ import matplotlib as mpl
 import numpy as np
 
 from textassay.meta_evaluation import Judging
-from textassay.report.digest import printable
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, row_text, tick_places, with_minus
 from textassay.report.judge_planes import shown_evaluators
 from textassay.report.number import level, number
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, label, row_text, tick_places, with_minus
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, SETTINGS, add_axes, canvas, to_svg
+from textassay.report.words import printable
 
 _ROW = 0.2
 _PANEL = 1.15

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from textassay.meta_evaluation import Judging, MetricVerdict
-from textassay.report.digest import join_words
 from textassay.report.number import number, p_value, span
+from textassay.report.words import join_words
 
 _GOLDS = {
     "H1": "people, every judgement",

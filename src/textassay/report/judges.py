@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-from textassay.report.digest import Digest, join_words
+from textassay.report.digest import Digest
 from textassay.report.number import number, span
+from textassay.report.words import join_words
 
 _MOST_NAMED = 4
 

@@ -3,10 +3,10 @@
 import matplotlib as mpl
 import pandas as pd
 
-from textassay.report.digest import printable
-from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import count, decimals, number
-from textassay.report.svg import GENERATED, REAL, SETTINGS, slug, to_svg
+from textassay.report.old_drawing import Drawing, plane, tick_places
+from textassay.report.svg import GENERATED, REAL, SETTINGS, to_svg
+from textassay.report.words import printable, slug
 
 
 def draw_monitor(readings: pd.DataFrame) -> list[Drawing]:

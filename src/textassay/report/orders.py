@@ -7,11 +7,12 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from textassay.report.digest import Digest, printable
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, row_text, with_minus
+from textassay.report.digest import Digest
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import number
-from textassay.report.svg import GENERATED, INK, MUTED, RULE, SETTINGS, canvas, slug, to_svg
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, label, row_text, with_minus
+from textassay.report.svg import GENERATED, INK, MUTED, RULE, SETTINGS, canvas, to_svg
+from textassay.report.words import printable, slug
 
 _ROW = 0.25
 _COLUMN = 0.62

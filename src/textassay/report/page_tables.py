@@ -11,7 +11,7 @@ from textassay.report.console import ARROWS
 from textassay.report.digest import Digest
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, number, value_and_half_width
-from textassay.report.svg import slug
+from textassay.report.words import slug
 
 
 @dataclass(frozen=True)

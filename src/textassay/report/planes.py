@@ -14,11 +14,12 @@ from matplotlib.patches import Rectangle
 
 from textassay.comparison import FLOOR
 from textassay.estimate import Estimate
-from textassay.report.digest import Digest, printable
-from textassay.report.drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, plane, tick_places
+from textassay.report.digest import Digest
 from textassay.report.kinds import family_of
 from textassay.report.number import number
-from textassay.report.svg import GENERATED, INK, REAL, SETTINGS, slug, to_svg
+from textassay.report.old_drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, plane, tick_places
+from textassay.report.svg import GENERATED, INK, REAL, SETTINGS, to_svg
+from textassay.report.words import printable, slug
 
 # (quality, diversity); of a family with orders, those of one order.
 _PAIRS = (

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from textassay.meta_evaluation import Curve, Reproduction, TauDistribution
-from textassay.report.digest import printable
-from textassay.report.drawing import (
+from textassay.report.number import number
+from textassay.report.old_drawing import (
     COLOURS,
     DASHES,
     INCHES_A_LETTER,
@@ -23,11 +23,11 @@ from textassay.report.drawing import (
     plane,
     tick_places,
 )
-from textassay.report.number import number
 from textassay.report.reproduction_lengths import draw_by_length
 from textassay.report.reproduction_sweeps import draw_sweep, shown_share
 from textassay.report.reproduction_tables import draw_table_figure
-from textassay.report.svg import INK, MUTED, REAL, SETTINGS, slug, to_svg
+from textassay.report.svg import INK, MUTED, REAL, SETTINGS, to_svg
+from textassay.report.words import printable, slug
 
 _SWEEPS = ("bleu", "lm", "fed")
 _MARKS = ("o", "s", "^", "D")

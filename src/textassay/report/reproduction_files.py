@@ -13,10 +13,9 @@ from pathlib import Path
 from textassay.corpus import csv_text, parse_json, read_document
 from textassay.errors import InputError, OutputError
 from textassay.meta_evaluation import ReproducedTable, Reproduction
-from textassay.report.digest import join_words
-from textassay.report.drawing import Drawing
-from textassay.report.markdown import escaped, markdown_rows
 from textassay.report.number import number
+from textassay.report.old_drawing import Drawing
+from textassay.report.old_markdown import escaped, markdown_rows
 from textassay.report.reproduction_figures import draw_reproduction
 from textassay.report.reproduction_words import (
     cell_texts,
@@ -30,6 +29,7 @@ from textassay.report.reproduction_words import (
 )
 from textassay.report.svg import on_white
 from textassay.report.switching import switching_markdown
+from textassay.report.words import join_words
 
 _COLUMNS = (
     *("table", "row", "column", "ours", "low", "high", "spread", "published", "published_spread", "differs"),

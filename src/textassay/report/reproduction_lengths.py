@@ -16,8 +16,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from textassay.meta_evaluation import Curve, CurvePoint
-from textassay.report.digest import printable
-from textassay.report.drawing import (
+from textassay.report.number import count, number
+from textassay.report.old_drawing import (
     COLOURS,
     DASHES,
     INCHES_A_LETTER,
@@ -29,8 +29,8 @@ from textassay.report.drawing import (
     panels,
     tick_places,
 )
-from textassay.report.number import count, number
-from textassay.report.svg import INK, MUTED, SETTINGS, slug, to_svg
+from textassay.report.svg import INK, MUTED, SETTINGS, to_svg
+from textassay.report.words import printable, slug
 
 _IN_LEGEND = 5  # lines of a panel
 _TICKS = 5  # of a logarithmic axis

@@ -11,8 +11,16 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from textassay.meta_evaluation import Curve, CurvePoint
-from textassay.report.drawing import INCHES_A_LETTER, LABEL_HEIGHT, Drawing, label, names_beside, panels, tick_places
 from textassay.report.number import number
+from textassay.report.old_drawing import (
+    INCHES_A_LETTER,
+    LABEL_HEIGHT,
+    Drawing,
+    label,
+    names_beside,
+    panels,
+    tick_places,
+)
 from textassay.report.svg import MUTED, SETTINGS, to_svg
 
 TEMPERATURE_NOTE = "Logits are divided by T; the paper's code multiplies them, so its temperature is 1 / T."

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from textassay.meta_evaluation import Cell, ReproducedTable, TableFigure
-from textassay.report.digest import printable
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, label, legend, row_text, tick_places, with_minus
 from textassay.report.number import number
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, label, legend, row_text, tick_places, with_minus
 from textassay.report.svg import INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, to_svg
+from textassay.report.words import printable
 
 _ROW = 0.22
 _PANEL, _GAP, _RIGHT = 1.6, 0.22, 0.2

@@ -16,8 +16,8 @@ from textassay.meta_evaluation import (
     Reproduction,
     TauDistribution,
 )
-from textassay.report.digest import join_words
 from textassay.report.number import MISSING, decimals, number, sign_of_width, span
+from textassay.report.words import join_words
 
 MARKS = {"holds": "+", "does not hold": "-", "not separated at this size": "?", "not measured": " "}
 _HIGH_TAU = 0.8

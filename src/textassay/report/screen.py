@@ -12,10 +12,11 @@ from rich.text import Text
 from textassay.comparison import FLOOR, TRAIN, Explanation, Giveaway
 from textassay.report.answer import answer
 from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
-from textassay.report.digest import Digest, join_words, shorten
+from textassay.report.digest import Digest
 from textassay.report.kinds import family_of, main_metrics, variant_of
 from textassay.report.number import count, level
 from textassay.report.text_tables import COLUMN_GAP, TablePrinter, units
+from textassay.report.words import join_words, shorten
 
 _LINE = 76  # characters: what a line of 80 columns holds
 _ANSWER_LINES = 9

@@ -17,10 +17,11 @@ from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection import Finding, Findings
 from textassay.report.answer import answer
 from textassay.report.console import ARROWS, label_grid, safe
-from textassay.report.digest import Digest, printable
+from textassay.report.digest import Digest
 from textassay.report.number import MISSING, count, decimals, half_width, interval, level, number, value_and_half_width
+from textassay.report.old_text import render_findings
 from textassay.report.screen import ScreenPrinter, giveaway_lines, legend, main_table, warning_messages
-from textassay.report.text import render_findings
+from textassay.report.words import printable
 
 _WIDTH = 100
 _GIVEAWAYS_WIDTH = 200  # of a line in a notebook

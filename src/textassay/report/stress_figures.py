@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 from textassay.meta_evaluation import DamageCurve, Stress
-from textassay.report.drawing import INCHES_A_LETTER, Drawing, legend, row_text, with_minus
+from textassay.report.old_drawing import INCHES_A_LETTER, Drawing, legend, row_text, with_minus
 from textassay.report.stress_text import verdict_text
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, to_svg
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from textassay.meta_evaluation import DAMAGES, DamageCurve, Stress
 from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
 from textassay.report.number import count, level
-from textassay.report.text import render_findings
+from textassay.report.old_text import render_findings
 
 LEGEND = (
     ("0.1", "sees it: from this strength on, damaged text is told from real text of this size four times in five"),

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from textassay.exposure import SwitchedSample
 from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.digest import printable
-from textassay.report.markdown import markdown_rows
+from textassay.report.old_markdown import markdown_rows
+from textassay.report.words import printable
 
 NOTE = "In brackets: the prefix. What follows is the model's. Drawn at random, none was chosen."
 

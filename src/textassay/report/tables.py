@@ -13,10 +13,9 @@ from textassay.errors import OptionError
 from textassay.inspection import Finding
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
-from textassay.report.digest import Digest, excerpt, group_findings, join_words, printable
+from textassay.report.digest import Digest, excerpt, group_findings
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judge_statements
-from textassay.report.markdown import escaped
 from textassay.report.number import (
     MISSING,
     count,
@@ -28,6 +27,8 @@ from textassay.report.number import (
     span,
     value_and_half_width,
 )
+from textassay.report.old_markdown import escaped
+from textassay.report.words import join_words, printable
 
 _MOST_GIVEAWAYS = 5
 _EXAMPLE_WIDTH = 160

@@ -13,9 +13,10 @@ from textassay.comparison import FLOOR
 from textassay.estimate import Estimate
 from textassay.report.answer import direction
 from textassay.report.console import ARROWS, heading, print_table, safe
-from textassay.report.digest import Digest, join_words
+from textassay.report.digest import Digest
 from textassay.report.kinds import family_of, variant_of
 from textassay.report.number import MISSING, level, number, value_and_half_width
+from textassay.report.words import join_words
 
 COLUMN_GAP = 2
 _NAME_WIDTH = 24

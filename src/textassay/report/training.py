@@ -16,8 +16,8 @@ from textassay.errors import InputError
 from textassay.estimate import json_ready
 from textassay.generator import perplexity
 from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.drawing import Drawing, plane, tick_places
 from textassay.report.number import MISSING, count, decimals, number
+from textassay.report.old_drawing import Drawing, plane, tick_places
 from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, to_svg
 from textassay.training import Epoch, Reading
 

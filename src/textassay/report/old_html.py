@@ -12,8 +12,7 @@ from markupsafe import Markup, escape
 
 from textassay.comparison import FLOOR, Comparison, PairDifference
 from textassay.report.answer import answer, command_line, direction, scope
-from textassay.report.digest import Digest, join_words, printable, shorten
-from textassay.report.drawing import Drawing
+from textassay.report.digest import Digest
 from textassay.report.judges import judge_statements
 from textassay.report.number import (
     MISSING,
@@ -25,11 +24,13 @@ from textassay.report.number import (
     p_value,
     span,
 )
+from textassay.report.old_drawing import Drawing
 from textassay.report.page_cards import EXAMPLE_WIDTH, generator_cards
 from textassay.report.page_tables import kind_sections, missing_reasons, summary_of
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples
-from textassay.report.svg import slug, to_inline
+from textassay.report.svg import to_inline
+from textassay.report.words import join_words, printable, shorten, slug
 
 _FEW_GENERATORS = 4
 _DISTINCT = "dd_distinct_texts"  # the same over distinct sentences, where a metric gives it

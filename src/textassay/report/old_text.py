@@ -16,11 +16,12 @@ from textassay.comparison import FLOOR, Comparison
 from textassay.inspection import Finding
 from textassay.report.answer import answer, direction, scope
 from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.digest import Digest, group_findings, join_words, printable
+from textassay.report.digest import Digest, group_findings
 from textassay.report.judges import judge_statements
 from textassay.report.number import MISSING, interval, level, number, p_value, span
 from textassay.report.screen import ScreenPrinter
 from textassay.report.text_tables import COLUMN_GAP, TablePrinter
+from textassay.report.words import join_words, printable
 
 _MOST_PAIRS = 10
 _FEW_GENERATORS = 4
