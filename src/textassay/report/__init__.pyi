@@ -68,6 +68,8 @@ from textassay.report.human_study import render_power as render_power
 from textassay.report.human_study import render_study as render_study
 from textassay.report.human_study import tie_advice as tie_advice
 from textassay.report.human_text import render_analysis as render_analysis
+from textassay.report.inspection import inspection_document as inspection_document
+from textassay.report.inspection import inspection_sections as inspection_sections
 from textassay.report.judge_files import write_judging as write_judging
 from textassay.report.judge_text import render_judging as render_judging
 from textassay.report.judge_words import verdict_told as verdict_told

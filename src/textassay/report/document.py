@@ -228,6 +228,11 @@ def items(texts: Sequence[str]) -> tuple[Paragraph, ...]:
     return tuple(Paragraph(text, "item") for text in texts)
 
 
+def is_item(part: Part | None) -> bool:
+    """Return whether a part is an item of a list; terms that follow one belong to it."""
+    return isinstance(part, Paragraph) and part.kind in ("item", "warning")
+
+
 def with_unique_names(document: Document) -> Document:
     """Return the document with a number behind the name of each figure and table whose name was taken before."""
     taken: set[str] = set()

@@ -16,7 +16,8 @@ from textassay.comparison import FLOOR, Comparison
 from textassay.inspection import Finding
 from textassay.report.answer import answer, direction, scope
 from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.digest import Digest, group_findings
+from textassay.report.digest import Digest
+from textassay.report.inspection import group_findings
 from textassay.report.judges import judge_statements
 from textassay.report.number import MISSING, interval, level, number, p_value, span
 from textassay.report.screen import ScreenPrinter

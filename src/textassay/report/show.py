@@ -18,14 +18,20 @@ from textassay.inspection import Finding, Findings
 from textassay.report.answer import answer
 from textassay.report.console import ARROWS, label_grid, safe
 from textassay.report.digest import Digest
+from textassay.report.document import Document
 from textassay.report.number import MISSING, count, decimals, half_width, interval, level, number, value_and_half_width
-from textassay.report.old_text import render_findings
+from textassay.report.page import to_fragment
 from textassay.report.screen import ScreenPrinter, giveaway_lines, legend, main_table, warning_messages
+from textassay.report.terminal import print_document
 from textassay.report.words import printable
 
 _WIDTH = 100
 _GIVEAWAYS_WIDTH = 200  # of a line in a notebook
-# Which function of `textassay.report` prints a result of a class; the fields of any other are listed.
+# Which function of `textassay.report` makes a document of a result of a class.
+_DOCUMENTS = {
+    "Findings": "inspection_document",
+}
+# Which one prints a result that has none yet; the fields of any other are listed.
 _PRINTERS = {
     "Bench": "render_bench",
     "Explanation": "render_explanation",
@@ -54,16 +60,29 @@ def as_html(result: Displayed) -> str:
         return _comparison_html(result)
     if isinstance(result, Estimate):
         return _estimate_html(result)
+    document = _document(result)
+    if document is not None:
+        return to_fragment(document)
     console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_terminal=True, force_jupyter=False)
     _printer(result)(console)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
+def _document(result: Displayed) -> Document | None:
+    """Return a result as a report, none where its class has no such function."""
+    of = Findings([result]) if isinstance(result, Finding) else result
+    name = _DOCUMENTS.get(type(of).__name__)
+    if name is None:
+        return None
+    document: Document = getattr(import_module("textassay.report"), name)(of)
+    return document
+
+
 def _printer(result: Displayed) -> Callable[[Console], None]:
     """Return what prints a result on a console."""
-    if isinstance(result, Finding | Findings):
-        findings = [result] if isinstance(result, Finding) else result
-        return lambda console: _print_findings(findings, console)
+    document = _document(result)
+    if document is not None:
+        return lambda console: print_document(document, console, everything=False)
     if isinstance(result, Comparison):
         screen = Digest(result)
         return lambda console: ScreenPrinter(screen, console).print_screen("to_frame(). The page with figures: save().")
@@ -72,12 +91,6 @@ def _printer(result: Displayed) -> Callable[[Console], None]:
         return lambda console: _print_fields(result, console)
     printer = getattr(import_module("textassay.report"), name)
     return lambda console: printer(result, console)
-
-
-def _print_findings(findings: Sequence[Finding], console: Console) -> None:
-    render_findings(findings, console)
-    if not findings:
-        console.print("Nothing was found.")
 
 
 def _print_fields(result: Any, console: Console) -> None:

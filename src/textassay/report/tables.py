@@ -13,8 +13,9 @@ from textassay.errors import OptionError
 from textassay.inspection import Finding
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.console import ARROWS
-from textassay.report.digest import Digest, excerpt, group_findings
+from textassay.report.digest import Digest, excerpt
 from textassay.report.explanation_text import curve_statement, prefix_statement
+from textassay.report.inspection import group_findings
 from textassay.report.judges import judge_statements
 from textassay.report.number import (
     MISSING,
