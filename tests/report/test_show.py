@@ -22,7 +22,7 @@ from textassay.meta_evaluation import DAMAGES, DamageCurve, Stress
 from textassay.report import read_comparison
 
 DAMAGE = next(iter(DAMAGES))
-TAGS = {"div", "table", "thead", "tbody", "tr", "th", "td", "p", "b", "small", "ul", "li", "pre", "span"}
+ACTIVE_TAGS = {"script", "img", "iframe", "object", "embed", "link", "style", "form", "input", "a", "base", "meta"}
 RESULTS: dict[str, Callable[[], Displayed]] = {
     "comparison": lambda: make_comparison(
         (HOSTILE[0], "b"), metrics=MANY_METRICS, findings=make_findings((HOSTILE[0], "b")), explained=True
@@ -74,7 +74,7 @@ def test_every_result_prints_and_shows_itself(name: str) -> None:
     page = _Tags()
     page.feed(result._repr_html_())
     assert page.text.strip()
-    assert page.tags <= TAGS
+    assert not page.tags & ACTIVE_TAGS
 
 
 def test_a_comparison_prints_the_main_table_and_is_short_as_a_value() -> None:

@@ -21,10 +21,12 @@ class Report:
         """Write the files of the folder again from its ``results.json``, print the table, and return 0."""
         from rich.console import Console
 
-        from textassay.report import read_comparison, render, write_report
+        from textassay.report import print_document, read_comparison, screen_document, write_report
 
         comparison = read_comparison(self.folder)
         check_writable(self.folder)
         write_report(comparison, self.folder)
-        render(comparison, Console(), folder=self.folder)
+        console = Console()
+        document = screen_document(comparison, where=str(self.folder / "report.html"), width=console.width)
+        print_document(document, console)
         return 0

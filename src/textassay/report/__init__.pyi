@@ -4,6 +4,8 @@ from textassay.report.adversarial_training import render_adversarial_training as
 from textassay.report.answer import answer as answer
 from textassay.report.answer import command_line as command_line
 from textassay.report.answer import scope as scope
+from textassay.report.approximation import approximation_document as approximation_document
+from textassay.report.approximation import rules_figure as rules_figure
 from textassay.report.approximation_figures import draw_approximation as draw_approximation
 from textassay.report.approximation_figures import draw_rules as draw_rules
 from textassay.report.approximation_text import render_approximation as render_approximation
@@ -12,6 +14,7 @@ from textassay.report.bench_files import draw_bench as draw_bench
 from textassay.report.bench_files import write_bench as write_bench
 from textassay.report.bench_text import render_bench as render_bench
 from textassay.report.bench_text import seeds_told as seeds_told
+from textassay.report.by_length import lengths_figure as lengths_figure
 from textassay.report.comparison import RESULT_COLUMNS as RESULT_COLUMNS
 from textassay.report.comparison import comparison_document as comparison_document
 from textassay.report.comparison import comparison_latex as comparison_latex
@@ -46,6 +49,8 @@ from textassay.report.drawing import draw_svg as draw_svg
 from textassay.report.explanation import curve_statement as curve_statement
 from textassay.report.explanation import explanation_document as explanation_document
 from textassay.report.explanation import prefix_statement as prefix_statement
+from textassay.report.exposure import exposure_document as exposure_document
+from textassay.report.exposure import switching_section as switching_section
 from textassay.report.exposure_figures import draw_exposure as draw_exposure
 from textassay.report.exposure_files import exposure_csv as exposure_csv
 from textassay.report.exposure_files import exposure_markdown as exposure_markdown
@@ -67,6 +72,8 @@ from textassay.report.human_study import render_power as render_power
 from textassay.report.human_study import render_study as render_study
 from textassay.report.human_study import tie_advice as tie_advice
 from textassay.report.human_text import render_analysis as render_analysis
+from textassay.report.inspection import inspection_document as inspection_document
+from textassay.report.inspection import inspection_sections as inspection_sections
 from textassay.report.judge_files import write_judging as write_judging
 from textassay.report.judge_text import render_judging as render_judging
 from textassay.report.judge_words import verdict_told as verdict_told
@@ -88,7 +95,6 @@ from textassay.report.number import number as number
 from textassay.report.number import p_value as p_value
 from textassay.report.number import sign_of_width as sign_of_width
 from textassay.report.number import value_and_half_width as value_and_half_width
-from textassay.report.old_text import render as render
 from textassay.report.old_text import render_findings as render_findings
 from textassay.report.page import to_fragment as to_fragment
 from textassay.report.page import to_html as to_html

@@ -13,6 +13,7 @@ from textassay.corpus import EOS, SOS, SPECIAL_TOKENS
 from textassay.estimate import Estimate
 from textassay.inspection import Finding
 from textassay.report import words
+from textassay.report.inspection import group_findings
 from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import count, places_for
 
@@ -148,14 +149,6 @@ class Digest(Standings):
             if result.metric in metrics and self.shown(result.generator, result.metric) is None:
                 reasons.setdefault(self.reason(result), []).append((result.generator, result.metric))
         return tuple((reason, tuple(cells)) for reason, cells in reasons.items())
-
-
-def group_findings(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:
-    """Return `findings`, those of one kind and remedy together, warnings first."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda finding: finding.severity != "warning"):
-        groups.setdefault((finding.severity, finding.kind, finding.remedy), []).append(finding)
-    return tuple(tuple(group) for group in groups.values())
 
 
 def excerpt(text: str, width: int, evidence: Sequence[Giveaway]) -> str:

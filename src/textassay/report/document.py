@@ -142,6 +142,21 @@ class Figure:
     caption: str = ""
     description: str = ""  # for those who cannot see it
 
+    @property
+    def file_name(self) -> str:
+        """Its file."""
+        return f"{self.name}.svg"
+
+    @property
+    def svg(self) -> str:
+        """The drawing, as an SVG document on white."""
+        from textassay.report.drawing import draw_file
+
+        return draw_file(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
 
 @dataclass(frozen=True)
 class Section:
@@ -212,6 +227,11 @@ def notes(*texts: str) -> tuple[Paragraph, ...]:
 def items(texts: Sequence[str]) -> tuple[Paragraph, ...]:
     """Return a list."""
     return tuple(Paragraph(text, "item") for text in texts)
+
+
+def is_item(part: Part | None) -> bool:
+    """Return whether a part is an item of a list; terms that follow one belong to it."""
+    return isinstance(part, Paragraph) and part.kind in ("item", "warning")
 
 
 def with_unique_names(document: Document) -> Document:

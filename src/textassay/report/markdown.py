@@ -13,6 +13,7 @@ from textassay.report.document import (
     Table,
     Terms,
     Texts,
+    is_item,
     without_extras,
 )
 from textassay.report.words import excerpt, printable
@@ -62,10 +63,11 @@ def _section(section: Section, depth: int, figures: str | None) -> list[str]:
     lines = ["", f"{'#' * depth} {escaped(section.title)}"] if section.title else []
     previous: Part | None = None
     for part in section.parts:
-        is_item = isinstance(part, Paragraph) and part.kind in ("item", "warning")
-        follows = is_item and isinstance(previous, Paragraph) and previous.kind in ("item", "warning")
         body = list(_part(part, depth, figures))
-        if body:
+        if body and isinstance(part, Terms) and is_item(previous):
+            lines += [f"    {line}" for line in body]  # the list goes on behind them
+        elif body:
+            follows = is_item(part) and is_item(previous)
             lines += body if follows or isinstance(part, Section) else ["", *body]
             previous = part
     return lines
@@ -78,7 +80,7 @@ def _part(part: Part, depth: int, figures: str | None) -> Iterator[str]:
         if part.kind == "code":
             yield from (f"    {printable(line)}" for line in part.text.split("\n"))
         else:
-            yield f"- {escaped(part.text)}" if part.kind in ("item", "warning") else escaped(part.text)
+            yield f"- {escaped(part.text)}" if is_item(part) else escaped(part.text)
     elif isinstance(part, Terms):
         yield from (f"- {escaped(term)}: {escaped(text)}" for term, text in part.items)
     elif isinstance(part, Table):

@@ -10,7 +10,19 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
-from textassay.report.document import Cell, Column, Document, Figure, Paragraph, Part, Section, Table, Terms, Texts
+from textassay.report.document import (
+    Cell,
+    Column,
+    Document,
+    Figure,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    Terms,
+    Texts,
+    is_item,
+)
 from textassay.report.words import excerpt
 
 _STYLES = {"best": "bold", "good": "green", "bad": "bold red", "weak": "dim", "": ""}
@@ -51,20 +63,27 @@ def print_part(part: Part, console: Console, *, everything: bool = True) -> None
 
 
 def _print_section(section: Section, console: Console, *, everything: bool) -> None:
-    printed = [part for part in section.parts if not isinstance(part, Figure)]
+    printed = [
+        part
+        for part in section.parts
+        if not isinstance(part, Figure) and (everything or not getattr(part, "extra", False))
+    ]
     if not printed:
         return
     if section.title:
         heading(console, section.title)
-    for part in printed:
-        print_part(part, console, everything=everything)
+    for place, part in enumerate(printed):
+        if isinstance(part, Terms) and place and is_item(printed[place - 1]):
+            _print_terms(part.items, console, indent=4)
+        else:
+            print_part(part, console, everything=everything)
 
 
 def _print_paragraph(part: Paragraph, console: Console) -> None:
     if part.kind == "code":
         console.print(Text("    ") + safe(console, part.text), soft_wrap=True)
         return
-    if part.kind in ("item", "warning"):
+    if is_item(part):
         grid = Grid.grid(padding=(0, 1, 0, 0))
         grid.add_row(safe(console, "·"), safe(console, part.text, "bold" if part.kind == "warning" else ""))
         print_table(console, grid)
