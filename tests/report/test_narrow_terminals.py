@@ -39,14 +39,15 @@ from textassay.report import (
     AdversarialTraining,
     TrainedText,
     Training,
+    comparison_document,
+    explanation_document,
+    print_document,
     print_table,
-    render,
     render_adversarial_training,
     render_analysis,
     render_approximation,
     render_bench,
     render_discrepancy,
-    render_explanation,
     render_judging,
     render_likelihood,
     render_plan,
@@ -54,6 +55,7 @@ from textassay.report import (
     render_reproduction,
     render_stress,
     render_training,
+    screen_document,
 )
 from textassay.report.exposure_text import render_exposure
 from textassay.report.human_study import render_exposure as render_human_exposure
@@ -184,7 +186,7 @@ def _next_words() -> Report:
 
 
 def _compared(comparison: Comparison) -> Report:
-    return lambda console: render(comparison, console, whole=True)
+    return lambda console: print_document(comparison_document(comparison), console, everything=False)
 
 
 def _tied(comparison: Comparison) -> Comparison:
@@ -194,12 +196,11 @@ def _tied(comparison: Comparison) -> Comparison:
 
 REPORTS: dict[str, Callable[[], Report]] = {
     "compare": lambda: _compared(make_comparison(heldout=True, missing=True)),
-    "compare on one screen": lambda: (
-        lambda console: render(make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True), console)
-    ),
     "compare many": lambda: _compared(make_comparison(REVIEWS[:4], metrics=MANY_METRICS)),
     "compare tied": lambda: _compared(_tied(make_comparison(("a" * 60, "b" * 60)))),
-    "explain": lambda: lambda console: render_explanation(make_explanation("lstm"), console),
+    "explain": lambda: (
+        lambda console: print_document(explanation_document([make_explanation("lstm")]), console)
+    ),
     "plan": _plan,
     "exposure": _exposure,
     "likelihood": _likelihood,
@@ -224,7 +225,8 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     add = Table.add_row
 
     def spy(self: Table, *row: Any, **options: Any) -> None:
-        found.extend(cell.plain if isinstance(cell, Text) else str(cell or "") for cell in row)
+        texts = (cell.plain if isinstance(cell, Text) else str(cell or "") for cell in row)
+        found.extend(line for text in texts for line in text.split("\n"))
         add(self, *row, **options)
 
     monkeypatch.setattr(Table, "add_row", spy)
@@ -247,6 +249,19 @@ def test_every_number_stands_whole_at_any_width(name: str, cells: list[str]) -> 
         assert numbers
         assert not [number for number in numbers if number not in text], width
         assert not re.search(r"\d…", text), width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_one_screen_leaves_out_whole_columns_from_the_right(width: int) -> None:
+    comparison = make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True)
+    document = screen_document(comparison, where="x", width=width)
+    text = _printed(lambda console: print_document(document, console), width)
+    (table,) = document.tables
+    shown = [all(row.cells[place].plain in text for row in table.rows) for place in range(len(table.columns))]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[:3] == [True] * 3  # the name, the headline, the rank
+    assert all(shown) == (width >= 100)
+    assert not re.search(r"\d…", text)
 
 
 def test_a_number_longer_than_the_terminal_is_not_cut() -> None:

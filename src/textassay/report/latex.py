@@ -84,6 +84,8 @@ def _one_table(table: Table, places: Sequence[int], n: int, n_pages: int) -> str
             blocks.append([])
         kind = row.kind
         blocks[-1].append(_row(row, places))
+        if not table.main and row.kind != "heading" and any(row.cells[place].below for place in places):
+            blocks[-1].append(_below(row, places))
     columns = "".join("r" if table.columns[place].numeric else "l" for place in places)
     return "\n".join(
         [
@@ -134,6 +136,12 @@ def _row(row: Row, places: Sequence[int]) -> str:
     return " & ".join([name, *(_cell(row.cells[place]) for place in places)]) + r" \\"
 
 
+def _below(row: Row, places: Sequence[int]) -> str:
+    """Return the line of what stands below the values; tables of a paper go without."""
+    below = (_numbers(escape_latex(row.cells[place].below)) for place in places)
+    return " & ".join(["", *(f"{{\\scriptsize {text}}}" if text else "" for text in below)]) + r" \\"
+
+
 def _cell(cell: Cell) -> str:
     text = re.sub(r"^(\d+)-(\d+)$", r"\1--\2", _numbers(escape_latex(cell.text)))  # a range of ranks
     text = f"\\textbf{{{text}}}" if cell.tone == "best" and text else text
@@ -150,4 +158,5 @@ def _width(table: Table, place: int) -> float:
     column = table.columns[place]
     cells = [row.cells[place] for row in table.rows if row.kind != "heading"]
     widths = [_LETTER * (len(cell.text) + 0.7 * bool(cell.spread)) + _SMALL_LETTER * len(cell.spread) for cell in cells]
+    widths += [_SMALL_LETTER * len(cell.below) for cell in cells if not table.main]
     return max([_LETTER * (len(column.name) + 2 * bool(column.better and not column.group)), *widths])
