@@ -1,6 +1,7 @@
 """What gives a generator away and how much text is needed, on a terminal: it fits, it is complete, it is safe."""
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -81,7 +82,7 @@ def test_only_so_many_ngrams_are_shown(explanation: Explanation) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_falls_back_to_ascii(explanation: Explanation, encoding: str) -> None:
-    assert " 1-" in _render(explanation, encoding=encoding)
+    assert re.search(r"\d-\d+ \| +\d", _render(explanation, encoding=encoding))  # a span of lengths
 
 
 def test_nothing_in_a_text_steers_the_terminal(explanation: Explanation) -> None:

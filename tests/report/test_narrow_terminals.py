@@ -198,9 +198,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "compare": lambda: _compared(make_comparison(heldout=True, missing=True)),
     "compare many": lambda: _compared(make_comparison(REVIEWS[:4], metrics=MANY_METRICS)),
     "compare tied": lambda: _compared(_tied(make_comparison(("a" * 60, "b" * 60)))),
-    "explain": lambda: (
-        lambda console: print_document(explanation_document([make_explanation("lstm")]), console)
-    ),
+    "explain": lambda: lambda console: print_document(explanation_document([make_explanation("lstm")]), console),
     "plan": _plan,
     "exposure": _exposure,
     "likelihood": _likelihood,

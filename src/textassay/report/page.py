@@ -22,7 +22,7 @@ from textassay.report.latex import latex_table
 from textassay.report.svg import to_inline
 from textassay.report.words import printable, slug
 
-_SHOWN_TEXTS = 12  # of a list, without script
+_SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
 _MINUS = re.compile(r"(?<![\w.)])-(?=\d)")
 
 
@@ -59,8 +59,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "shown": lambda text: _MINUS.sub("\N{MINUS SIGN}", printable(text)),
-        "quoted": printable,
+        "shown": lambda text: _MINUS.sub("\N{MINUS SIGN}", _lines(text)),
+        "quoted": _lines,
         "slug": slug,
         "kind": _kind,
         "latex": latex_table,
@@ -76,6 +76,11 @@ def _environment() -> Environment:
 
 def _without_blank_lines(text: str) -> str:
     return re.sub(r"\n\s*\n+", "\n", text)
+
+
+def _lines(text: str) -> str:
+    """Return `text` with nothing in it that could steer, its line breaks kept: tooltips and code have several lines."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 @cache
@@ -108,22 +113,23 @@ def _drawer(drawings: Mapping[str, str]) -> Callable[[Figure], Markup]:
     return drawn
 
 
-def _heads(table: Table) -> list[tuple[str, int, str]]:
-    """Return the upper line of a head with groups: (name with its arrow, columns, number of the first column)."""
-    spans: list[tuple[str, int, str]] = []
+def _heads(table: Table) -> list[tuple[str, int, int, int]]:
+    """Return the upper line of a head with groups: (name with its arrow, columns, how many show, the first one)."""
+    spans: list[tuple[str, int, int, int]] = []
     for place, column in enumerate(table.columns):
         arrow = ARROWS[column.better] if column.better and column.group else ""
         name = f"{column.group} {arrow}".strip()
         if spans and name and spans[-1][0] == name:
-            spans[-1] = (name, spans[-1][1] + 1, spans[-1][2])
+            _, width, shown, first = spans[-1]
+            spans[-1] = (name, width + 1, shown + (not column.hidden), first)
         else:
-            spans.append((name, 1, str(place)))
+            spans.append((name, 1, int(not column.hidden), place))
     return spans
 
 
 def _sort_key(cell: Cell) -> str:
     """Return what a column is sorted by: the number in full precision, else the text."""
-    return cell.text if cell.value is None else str(cell.value)
+    return printable(cell.text if cell.value is None else str(cell.value))
 
 
 def _groups(part: Texts) -> list[tuple[str, list[TextEntry]]]:
