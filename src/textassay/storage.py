@@ -5,6 +5,7 @@ folder itself, under names that begin with a dot, and drafts of runs that died a
 """
 
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -18,6 +19,7 @@ from textassay.errors import OutputError
 
 _STAGING = ".writing-"
 _SUFFIX = ".tmp"
+_PROCESS_OF_DRAFT = re.compile(rf"\.(\d+)(?:\.[0-9a-f]{{8}})?{re.escape(_SUFFIX)}$")
 _QUIET_SECONDS = 10  # a file that is being written changes more often, whoever writes it, on whatever machine
 _ABANDONED_SECONDS = 24 * 3600  # after which the number of a process may belong to another one
 
@@ -72,10 +74,10 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
 def remove_abandoned(folder: Path) -> None:
     """Remove what runs that are no more left half-written in `folder`; what others write there now is left alone."""
     for draft in folder.glob(f".*{_SUFFIX}"):
-        process = next((part for part in reversed(draft.name.split(".")) if part.isdecimal()), "")
+        process = _PROCESS_OF_DRAFT.search(draft.name)
         with suppress(OSError):
             age = time.time() - draft.stat().st_mtime
-            is_dead = bool(process) and not is_running(int(process))
+            is_dead = process is not None and not is_running(int(process[1]))
             if (is_dead and age > _QUIET_SECONDS) or age > _ABANDONED_SECONDS:
                 draft.unlink()
 
