@@ -4,6 +4,8 @@ from textassay.report.adversarial_training import render_adversarial_training as
 from textassay.report.answer import answer as answer
 from textassay.report.answer import command_line as command_line
 from textassay.report.answer import scope as scope
+from textassay.report.approximation import approximation_document as approximation_document
+from textassay.report.approximation import rules_figure as rules_figure
 from textassay.report.approximation_figures import draw_approximation as draw_approximation
 from textassay.report.approximation_figures import draw_rules as draw_rules
 from textassay.report.approximation_text import render_approximation as render_approximation
@@ -14,6 +16,7 @@ from textassay.report.bench_text import render_bench as render_bench
 from textassay.report.bench_text import seeds_told as seeds_told
 from textassay.report.bins import draw_lengths as draw_lengths
 from textassay.report.bins import draw_positions as draw_positions
+from textassay.report.by_length import lengths_figure as lengths_figure
 from textassay.report.console import print_table as print_table
 from textassay.report.console import safe as safe
 from textassay.report.curves import draw_frontier as draw_frontier
@@ -40,6 +43,8 @@ from textassay.report.drawing import draw_svg as draw_svg
 from textassay.report.explanation_text import curve_statement as curve_statement
 from textassay.report.explanation_text import prefix_statement as prefix_statement
 from textassay.report.explanation_text import render_explanation as render_explanation
+from textassay.report.exposure import exposure_document as exposure_document
+from textassay.report.exposure import switching_section as switching_section
 from textassay.report.exposure_figures import draw_exposure as draw_exposure
 from textassay.report.exposure_files import exposure_csv as exposure_csv
 from textassay.report.exposure_files import exposure_markdown as exposure_markdown

@@ -141,6 +141,21 @@ class Figure:
     caption: str = ""
     description: str = ""  # for those who cannot see it
 
+    @property
+    def file_name(self) -> str:
+        """Its file."""
+        return f"{self.name}.svg"
+
+    @property
+    def svg(self) -> str:
+        """The drawing, as an SVG document on white."""
+        from textassay.report.drawing import draw_file
+
+        return draw_file(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
 
 @dataclass(frozen=True)
 class Section:

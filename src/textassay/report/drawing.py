@@ -21,7 +21,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, PercentFor
 
 from textassay.errors import OptionError
 from textassay.report.document import Figure
-from textassay.report.plots import Axis, Bars, Colour, Curves, Forest, HeatMap, Mark, Reference, Series
+from textassay.report.plots import CYCLE, Axis, Bars, Colour, Curves, Forest, HeatMap, Mark, Reference, Series
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, on_white, to_svg
 from textassay.report.words import printable, shorten
 
@@ -29,7 +29,6 @@ COLOURS: dict[str, str] = {
     "ink": INK, "muted": MUTED, "rule": RULE, "real": REAL, "generated": GENERATED, "third": "#a3397f",
     "fourth": "#00795a",
 }  # fmt: skip
-_CYCLE = ("ink", "generated", "real", "third", "fourth")
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.4)), (0, (1.3, 1.3)), (0, (6, 1.4, 1.3, 1.4)), (0, (8, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LETTER = 0.076  # inches
@@ -307,7 +306,7 @@ def _colour_of(plot: Curves, series: Series) -> str:
     if series.colour:
         return _paler(COLOURS[series.colour], series.pale)
     names = list(dict.fromkeys(s.name for s in plot.series if not s.colour))
-    return COLOURS[_CYCLE[names.index(series.name) % len(_CYCLE)]]
+    return COLOURS[CYCLE[names.index(series.name) % len(CYCLE)]]
 
 
 def _paler(colour: str, share: float) -> str:

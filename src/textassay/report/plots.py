@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Colour = Literal["", "ink", "muted", "rule", "real", "generated", "third", "fourth"]
+CYCLE: tuple[Colour, ...] = ("ink", "generated", "real", "third", "fourth")  # of lines that have no own colour
 MarkStyle = Literal["filled", "hollow", "diamond", "hollow diamond", "cross", "bar", "none"]
 Limits = tuple[float | None, float | None]
 
