@@ -5,9 +5,8 @@ from dataclasses import fields
 from importlib.metadata import version
 from statistics import fmean
 
-from textassay.meta_evaluation import ALL, APART, FIRST_TEST_SEED, Bench, BenchCell
+from textassay.meta_evaluation import ALL, APART, FIRST_TEST_SEED, Bench, BenchCell, nulls, summarize
 from textassay.meta_evaluation import Row as Summary
-from textassay.meta_evaluation import nulls, summarize
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Row, Table, section
 from textassay.report.files import record
@@ -40,7 +39,7 @@ def bench_document(bench: Bench) -> Document:
     return Document(
         "How much of a known discrepancy is found",
         _answer(summaries, n),
-        (("Generators fitted to", corpora), ("Seeds", seeds_sentence(bench.seeds))),
+        (("Generators fitted to", corpora), ("Seeds", seeds_sentence(bench.seeds).removeprefix("Seeds ").removesuffix("."))),
         sections,
         lead="bench",
         version=version("textassay"),
@@ -115,7 +114,7 @@ def _shares(summaries: Sequence[Summary], n: int) -> Table:
 
 def _honesty(bench: Bench, summaries: Sequence[Summary]) -> Table:
     of_null = {(null.estimator, null.n): null for null in nulls(bench)}
-    rows = []
+    rows: list[list[str | Cell]] = []
     for row in summaries:
         null = of_null.get((row.estimator, row.n))
         if row.kind != ALL or (row.n_bounds == 0 and null is None):
@@ -142,7 +141,7 @@ def _honesty(bench: Bench, summaries: Sequence[Summary]) -> Table:
 
 def _growth(bench: Bench, summaries: Sequence[Summary]) -> Table:
     shares = {(row.estimator, row.n): row.share for row in summaries if row.kind == ALL}
-    rows = [
+    rows: list[list[str | Cell]] = [
         [name, *(number_cell(shares.get((name, n)), _PLACES) for n in bench.sizes)] for name in bench.estimators
     ]  # fmt: skip
     return Table.of("growth", ("estimator", *map(count, bench.sizes)), rows)
@@ -187,7 +186,7 @@ def _figure(bench: Bench, n: int) -> Figure | None:
         tuple(series),
         Axis("true discrepancy", (-0.03, 1.03)),
         Axis(f"found, {count(n)} texts a side", (low - 0.01, 1.03)),
-        references=(Reference(axis="diagonal", colour="rule"),),
+        references=(Reference(axis="diagonal"),),
         size=(4.4, 3.7),
         kind="scatter",
     )

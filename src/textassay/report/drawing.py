@@ -92,7 +92,12 @@ def _forest(plot: Forest) -> Canvas:
     for place in range(len(panels)):
         line, column = divmod(place, n_columns)
         start, from_top = left + column * (each + gap), top + line * (above + _ROW * n + below) + above
-        margins = {"left": start, "right": width - start - each, "top": from_top, "bottom": height - from_top - _ROW * n}
+        margins = {
+            "left": start,
+            "right": width - start - each,
+            "top": from_top,
+            "bottom": height - from_top - _ROW * n,
+        }
         if figure is None:
             figure, axes = canvas(width, height, **margins)
         else:

@@ -89,7 +89,9 @@ def verdict_sentences(judging: Judging, verdict: MetricVerdict) -> list[str]:
     first = verdict.order[0]
     sentences = []
     if verdict.trusted:
-        sentences.append(f"Trust {_with_tau(judging, verdict.gold, verdict.trusted[0])} first, to rank such generators.")
+        sentences.append(
+            f"Trust {_with_tau(judging, verdict.gold, verdict.trusted[0])} first, to rank such generators."
+        )
     elif judging.agreement(verdict.gold, first).value <= 0:
         sentences.append(
             f"No metric is to be trusted on these {n} generators: none agrees with {verdict.gold}, not even "
@@ -175,7 +177,7 @@ def _verdict(judging: Judging, verdict: MetricVerdict) -> Section:
 def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
     scores = {score.evaluator: score for score in judging.pair_scores if score.gold == verdict.gold}
     names = (*verdict.order, *verdict.undefined)
-    rows = []
+    rows: list[list[str | Cell]] = []
     for name in names:
         tau, rho, r = (judging.agreement(verdict.gold, name, kind) for kind in ("kendall", "spearman", "pearson"))
         score = scores[name]
@@ -214,7 +216,7 @@ def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
     pairs = f"{first.n_pairs} pairs, {first.n_separated} of them told apart by {verdict.gold}."
     title = f"Agreement with {verdict.gold} over {len(judging.generators)} generators"
     return Table.of(
-        f"agreement-{slug(verdict.gold)}", columns, rows, title=title, notes=(pairs, told), main=True, fits=True
+        f"agreement-{slug(verdict.gold)}", columns, rows, title=title, notes=(pairs, told), main=True
     )  # fmt: skip
 
 
@@ -247,7 +249,7 @@ def _texts(judging: Judging) -> tuple[Section, ...]:
     within_of = {name: found[name, "group by generator", "kendall"] for name in names}
     names.sort(key=lambda name: -2.0 if math.isnan(within_of[name].value) else -within_of[name].value)
     names.sort(key=lambda name: math.isnan(within_of[name].value))
-    rows = []
+    rows: list[list[str | Cell]] = []
     for name in names:
         within, pooled = within_of[name], found[name, "no grouping", "kendall"]
         rows.append(
@@ -274,7 +276,7 @@ def _texts(judging: Judging) -> tuple[Section, ...]:
 
 
 def _values(judging: Judging) -> Table:
-    rows = [
+    rows: list[list[str | Cell]] = [
         [_what(one), *(number_cell(value, 4) for value in one.values.tolist())]
         for one in (*judging.golds, *judging.evaluations)
     ]  # fmt: skip
@@ -355,8 +357,8 @@ def _values_figure(judging: Judging) -> Figure:
         marks = []
         for panel, one in enumerate(shown):
             value, arm = float(one.values[place]), float(arms[panel][place])
-            ends = (None, None) if math.isnan(arm) else (value - arm, value + arm)
-            marks.append(Mark(value, *ends, colour="ink" if one in golds else "generated", panel=panel))
+            low, high = _finite(value - arm), _finite(value + arm)
+            marks.append(Mark(value, low, high, colour="ink" if one in golds else "generated", panel=panel))
         rows.append(ForestRow(judging.generators[place], tuple(marks)))
     for one in shown:
         described.append(f"{one.name}: {', '.join(number(one.values[place], 3) for place in order)}")
@@ -422,9 +424,9 @@ def _scatters(judging: Judging) -> Figure | None:
         points = []
         for rank, place in enumerate(order, 1):
             x, y = float(one.values[place]), float(gold.values[place])
-            x_ends = (None, None) if math.isnan(wide[place]) else (x - float(wide[place]), x + float(wide[place]))
-            y_ends = (None, None) if math.isnan(tall[place]) else (y - float(tall[place]), y + float(tall[place]))
-            points.append(Point(x, y, *y_ends, *x_ends, label=str(rank)))
+            x_ends = [_finite(x + sign * float(wide[place])) for sign in (-1, 1)]
+            y_ends = [_finite(y + sign * float(tall[place])) for sign in (-1, 1)]
+            points.append(Point(x, y, y_ends[0], y_ends[1], x_ends[0], x_ends[1], str(rank)))
         series.append(Series("", tuple(points), "generated", line=False, panel=panel))
         tau = number(judging.agreement(gold.name, one.name).value, 2)
         panels.append(f"{one.name} {ARROWS[one.better]}, tau {tau}")

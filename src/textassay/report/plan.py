@@ -30,7 +30,7 @@ def plan_document(plan: Plan) -> Document:
 
 def _texts(plan: Plan) -> Table:
     with_tested = plan.folds == 1
-    rows = []
+    rows: list[list[str | Cell]] = []
     for requirement in plan.requirements:
         tested = [count_cell(requirement.n_tested)] if with_tested else []
         rows.append([_question(requirement, plan), *tested, count_cell(requirement.n)])
@@ -48,7 +48,7 @@ def _question(requirement: Requirement, plan: Plan) -> str:
 
 def _pilot(pilot: Pilot, *, share: str) -> Section:
     rows: list[Row] = []
-    series = []
+    series: list[Series] = []
     for found in pilot.generators:
         points = () if found.curve is None else found.curve.points
         rising = None if found.curve is None else found.curve.rising

@@ -117,7 +117,7 @@ def _answer(stress: Stress) -> tuple[str, ...]:
 
 
 def _verdicts(stress: Stress) -> Table:
-    rows = []
+    rows: list[list[str | Cell]] = []
     for metric in stress.metrics:
         curves = [stress.of(metric, damage) for damage in stress.damages]
         cells = [
