@@ -32,6 +32,7 @@ COLOURS: dict[str, str] = {
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.4)), (0, (1.3, 1.3)), (0, (6, 1.4, 1.3, 1.4)), (0, (8, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LETTER = 0.076  # inches
+_BOLD_LETTER = 0.085
 _LABEL_HEIGHT = 0.15
 _LEGEND_ROW = 0.18
 _ROW = 0.25
@@ -116,7 +117,7 @@ def _forest(plot: Forest) -> Canvas:
             axes.axhline(row_place, color=RULE, linewidth=0.5, zorder=0)
         if n_references:
             axes.axhline(n - n_references - 0.5, color=RULE, linewidth=0.8, zorder=0)
-        _panel_name(axes, name)
+        _panel_name(axes, shorten(printable(name), max(12, int((each + gap) / _BOLD_LETTER))))
     for place, (row, name) in enumerate(zip(plot.rows, names, strict=True)):
         ink, weight = REAL if row.reference else INK, "bold" if row.bold else "normal"
         for axes in drawn[::n_columns]:
