@@ -44,7 +44,7 @@ from textassay.human import Judgements, read_judgements
 from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
     N_FOR_TRUTH,
-    WORLD_NAMES,
+    PAIR_NAMES,
     Bench,
     Evaluation,
     Evaluator,
@@ -137,7 +137,7 @@ def bench(
     texts: Mapping[str, Texts] | None = None,
     *,
     estimators: Sequence[str] = ("plain", "quick", "default"),
-    worlds: Sequence[str] = WORLD_NAMES,
+    worlds: Sequence[str] = PAIR_NAMES,
     n_sentences: Sequence[int] = (20_000,),
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int] = (FIRST_TEST_SEED,),
@@ -176,7 +176,7 @@ def bench(
     return run_bench(
         corpora,
         [parse_estimator(name, level=level) for name in estimators],
-        world_names=worlds,
+        pair_names=worlds,
         sizes=sorted(set(n_sentences)),
         n_truth=n_truth,
         seeds=seeds,
@@ -489,7 +489,7 @@ def approximate(
     ----------
     generator
         A fitted generator of `textassay.generators`, or the folder of one; or an object of your own that has
-        `vocabulary` and ``step(gold_prefixes, seed=)``.
+        `vocabulary` and ``step(prefixes, seed=)``.
     text
         Real text, as `textassay.compare` takes it; with `window`, one running text.
     mode

@@ -16,7 +16,7 @@ from textassay.errors import EmptyCorpusError, OptionError, unknown_name
 
 if TYPE_CHECKING:
     from textassay.corpus import Corpus
-    from textassay.meta_evaluation import World
+    from textassay.meta_evaluation import KnownTruthPair
 
 DOCSTRINGS = "docstrings"
 NETWORKS = "lstm"  # what the names of their worlds begin with
@@ -75,7 +75,7 @@ class Bench(Tokens, Unseeded, Output):
             bench = run_bench(
                 corpora,
                 estimators,
-                world_names=names,
+                pair_names=names,
                 extra=partial(_networks, names=networks) if networks else None,
                 sizes=sorted(set(self.sentences or (20_000,))),
                 n_truth=self.truth,
@@ -126,22 +126,22 @@ def _world_names(text: str | None) -> tuple[list[str], list[str]]:
 
     A name stands for all worlds that begin with it.
     """
-    from textassay.meta_evaluation import WORLD_NAMES
+    from textassay.meta_evaluation import PAIR_NAMES
     from textassay.metric import split_names
 
     if text is None:
-        return list(WORLD_NAMES), []
+        return list(PAIR_NAMES), []
     found: list[str] = []
     networks = []
     named = split_names(text)
     if not named:
         raise OptionError("--worlds is empty: name a world or more, or leave the option out")
     for name in named:
-        chosen = [world for world in WORLD_NAMES if _is_part(name, world)]
+        chosen = [world for world in PAIR_NAMES if _is_part(name, world)]
         if _is_part(NETWORKS, name):
             networks.append(name)
         elif not chosen:
-            raise unknown_name("world", name, [*WORLD_NAMES, NETWORKS])
+            raise unknown_name("world", name, [*PAIR_NAMES, NETWORKS])
         found += chosen
     return list(dict.fromkeys(found)), networks
 
@@ -150,11 +150,11 @@ def _is_part(beginning: str, name: str) -> bool:
     return name == beginning or name.startswith(f"{beginning}-")
 
 
-def _networks(corpus: "Corpus", seed: int, *, names: Sequence[str]) -> "list[World]":
+def _networks(corpus: "Corpus", seed: int, *, names: Sequence[str]) -> "list[KnownTruthPair]":
     """Return the worlds of networks that are called for; they are trained anew each time."""
-    from textassay.meta_evaluation import neural_worlds
+    from textassay.meta_evaluation import neural_pairs
 
-    made = neural_worlds(corpus, seed)
+    made = neural_pairs(corpus, seed)
     for name in names:
         if not any(_is_part(name, world.name) for world in made):
             raise unknown_name("world", name, [world.name for world in made])

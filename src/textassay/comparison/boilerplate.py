@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.explanation import Giveaway
+from textassay.comparison.explanation import DiscriminativeNgram
 from textassay.corpus import EOS, SOS, Corpus
 
 FREQUENT = 0.05
@@ -26,10 +26,10 @@ IntArray = npt.NDArray[np.int64]
 
 def find_boilerplate(
     real: Corpus, generated: Corpus, seeds: Iterable[tuple[list[int], float]]
-) -> tuple[Giveaway, ...]:  # fmt: skip
+) -> tuple[DiscriminativeNgram, ...]:  # fmt: skip
     """Return the phrases that grow from `seeds`, the most frequent first, at most five."""
     texts = np.repeat(np.arange(len(generated)), generated.lengths)
-    phrases: list[Giveaway] = []
+    phrases: list[DiscriminativeNgram] = []
     listed: list[list[int]] = []
     for seed, p_adjusted in seeds:
         if len(phrases) == _MOST:
@@ -41,7 +41,7 @@ def find_boilerplate(
         shown = _without_leading_signs(phrase, generated)
         n_real, n_generated = (_n_texts(shown, corpus) for corpus in (real, generated))
         phrases.append(
-            Giveaway(
+            DiscriminativeNgram(
                 ngram=" ".join(generated.vocabulary.decode(shown)),
                 order=len(shown),
                 n_real=n_real,

@@ -341,7 +341,7 @@ class Comparison(Displayed):
         )
 
     def to_markdown(self) -> str:
-        """Return the whole comparison as a Markdown document: answer, warnings, all tables, pairs, giveaways."""
+        """Return the whole comparison as Markdown: answer, warnings, all tables, pairs, discriminative n-grams."""
         return str(import_module("textassay.report.tables").to_markdown(self))
 
     def to_latex(self) -> str:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.columns import columns_of
+from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
-from textassay.comparison.giveaways import find_giveaways
 from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
 from textassay.comparison.measure import Progress, cell_key
 from textassay.comparison.prefix_curve import prefix_curve
@@ -98,7 +98,7 @@ def explain(
     generated, real, _ = prepare_sides(generated, real, **text)
     if full is None:
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
-    found = find_giveaways(real, generated, level=level, top=top)
+    found = find_discriminative_ngrams(real, generated, level=level, top=top)
     curve = learning_curve(
         real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full
     )

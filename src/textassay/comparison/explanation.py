@@ -10,7 +10,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True)
-class Giveaway:
+class DiscriminativeNgram:
     """An n-gram that stands in more sentences of one side than of the other."""
 
     ngram: str  # Its tokens with a space between; ``<sos>`` and ``<eos>`` are the ends of a sentence
@@ -121,8 +121,8 @@ class Explanation(Displayed):
 
     generator: str
     value: float
-    more_generated: tuple[Giveaway, ...]
-    more_real: tuple[Giveaway, ...]
+    more_generated: tuple[DiscriminativeNgram, ...]
+    more_real: tuple[DiscriminativeNgram, ...]
     n_tested: int
     level: float
     lengths: tuple[LengthBin, ...]
@@ -140,10 +140,10 @@ class Explanation(Displayed):
     half_length: float | None = None
     half_low: float | None = None
     half_high: float | None = None
-    boilerplate: tuple[Giveaway, ...] = ()
+    boilerplate: tuple[DiscriminativeNgram, ...] = ()
 
     @property
-    def overused(self) -> tuple[Giveaway, ...]:
+    def overused(self) -> tuple[DiscriminativeNgram, ...]:
         """Boilerplate, then the n-grams of `more_generated` that are no part of it."""
         phrases = [f" {phrase.ngram} " for phrase in self.boilerplate]
         others = [found for found in self.more_generated if not any(f" {found.ngram} " in phrase for phrase in phrases)]
@@ -162,9 +162,9 @@ class Explanation(Displayed):
     def from_dict(cls, data: Mapping[str, Any]) -> "Explanation":
         """Return the explanation that `to_dict` gave as `data`."""
         parts = {
-            "more_generated": Giveaway,
-            "more_real": Giveaway,
-            "boilerplate": Giveaway,
+            "more_generated": DiscriminativeNgram,
+            "more_real": DiscriminativeNgram,
+            "boilerplate": DiscriminativeNgram,
             "lengths": LengthBin,
             "positions": PositionBin,
             "most_generated": Example,

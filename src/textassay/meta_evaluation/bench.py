@@ -20,7 +20,7 @@ from textassay.discriminator import DISCRIMINATORS, PlainLogistic
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.inspection import Finding, inspect_corpus
-from textassay.meta_evaluation.worlds import N_FOR_TRUTH, WORLD_NAMES, World, worlds
+from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES, KnownTruthPair, known_truth_pairs
 from textassay.metric import DistributionalDiscrepancy, Metric, measure, parse_metric
 
 EFFORTS = ("quick", "default", "max")
@@ -46,7 +46,7 @@ class Estimator:
 class BenchCell:
     """One estimator on one draw from one world."""
 
-    # What was measured with, and where; see `World`
+    # What was measured with, and where; see `KnownTruthPair`
     estimator: str
     corpus: str
     world: str
@@ -130,8 +130,8 @@ def run_bench(
     corpora: Mapping[str, Corpus],
     estimators: Sequence[Estimator],
     *,
-    world_names: Sequence[str] = WORLD_NAMES,
-    extra: Callable[[Corpus, int], Sequence[World]] | None = None,
+    pair_names: Sequence[str] = PAIR_NAMES,
+    extra: Callable[[Corpus, int], Sequence[KnownTruthPair]] | None = None,
     sizes: Sequence[int] = (20_000,),
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int],
@@ -156,7 +156,7 @@ def run_bench(
     cells: list[BenchCell] = []
     for name, corpus in corpora.items():
         for seed in seeds:
-            made = worlds(corpus, seed, world_names, extra=() if extra is None else extra(corpus, seed))
+            made = known_truth_pairs(corpus, seed, pair_names, extra=() if extra is None else extra(corpus, seed))
             total = len(corpora) * len(seeds) * len(made) * len(sizes) * len(estimators)
             for world in made:
                 of_world = _OfWorld(store, name, world, seed, n_truth)
@@ -178,7 +178,7 @@ def run_bench(
 class _OfWorld:
     """The cells of one world and seed; what they share is drawn once."""
 
-    def __init__(self, store: EstimateStore, corpus: str, world: World, seed: int, n_truth: int) -> None:
+    def __init__(self, store: EstimateStore, corpus: str, world: KnownTruthPair, seed: int, n_truth: int) -> None:
         self._store = store
         self._corpus = corpus
         self._world = world

@@ -35,7 +35,7 @@ _LOWEST = -1e4  # nats, where a log-probability is to be a feature and is minus 
 
 
 @dataclass(frozen=True)
-class World:
+class KnownTruthPair:
     """Two generators whose discrepancy is known."""
 
     name: str  # Distinct within a corpus, such as ``growth-4-0.2``
@@ -186,12 +186,12 @@ _MAKERS: Mapping[str, tuple[str, str, bool, Callable[[_Text], Pair]]] = {
     "disjoint": ("disjoint", "disjoint", False, _disjoint),
 }
 
-WORLD_NAMES = tuple(_MAKERS)
+PAIR_NAMES = tuple(_MAKERS)
 
 
-def worlds(
-    corpus: Corpus, seed: int, names: Sequence[str] = WORLD_NAMES, *, extra: Sequence[World] = ()
-) -> list[World]:
+def known_truth_pairs(
+    corpus: Corpus, seed: int, names: Sequence[str] = PAIR_NAMES, *, extra: Sequence[KnownTruthPair] = ()
+) -> list[KnownTruthPair]:
     """Return worlds made from a corpus."""
     if len(corpus) < _AT_LEAST:
         raise TooFewSentencesError(f"worlds need at least {_AT_LEAST} sentences, got {len(corpus)}")
@@ -204,7 +204,7 @@ def worlds(
     made = []
     for name in names:
         family, kind, grows, make = _MAKERS[name]
-        made.append(World(name, family, kind, *make(text), grows=grows))
+        made.append(KnownTruthPair(name, family, kind, *make(text), grows=grows))
     made += extra
     taken = [world.name for world in made]
     if len(set(taken)) < len(taken):

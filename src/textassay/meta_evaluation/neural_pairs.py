@@ -14,7 +14,7 @@ from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import TooFewSentencesError
 from textassay.execution import parallel_map
 from textassay.generator import AtTemperature, NgramModel, ScoredGenerator
-from textassay.meta_evaluation.worlds import World
+from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair
 from textassay.network import SMALL, LstmModel
 from textassay.seeding import stream
 from textassay.training import Recipe
@@ -25,7 +25,7 @@ _QUARTER = 0.25
 _TEMPERATURE = 0.8
 
 
-def neural_worlds(corpus: Corpus, seed: int, *, width: int = 128, recipe: Recipe = SMALL) -> list[World]:
+def neural_pairs(corpus: Corpus, seed: int, *, width: int = 128, recipe: Recipe = SMALL) -> list[KnownTruthPair]:
     """Return worlds of LSTMs fitted to a corpus; needs the extra ``neural``.
 
     ``lstm-quarter``, ``lstm-narrow``, ``lstm-temperature-0.8`` and ``lstm-order-3``, all with the same p.
@@ -48,4 +48,4 @@ def neural_worlds(corpus: Corpus, seed: int, *, width: int = 128, recipe: Recipe
         f"lstm-temperature-{_TEMPERATURE:g}": AtTemperature(whole, _TEMPERATURE),
         "lstm-order-3": NgramModel(3, max_length=_MAX_LENGTH).fit(text),
     }
-    return [World(name, name, "lstm", whole, model) for name, model in generated.items()]
+    return [KnownTruthPair(name, name, "lstm", whole, model) for name, model in generated.items()]

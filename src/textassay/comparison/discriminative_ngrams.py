@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import false_discovery_control
 
 from textassay.comparison.boilerplate import FREQUENT, TIMES, find_boilerplate
-from textassay.comparison.explanation import Giveaway
+from textassay.comparison.explanation import DiscriminativeNgram
 from textassay.corpus import Corpus
 from textassay.ngram import NgramIndex, mark_ends
 from textassay.resampling import fisher_p_values, signed_likelihood_ratios
@@ -33,24 +33,24 @@ _LEFT = 0.5  # share of its evidence that an n-gram must keep beside those liste
 
 
 @dataclass(frozen=True)
-class Giveaways:
+class NgramLists:
     """What stands more often in generated and in real sentences, out of how many n-grams that were tested.
 
     `boilerplate` are the phrases that a generator repeats from text to text, see `textassay.comparison.boilerplate`.
     """
 
-    more_generated: tuple[Giveaway, ...]
-    more_real: tuple[Giveaway, ...]
+    more_generated: tuple[DiscriminativeNgram, ...]
+    more_real: tuple[DiscriminativeNgram, ...]
     n_tested: int
-    boilerplate: tuple[Giveaway, ...] = ()
+    boilerplate: tuple[DiscriminativeNgram, ...] = ()
 
 
-def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -> Giveaways:
+def find_discriminative_ngrams(real: Corpus, generated: Corpus, *, level: float, top: int) -> NgramLists:
     """Return the n-grams that separate the two sides most, at most `top` each way."""
     marked = [mark_ends(corpus) for corpus in (real, generated)]
     index = NgramIndex.build(marked, max_order=MAX_ORDER, min_sentences=MIN_SENTENCES)
     if index.n_features == 0:
-        return Giveaways((), (), 0)
+        return NgramLists((), (), 0)
     presences = [index.count_matrix(corpus) for corpus in marked]
     counts = [np.bincount(side.indices, minlength=index.n_features) for side in presences]
     sizes = [len(real), len(generated)]
@@ -58,11 +58,11 @@ def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -
     evidence = signed_likelihood_ratios(counts[0], sizes[0], counts[1], sizes[1])
     orders = np.repeat(np.arange(1, MAX_ORDER + 1), index.sizes)
 
-    def listed(sign: float) -> tuple[Giveaway, ...]:
+    def listed(sign: float) -> tuple[DiscriminativeNgram, ...]:
         candidates = np.flatnonzero((p_values < 1 - level) & (sign * evidence > 0))
         chosen = _most_telling([side[:, candidates] for side in presences], sign, top)
         return tuple(
-            Giveaway(
+            DiscriminativeNgram(
                 ngram=index.text(feature),
                 order=int(orders[feature]),
                 n_real=int(counts[0][feature]),
@@ -81,7 +81,7 @@ def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -
     phrases = find_boilerplate(
         marked[0], marked[1], ((index.token_ids(seed), float(p_values[seed])) for seed in seeds.tolist())
     )
-    return Giveaways(listed(-1.0), listed(1.0), index.n_features, phrases)
+    return NgramLists(listed(-1.0), listed(1.0), index.n_features, phrases)
 
 
 def _most_telling(presences: list[csr_matrix], sign: float, top: int) -> list[int]:
