@@ -57,9 +57,7 @@ _SETTING_FIELDS = (
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Cost of a text with fewer draws, in bits per token; `richardson` is None where no point has half as many
-    draws.
-    """
+    """Cost of a text with fewer draws, in bits per token; `richardson` is None where no point has half of it."""
 
     n_samples: int  # The first so many of all draws
     # See `textassay.approximation.count_cost`
