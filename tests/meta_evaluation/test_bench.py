@@ -136,7 +136,7 @@ def test_other_worlds_join_and_wrong_log_probabilities_are_refused() -> None:
         liar = Tabled({text: 2 * share for text, share in q.table.items()}, p.vocabulary, drawn_by=q.table)
         return [KnownTruthPair("liar", "toy", "toy", p, liar)]
 
-    with pytest.raises(InputError, match="the log-probabilities of liar are not those of its sentences"):
+    with pytest.raises(InputError, match="the log-probabilities of liar are not those of its texts"):
         _run("plain", pair_names=(), extra=wrong, n_truth=5000)
 
 
@@ -166,9 +166,9 @@ def test_efforts_are_those_of_dd() -> None:
 def test_refusals() -> None:
     with pytest.raises(OptionError, match="unknown metric 'plan'"):
         parse_estimator("plan")
-    with pytest.raises(OptionError, match="each estimator once, and at least one, got \\['plain', 'plain'\\]"):
+    with pytest.raises(OptionError, match="at least one estimator, each once, got \\['plain', 'plain'\\]"):
         _run("plain,plain")
-    with pytest.raises(OptionError, match="each seed once"):
+    with pytest.raises(OptionError, match="at least one seed, each once"):
         _run(seeds=())
     with pytest.raises(OptionError, match="n_truth must be at least 2, got 1"):
         _run(n_truth=1)

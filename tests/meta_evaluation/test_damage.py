@@ -244,9 +244,9 @@ def test_what_cannot_be_damaged_is_told() -> None:
         damage(short, "drop", 0.4)
     with pytest.raises(OptionError, match="strength must be between 0 and 1"):
         damage(short, "truncate", 1.1)
-    with pytest.raises(OptionError, match="lowercase needs a corpus that prepare_corpora returned"):
+    with pytest.raises(OptionError, match="lowercase needs a corpus from prepare_corpora"):
         damage(Corpus.from_texts(["A"]), "lowercase", 1)
-    with pytest.raises(OptionError, match="glue-full-stop needs a corpus that prepare_corpora returned"):
+    with pytest.raises(OptionError, match="glue-full-stop needs a corpus from prepare_corpora"):
         damage(Corpus.from_texts(["A ."]), "glue-full-stop", 1)
 
 

@@ -130,7 +130,7 @@ def test_another_seed_takes_other_parts() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TooFewSentencesError, match="at least 20 sentences, got 2"):
+    with pytest.raises(TooFewSentencesError, match="at least 20 texts, got 2"):
         known_truth_pairs(corpus_of(["a", "b"]), 0)
     with pytest.raises(OptionError, match="unknown world 'order-2'"):
         known_truth_pairs(_text(), 0, ["order-2"])

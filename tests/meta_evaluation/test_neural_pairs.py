@@ -26,5 +26,5 @@ def test_worlds_are_known_and_their_draws_repeat() -> None:
     real, generated = made[0].sample(50, seed=1)
     assert real.texts == made[0].sample(80, seed=1)[0].texts[:50]
     assert real.texts != generated.texts
-    with pytest.raises(TooFewSentencesError, match="at least 20 sentences, got 3"):
+    with pytest.raises(TooFewSentencesError, match="at least 20 texts, got 3"):
         neural_pairs(Corpus.from_texts(texts[:3]), 0)

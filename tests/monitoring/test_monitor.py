@@ -266,7 +266,7 @@ def test_what_was_said_to_be_read_survives_a_kill(tmp_path: Path) -> None:
 
 
 def test_doors() -> None:
-    with pytest.raises(EmptyCorpusError, match="the real corpus has no sentence"):
+    with pytest.raises(EmptyCorpusError, match="needs at least one real text, got none"):
         TextMonitor([])
     with pytest.raises(TooFewSentencesError, match=r"dd needs at least 50 sentences a side"):
         TextMonitor(REAL, n=49)

@@ -196,7 +196,7 @@ class Evaluation:
         return np.asarray(float(stats.norm.ppf((1 + level) / 2)) * np.array(errors), dtype=np.float64)
 
     def turned(self, values: FloatArray) -> FloatArray:
-        """Return `values`, any shape, oriented so that higher is better; minus the distance to the floor for "closer"."""
+        """Return `values`, any shape, oriented so that higher is better, for "closer" as minus the distance."""
         if self.floor is not None and self.better == "closer":
             return np.asarray(-np.abs(values - self.floor), dtype=np.float64)
         return values if self.better == "higher" else -values
