@@ -1,4 +1,4 @@
-"""Write samples of n-gram language models trained on a file of texts: generators whose quality is known to rise with the order.
+"""Write samples of n-gram language models trained on a file of texts: the higher the order, the better the generator.
 
     python examples/ngram_generators.py train.txt samples -n 10000
 
