@@ -59,7 +59,7 @@ def test_features_that_do_not_fit_are_refused(features: dict[str, Any], error: t
         (
             {"lstm": ([-1.0, -2.0], [-1.0, -2.0])},
             InputError,
-            "log-probs of lstm, real side must have one row",
+            "log-probs of lstm, real side must have 3 rows",
         ),
         ({"lstm": ([-np.inf, -2.0], [-1.0, -2.0, -3.0])}, InputError, "generated side must be finite numbers, row 1"),
         ({"gpt": ([-1.0], [-1.0])}, OptionError, "unknown generator in log_probs 'gpt'"),

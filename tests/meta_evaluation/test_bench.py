@@ -136,7 +136,7 @@ def test_other_worlds_join_and_wrong_log_probabilities_are_refused() -> None:
         liar = Tabled({text: 2 * share for text, share in q.table.items()}, p.vocabulary, drawn_by=q.table)
         return [KnownTruthPair("liar", "toy", "toy", p, liar)]
 
-    with pytest.raises(InputError, match="the log-probabilities of liar are not those of its texts"):
+    with pytest.raises(InputError, match="estimates of the discrepancy of liar must agree"):
         _run("plain", pair_names=(), extra=wrong, n_truth=5000)
 
 
