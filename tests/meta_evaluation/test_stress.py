@@ -186,9 +186,9 @@ def test_a_metric_without_a_value_is_left_out_or_refused() -> None:
         ({"level": 1.0}, "level must be between 0 and 1"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"metrics": ["blue"]}, "unknown metric 'blue'"),
-        ({"metrics": []}, "there is nothing to measure"),
+        ({"metrics": []}, "at least one metric or evaluator is needed"),
         ({"effort": "much"}, "unknown effort 'much'"),
-        ({"evaluators": _toys(("a", "lower", _length), ("a", "lower", _length))}, "two evaluators are called 'a'"),
+        ({"evaluators": _toys(("a", "lower", _length), ("a", "lower", _length))}, "must be distinct, got 'a' twice"),
     ],
 )
 def test_mistakes(settings: dict[str, Any], message: str) -> None:
@@ -203,7 +203,7 @@ def test_mistakes(settings: dict[str, Any], message: str) -> None:
         ({"damages": ["other-text"]}, "other-text: there is no text 'other'"),
         ({"damages": [CONTROL], "n_sentences": 300}, "at least 900 sentences, 3 parts of 300, got 800"),
         ({"n_sentences": 401}, "at least 802 sentences, 2 parts of 401, got 800"),
-        ({"train": REAL.take(np.arange(20)), "damages": ["copy-train"]}, "it takes 80 different sentences"),
+        ({"train": REAL.take(np.arange(20)), "damages": ["copy-train"]}, "it needs 80 different sentences"),
     ],
 )
 def test_what_is_impossible(settings: dict[str, Any], message: str) -> None:
