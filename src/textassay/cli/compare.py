@@ -123,7 +123,7 @@ class Compare(Reading, Running, Output):
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
         self.show(comparison, partial(_render, whole=self.all, folder=self.out))
-        if self.out is not None and not self.quiet:
+        if self.out is not None and not self.quiet and (self.json or self.all):  # one screen says it itself
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
 
