@@ -5,15 +5,17 @@ Inputs are read and checked here; what the rooms get is clean.
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from textassay.approximation import FLOOR as FLOOR_PROBABILITY
 from textassay.approximation import N_SAMPLES, Approximation
 from textassay.approximation import approximate as approximate_corpus
-from textassay.comparison import FLOOR, TRAIN, Comparison, Progress, compare
+from textassay.comparison import FLOOR, TRAIN, Comparison, Progress, compare, metric_settings
 from textassay.corpus import (
     Corpus,
     ParallelText,
@@ -41,6 +43,7 @@ from textassay.exposure import (
 from textassay.generator import Ends
 from textassay.generators import TextGenerator, from_pretrained
 from textassay.human import Judgements, read_judgements
+from textassay.inspection import CHARACTERS, UNSPACED
 from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
     N_FOR_TRUTH,
@@ -60,11 +63,12 @@ from textassay.meta_evaluation import (
     run_bench,
     run_stress,
 )
-from textassay.metric import CATALOG, Effort, default_metrics
+from textassay.metric import CATALOG, Effort, default_metrics, parse_metrics
 
 Model = TextGenerator | str | os.PathLike[str]
 # What no comparison computes unless it is named, but a meta-evaluation does.
 _OVERLAP = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
+_TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
 
 
 def stress(
@@ -185,8 +189,17 @@ def bench(
     )
 
 
+@dataclass(frozen=True)
+class KeptComparison:
+    """A finished comparison, with the texts and the scores of single texts that were kept with it."""
+
+    comparison: Comparison
+    texts: Mapping[str, Sequence[str]]
+    scores: Mapping[tuple[str, str], npt.NDArray[np.float64]]  # of (generator, metric)
+
+
 def judge(
-    generated: Mapping[str, Texts] | Comparison,
+    generated: Mapping[str, Texts] | Comparison | KeptComparison | None = None,
     real: Texts = None,
     *,
     ratings: str | os.PathLike[str] | Judgements | None = None,
@@ -200,6 +213,8 @@ def judge(
     n_resamples: int = 2_000,
     level: float = 0.95,
     seed: int = 0,
+    workers: int | None = None,
+    device: str = "auto",
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     **text: Unpack[TextOptions],
@@ -209,9 +224,10 @@ def judge(
     Parameters
     ----------
     generated
-        Generator name to its texts, at least 2, as `textassay.compare` takes them; or a finished comparison.
+        Generator name to its texts, at least 2, as `textassay.compare` takes them; or a finished comparison. Without
+        any, the texts that `ratings` have.
     real
-        Real text, where `generated` is texts.
+        Real text, where `generated` is texts; by default the real texts of the ratings.
     ratings
         People's judgements: a file that ``textassay human`` or `ratings` tables have, or what it was read into.
     gold
@@ -224,7 +240,7 @@ def judge(
         Classifiers that learn from all generators together and judge each text: names, such as ``svm``, or objects.
     votes
         How many votes of "real" make a text real, for ratings that are votes.
-    effort, encoder, level, seed, out, progress
+    effort, encoder, level, seed, workers, device, out, progress
         As in `textassay.compare`.
     n_resamples
         Of the intervals, at least 100.
@@ -240,48 +256,72 @@ def judge(
     """
     if ratings is None and not gold:
         raise OptionError("nothing says which generator is better: give ratings or gold")
-    if isinstance(generated, Comparison) != (real is None):
+    kept = KeptComparison(generated, {}, {}) if isinstance(generated, Comparison) else generated
+    finished = isinstance(kept, KeptComparison)
+    if finished and real is not None:
         raise OptionError("give generated and real texts, or a finished comparison alone")
-    names = list(generated.generators if isinstance(generated, Comparison) else generated)
+    settings = metric_settings(effort=effort, encoder=encoder, has_features=False, folds=5, level=level, paper=False)
+    chosen = judged_metrics(has_train=train is not None) if metrics is None else list(metrics)
+    full_names = [metric.name for metric in parse_metrics(chosen, **settings)]
+    people = None if ratings is None else ratings if isinstance(ratings, Judgements) else read_judgements(Path(ratings))
+    source = "the ratings" if isinstance(ratings, Judgements) else str(ratings)
+    if isinstance(kept, KeptComparison):
+        texts: dict[str, Any] = {name: kept.texts.get(name) for name in kept.comparison.generators}
+    else:
+        texts = _judged_texts(kept, real, people, source)
+    names = [name for name in texts if name != FLOOR]
     if len(names) < 2:
         raise InputError(f"at least 2 generators are needed to rank them, got {', '.join(names) or 'none'}")
     notes: list[str] = []
-    texts: dict[str, Any] = {}
-    if not isinstance(generated, Comparison):
-        texts = {name: as_texts(opened_texts(source), name) for name, source in {FLOOR: real, **generated}.items()}
-    golds = [found.select(names) for found in _golds(ratings, gold, texts, names, votes, notes)]
-    if isinstance(generated, Comparison):
-        comparison = generated
-        evaluations, left_out = evaluations_of(comparison, generators=names)
+    golds = (
+        []
+        if people is None
+        else _of_people(people, texts, names, votes, notes, source, from_items=not finished and not generated)
+    )
+    golds = _with_orders(golds, gold, names, full_names, notes)
+    if isinstance(kept, KeptComparison):
+        comparison = kept.comparison
+        wanted = list(comparison.metrics) if metrics is None else full_names
+        missing = [name for name in wanted if name not in comparison.metrics]
+        if missing:
+            raise OptionError(f"the comparison has no {', '.join(missing)}: it has {', '.join(comparison.metrics)}")
+        evaluations, left_out = evaluations_of(comparison, generators=names, scores=kept.scores)
+        evaluations = [evaluation for evaluation in evaluations if evaluation.name in wanted]
+        left_out = {name: reason for name, reason in left_out.items() if name in wanted}
     else:
-        chosen = [*default_metrics([] if train is None else ["train"]), *(name for name in _OVERLAP if name in CATALOG)]
         comparison = compare(
             {name: texts[name] for name in names},
             texts[FLOOR],
             train=train,
-            metrics=chosen if metrics is None else metrics,
+            metrics=chosen,
             effort=effort,
             encoder=encoder,
             explain=False,
             level=level,
             seed=seed,
+            workers=workers,
+            device=device,
             out=None if out is None else Path(out),
             progress=progress,
             **text,
         )
         evaluations, left_out = evaluations_of(comparison, generators=names)
-        corpora = prepare_corpora(texts, **text) if discriminators else {}
-        for name in discriminators:
-            made = cross_fitted_meta_evaluation(
-                as_discriminator(name), corpora[FLOOR], {each: corpora[each] for each in names}, seed=seed
-            )
-            evaluations.append(Evaluation.of_estimates(made.to_estimates()))
+        evaluations += _classified(discriminators, texts, names, seed, progress, text)
+    notes += joined(comparison.warnings, names)
+    notes += [
+        f"real text: {finding.message}"
+        for finding in comparison.findings
+        if finding.generator == FLOOR and finding.kind in (CHARACTERS, UNSPACED) and not finished
+    ]
+    notes += [_TUNED for evaluation in evaluations if evaluation.name.startswith("naturalness")][:1]
     return judge_evaluators(
         golds,
         evaluations,
         left_out=left_out,
-        notes=[*notes, *comparison.warnings],
-        findings=comparison.findings,
+        notes=notes,
+        findings=[finding for finding in comparison.findings if finding.generator in (*names, FLOOR)]
+        if finished
+        else comparison.findings,
         level=level,
         n_resamples=n_resamples,
         seed=seed,
@@ -289,36 +329,128 @@ def judge(
     )
 
 
-def _golds(
-    ratings: str | os.PathLike[str] | Judgements | None,
-    gold: Mapping[str, Mapping[str, float]] | Sequence[str],
+def judged_metrics(*, has_train: bool) -> list[str]:
+    """Return the metrics that are judged by default: those of a comparison, and word overlap."""
+    return [*default_metrics(["train"] if has_train else []), *(name for name in _OVERLAP if name in CATALOG)]
+
+
+def _judged_texts(
+    generated: Mapping[str, Texts] | None, real: Texts, people: Judgements | None, source: str
+) -> dict[str, Any]:
+    """Return the real text and every generator's, as they were read, or from the items that were judged."""
+    if generated:
+        if real is None:
+            raise OptionError("real text is missing: metrics compare generated text with it")
+        return {name: as_texts(opened_texts(texts), name) for name, texts in {FLOOR: real, **generated}.items()}
+    if people is None:
+        raise OptionError("nothing is to be judged: give texts, a comparison, or ratings with texts")
+    texts: dict[str, Any] = {
+        name: [item.text for item in people.items if item.generator == name] for name in people.generators
+    }
+    for name, judged in texts.items():
+        if not all(judged):
+            raise InputError(f"{source} has no texts of {name}: give the texts of all generators, and real ones")
+    if not texts:
+        raise InputError(f"{source} names no generator: give texts by name, and call its items NAME:LINE")
+    texts[FLOOR] = [item.text for item in people.items if item.generator is None] if real is None else real
+    if real is None and not all(texts[FLOOR] or [""]):
+        raise InputError(f"{source} has no real texts: give real text")
+    return {name: as_texts(opened_texts(judged), name) for name, judged in texts.items()}
+
+
+def _of_people(
+    people: Judgements,
     texts: Mapping[str, Any],
     names: Sequence[str],
     votes: int | None,
     notes: list[str],
+    source: str,
+    *,
+    from_items: bool,
 ) -> list[Evaluation]:
-    """Return people's evaluations and the known orders."""
-    golds: list[Evaluation] = []
-    if ratings is not None:
-        judgements = ratings if isinstance(ratings, Judgements) else read_judgements(Path(ratings))
-        notes += judgements.notes
-        if texts:
-            judgements = place_judgements(judgements, {name: texts[name].texts for name in names})
-        golds.append(Evaluation.of_judgements(judgements))
-        if judgements.scale == "real-or-fake":
-            golds.append(Evaluation.of_judgements(judgements, by="majority", votes=votes))
-    if isinstance(gold, Mapping):
-        golds += [
-            Evaluation(name, "higher", tuple(scores), np.array([float(score) for score in scores.values()]))
-            for name, scores in gold.items()
+    """Return people's evaluation and, of real or fake, that of their majorities."""
+    if votes is not None and people.scale == "number":
+        raise OptionError(f"votes are counted of real or fake: the ratings of {source} are numbers")
+    mentioned = {item.id.rpartition(":")[0] for item in people.items} - {"real", "Real", FLOOR}
+    is_placed = from_items
+    if people.generators or is_placed:
+        notes += people.notes  # else: that no column names generators; lines do
+    has_texts = all(texts[name] is not None for name in names)
+    if not is_placed and has_texts and (mentioned <= {*names} or not people.generators):
+        people, is_placed = place_judgements(people, {name: [*texts[name]] for name in names}), True
+    golds = [Evaluation.of_judgements(people)]
+    if people.scale == "real-or-fake":
+        golds.append(Evaluation.of_judgements(people, by="majority", votes=votes))
+    if is_placed:
+        return golds
+    reason = "items are not called NAME:LINE" if has_texts else "the comparison has no texts"
+    notes.append(f"{reason}, so nobody knows which text they are: no text level")
+    return [replace(gold, texts=None) for gold in golds]
+
+
+def _with_orders(
+    golds: Sequence[Evaluation],
+    orders: Mapping[str, Mapping[str, float]] | Sequence[str],
+    names: Sequence[str],
+    metrics: Sequence[str],
+    notes: list[str],
+) -> list[Evaluation]:
+    """Return people's evaluations and the known orders, of the generators `names`."""
+    golds = list(golds)
+    if isinstance(orders, Mapping):
+        known = [
+            (name, Evaluation(name, "higher", tuple(scores), np.array([float(score) for score in scores.values()])))
+            for name, scores in orders.items()
         ]
     else:
-        golds += [read_gold(name) for name in gold]
-    for found in golds:
-        missing = [name for name in names if name not in found.generators]
+        known = [(name, read_gold(name)) for name in orders]
+    for source, order in known:
+        n_alike = sum(gold.name.rsplit(" #")[0] == order.name for gold in golds)
+        golds.append(replace(order, name=f"{order.name} #{n_alike + 1}") if n_alike else order)
+        if order.name in metrics:
+            raise InputError(f"{source} has the name of a metric: call it something else")
+    for gold in golds:
+        missing = [name for name in names if name not in gold.generators]
         if missing:
-            raise InputError(f"{found.name} says nothing of {', '.join(missing)}: leave it out, or add it there")
-    return golds
+            raise InputError(f"{gold.name} says nothing of {', '.join(missing)}: leave it out, or add it there")
+        more = [name for name in gold.generators if name not in names]
+        if more:
+            notes.append(f"{gold.name} also knows {', '.join(more)}, of which there is no text: left out")
+    return [gold.select(names) for gold in golds]
+
+
+def _classified(
+    discriminators: Sequence[Any],
+    texts: Mapping[str, Any],
+    names: Sequence[str],
+    seed: int,
+    progress: Progress | None,
+    text: TextOptions,
+) -> list[Evaluation]:
+    """Return what each classifier, which learns from all generators together, says of them."""
+    corpora = prepare_corpora(texts, **text) if discriminators else {}
+    evaluations = []
+    for place, name in enumerate(discriminators):
+        if progress is not None:
+            progress(f"{name} of all generators", place, len(discriminators))
+        evaluation = cross_fitted_meta_evaluation(
+            as_discriminator(name), corpora[FLOOR], {each: corpora[each] for each in names}, seed=seed
+        )
+        evaluations.append(Evaluation.of_estimates(evaluation.to_estimates()))
+    return evaluations
+
+
+def joined(warnings: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the warnings, those that are alike but for the generator once."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for warning in warnings:
+        name = next((name for name in sorted(names, key=len, reverse=True) if name in warning), "")
+        before, _, after = warning.partition(name) if name else ("", "", warning)
+        groups.setdefault((before, after), []).append(name)
+    return [
+        f"{before}{'each of ' if len(alike) > 1 else ''}{', '.join(alike)}{after}"
+        for (before, after), alike in groups.items()
+    ]
 
 
 def meta_evaluate(

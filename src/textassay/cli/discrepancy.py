@@ -13,7 +13,6 @@ from textassay.cli.adapter import Between
 from textassay.cli.declarations import Above, Computing, Json, Level, MaxInput, MaxText, Seed
 from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
-from textassay.errors import OptionError
 
 _MODEL = "A folder written by 'train', or pretrained:NAME_OR_PATH."
 
@@ -42,37 +41,27 @@ class Discrepancy(Computing):
         from rich.console import Console
 
         from textassay.cli.models import open_model
-        from textassay.meta_evaluation import model_discrepancy
+        from textassay.one_call import discrepancy
         from textassay.report import render_discrepancy, write_whole
 
         if self.out is not None:
             check_writable(self.out)
         with self.computing():
             p, q = open_model(self.model_p), open_model(self.model_q)
-            names = (p.form.tokenizer.name, q.form.tokenizer.name)
-            if names[0] != names[1]:
-                raise OptionError(
-                    f"the two models see text differently: {self.model_p} in tokens of '{names[0]}', {self.model_q} "
-                    f"of '{names[1]}'; train both with one --tokenizer (and --lowercase)"
-                )
-            found = model_discrepancy(
-                p.model,
-                q.model,
-                (p.form.vocabulary, q.form.vocabulary),
-                n=self.sentences,
-                temperatures=(self.temperature_p, self.temperature_q),
-                level=self.level,
-                seed=self.seed,
+            temperatures = (self.temperature_p, self.temperature_q)
+            estimates = discrepancy(
+                p, q, n=self.sentences, temperatures=temperatures, level=self.level, seed=self.seed
             )
-        document = {"model_p": self.model_p, "model_q": self.model_q, "tokenizer": names[0], **found.to_dict()}
+        names = {"model_p": self.model_p, "model_q": self.model_q}
+        document = {**names, "tokenizer": p.form.tokenizer.name, **estimates.to_dict()}
         if self.json:
             json.dump(document, sys.stdout, indent=1, allow_nan=False)
             print()
         else:
-            render_discrepancy(found, Console())
+            render_discrepancy(estimates, Console())
         if self.out is not None:
             buffer = BytesIO()
-            np.savez(buffer, p=found.log_ratios[0], q=found.log_ratios[1])
+            np.savez(buffer, p=estimates.log_ratios[0], q=estimates.log_ratios[1])
             told = json.dumps(document, indent=1, allow_nan=False)
             with not_saved():
                 written = write_whole(self.out, {"discrepancy.json": told, "log-ratios.npz": buffer.getvalue()})

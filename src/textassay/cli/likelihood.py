@@ -23,9 +23,9 @@ from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
-    from textassay.cli.models import Opened
     from textassay.corpus import Corpus
     from textassay.generator import ScoredGenerator, TextLikelihood
+    from textassay.generators import TextGenerator
 
 _FIRST = "give the generated text first, or leave --real out"
 _KINDS = (".npz", ".npy")
@@ -61,7 +61,7 @@ class Likelihood(Files, Computing):
         from rich.console import Console
 
         from textassay.cli.model_contexts import scored_contexts
-        from textassay.cli.models import open_model, set_precision
+        from textassay.cli.models import open_model
         from textassay.report import render_likelihood
 
         self._check()
@@ -70,8 +70,7 @@ class Likelihood(Files, Computing):
         if self.real is not None and texts["text"].texts == texts["real"].texts:
             raise InputError(f"{self.text} holds the same sentences as {self.real}: {_FIRST}")
         with self.computing():
-            opened = open_model(self.model)
-            set_precision(opened, self.precision)
+            opened = open_model(self.model, self.precision)
             asked = {"text": ("--contexts", self.contexts), "real": ("--real-contexts", self.real_contexts)}
             corpora = {
                 name: scored_contexts(opened, opened.form.corpus(file), asked[name][1], option=asked[name][0])
@@ -113,7 +112,7 @@ class Likelihood(Files, Computing):
             raise OutputError(f"cannot write {self.out}: it is a folder")
         check_writable(self.out.parent)
 
-    def _score(self, opened: "Opened", corpus: "Corpus") -> "TextLikelihood":
+    def _score(self, opened: "TextGenerator", corpus: "Corpus") -> "TextLikelihood":
         from textassay.generator import AtTemperature, text_likelihood
 
         model: ScoredGenerator = opened.model

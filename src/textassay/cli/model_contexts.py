@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from textassay.cli.messages import print_line
-from textassay.cli.models import OpenedGenerator
 from textassay.corpus import (
     COLUMN,
     Attributes,
@@ -20,6 +19,7 @@ from textassay.corpus import (
     with_contexts,
 )
 from textassay.errors import InputError, OptionError
+from textassay.generators import TextGenerator
 from textassay.network import ContextModel
 
 _LISTED = 5  # unknown categories that are named
@@ -76,7 +76,7 @@ def contexts_hash(corpus: Corpus, attributes: Attributes) -> str:
     return hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
 
 
-def asked_contexts(opened: OpenedGenerator, path: str, n: int | None) -> Corpus:
+def asked_contexts(opened: TextGenerator, path: str, n: int | None) -> Corpus:
     """Return empty sentences with the contexts in a file, for a model to answer to."""
     model = opened.model
     if not isinstance(model, ContextModel):
@@ -88,7 +88,7 @@ def asked_contexts(opened: OpenedGenerator, path: str, n: int | None) -> Corpus:
     return _known(model, opened.form.corpus([""] * found), told)
 
 
-def scored_contexts(opened: OpenedGenerator, corpus: Corpus, path: str | None, *, option: str) -> Corpus:
+def scored_contexts(opened: TextGenerator, corpus: Corpus, path: str | None, *, option: str) -> Corpus:
     """Return a text with the contexts that the model is to be asked beside, if it answers to any."""
     model = opened.model
     if not isinstance(model, ContextModel):

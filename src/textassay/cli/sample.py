@@ -23,8 +23,8 @@ from textassay.cli.options import check_writable
 from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
-    from textassay.cli.models import OpenedGenerator
     from textassay.corpus import Corpus
+    from textassay.generators import TextGenerator
 
 _KINDS = (".txt", ".jsonl")
 _TEXT = "text"  # the key of a sentence in JSON lines
@@ -98,27 +98,26 @@ class Sample(Files, Computing):
 
     def _draw(self, n: int | None, prefixes: Sequence[str]) -> Sequence[str]:
         from textassay.cli.model_contexts import asked_contexts
-        from textassay.cli.models import COMMAND, open_generator, set_precision
+        from textassay.cli.models import open_generator
+        from textassay.generators import External
 
         asked: dict[str, Any] = {"top_k": self.top_k, "top_p": self.top_p}
         asked = {name: value for name, value in asked.items() if value is not None}
         if self.temperature != 1:
             asked["temperature"] = self.temperature
-        if self.model.startswith(COMMAND):
-            from textassay.generator import ExternalCommand
-
+        if self.model.startswith(f"{External.kind}:"):
             if prefixes or asked or self.contexts is not None or n is None:
                 refused = "--prefix, --contexts, --temperature, --top-k or --top-p"
                 raise OptionError(f"a command draws as it likes: it takes no {refused}")
-            return ExternalCommand(self.model.removeprefix(COMMAND)).sample(n, seed=self.seed).texts
-        opened = open_generator(self.model)
-        set_precision(opened, self.precision)
+            return External(self.model.removeprefix(f"{External.kind}:")).sample(n, seed=self.seed)
+        opened = open_generator(self.model, self.precision)
         prefix = _encoded(opened, prefixes) if prefixes else None
         if self.contexts is not None:
             asked["context"] = asked_contexts(opened, self.contexts, n)
             n = len(asked["context"]) if n is None else n
         assert n is not None  # where nothing says it, `_check` has refused
-        return opened.model.sample(n, seed=self.seed, prefix=prefix, **asked).texts
+        texts: Sequence[str] = opened.model.sample(n, seed=self.seed, prefix=prefix, **asked).texts
+        return texts
 
     def _write(self, texts: Sequence[str]) -> None:
         """Write one line a sentence to `out`, whole or not at all, or to standard output.
@@ -146,7 +145,7 @@ class Sample(Files, Computing):
             print_line(f"wrote {len(texts)} sentences to {out}")
 
 
-def _encoded(opened: "OpenedGenerator", prefixes: Sequence[str]) -> "Corpus":
+def _encoded(opened: "TextGenerator", prefixes: Sequence[str]) -> "Corpus":
     """Return the prefixes in the model's tokens; say which of their words it does not know."""
     from textassay.corpus import UNK
 

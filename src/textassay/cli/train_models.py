@@ -14,13 +14,8 @@ from textassay.training import Recipe
 MODEL, TRAINING = "Model", "Training"
 
 _OTHERS = {  # in files of their own
-    "cot": "train_from_scratch",
-    "leakgan": "train_leakgan",
-    "rankgan": "train_seqgan",
-    "scratchgan": "train_from_scratch",
-    "seqgan": "train_seqgan",
+    **dict.fromkeys(("cot", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan"), "train_adversarial"),
     "translation": "train_translation",
-    "wgan": "train_wgan",
 }
 
 RECIPE = Settings("training", Recipe, TRAINING, {

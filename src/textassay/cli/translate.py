@@ -22,9 +22,9 @@ from textassay.cli.options import check_sources, check_writable
 from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
 if TYPE_CHECKING:
-    from textassay.cli.models import Opened
     from textassay.corpus import Corpus
     from textassay.estimate import Estimate
+    from textassay.generators import TextGenerator
     from textassay.report import ForcedText
     from textassay.translation import Translations
 
@@ -69,17 +69,16 @@ class Translate(Files, Computing):
         """Translate, print or write the translations, say what they score, and return 0."""
         from rich.console import Console
 
-        from textassay.cli.models import open_model, set_precision
+        from textassay.cli.models import open_model
         from textassay.report import render_translations, write_whole
         from textassay.translation import TranslationModel
 
         self._check()
         sources, references = self._read()
         with self.computing():
-            opened = open_model(self.model)
+            opened = open_model(self.model, self.precision)
             if not isinstance(opened.model, TranslationModel):
                 raise OptionError(f"{opened.model.name} translates nothing: name what 'train translation' wrote")
-            set_precision(opened, self.precision)
             found = self._translate(opened, sources, references)
         bleu = self._bleu(found, references)
         if self.out is not None:
@@ -132,7 +131,7 @@ class Translate(Files, Computing):
         return sources[: self.sentences], None if references is None else references[: self.sentences]
 
     def _translate(
-        self, opened: "Opened", sources: Sequence[str], references: Sequence[str] | None
+        self, opened: "TextGenerator", sources: Sequence[str], references: Sequence[str] | None
     ) -> "dict[str, tuple[Translations, Corpus | None]]":
         """Return for each mode the translations and what was forced."""
         from textassay.translation import TranslationModel, forced_prefixes, translate
@@ -168,7 +167,7 @@ class Translate(Files, Computing):
         """Return the translations of the one mode, each in one line."""
         return [" ".join(text.splitlines()) for text in found[self.modes[0]][0].corpus.texts]
 
-    def _parts(self, opened: "Opened", found: "tuple[Translations, Corpus | None]") -> "list[ForcedText]":
+    def _parts(self, opened: "TextGenerator", found: "tuple[Translations, Corpus | None]") -> "list[ForcedText]":
         """Return each translation parted where forcing stopped."""
         import numpy as np
 
@@ -188,7 +187,7 @@ class Translate(Files, Computing):
 
     def _document(
         self,
-        opened: "Opened",
+        opened: "TextGenerator",
         sources: Sequence[str],
         references: Sequence[str] | None,
         found: "dict[str, tuple[Translations, Corpus | None]]",
