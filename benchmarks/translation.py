@@ -45,8 +45,7 @@ def main() -> None:
     test, references = (read_texts(name).texts for name in named("test_2016_flickr"))
     with workers(arguments.workers):
         opened = open_model(str(arguments.out))
-        assert isinstance(opened.model, TranslationModel)
-        model = opened.model
+        model: TranslationModel = opened.model
         for width in (1, 10):
             found = timed(
                 f"beam of {width}", lambda width=width: translate(model, opened.form.corpus(test), width=width)

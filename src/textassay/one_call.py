@@ -3,9 +3,13 @@
 Inputs are read and checked here; what the rooms get is clean.
 """
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,9 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.approximation import FLOOR as FLOOR_PROBABILITY
-from textassay.approximation import N_SAMPLES, Approximation
+from textassay.approximation import N_SAMPLES, Approximation, choose_mode
 from textassay.approximation import approximate as approximate_corpus
-from textassay.comparison import FLOOR, TRAIN, Comparison, Progress, compare, metric_settings
+from textassay.comparison import (
+    FLOOR,
+    TRAIN,
+    Comparison,
+    EstimateStore,
+    Progress,
+    compare,
+    estimate_key,
+    metric_settings,
+)
+from textassay.continuation import blocks as cut_blocks
 from textassay.corpus import (
     Corpus,
     ParallelText,
@@ -30,17 +44,21 @@ from textassay.corpus import (
 )
 from textassay.discriminator import Balance, Discriminator, MetaEvaluation, as_discriminator
 from textassay.discriminator import meta_evaluate as cross_fitted_meta_evaluation
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.exposure import (
+    LONGEST,
     Distance,
     Exposure,
     ExposureSettings,
+    Keep,
+    NotForTranslationError,
     TranslationCurve,
+    check_not_translation,
     choose_lengths,
     measure_exposure,
     translation_eb_c,
 )
-from textassay.generator import Ends
+from textassay.generator import Ends, tokens_in
 from textassay.generators import TextGenerator, from_pretrained
 from textassay.human import Judgements, read_judgements
 from textassay.inspection import CHARACTERS, UNSPACED
@@ -54,9 +72,11 @@ from textassay.meta_evaluation import (
     Judging,
     ModelDiscrepancy,
     Stress,
+    World,
     evaluations_of,
     judge_evaluators,
     model_discrepancy,
+    neural_worlds,
     parse_estimator,
     place_judgements,
     read_gold,
@@ -68,6 +88,7 @@ from textassay.metric import CATALOG, Effort, default_metrics, parse_metrics
 Model = TextGenerator | str | os.PathLike[str]
 # What no comparison computes unless it is named, but a meta-evaluation does.
 _OVERLAP = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
+_NETWORKS = "lstm"  # what the names of their worlds begin with
 _TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
 
 
@@ -141,7 +162,7 @@ def bench(
     texts: Mapping[str, Texts] | None = None,
     *,
     estimators: Sequence[str] = ("plain", "quick", "default"),
-    worlds: Sequence[str] = WORLD_NAMES,
+    worlds: Sequence[str] | None = None,
     n_sentences: Sequence[int] = (20_000,),
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int] = (FIRST_TEST_SEED,),
@@ -159,7 +180,8 @@ def bench(
     estimators
         ``plain``, efforts of dd, and names of metrics.
     worlds
-        Pairs of generators whose discrepancy is known.
+        Pairs of generators whose discrepancy is known, by default all but networks; a name stands for all that begin
+        with it, ``lstm`` for networks, which are trained anew each time.
     n_sentences
         Sentences a side, one or more sizes.
     n_truth
@@ -177,16 +199,52 @@ def bench(
     """
     sources = {"docstrings": docstring_sentences()} if texts is None else texts
     corpora = {name: prepare_corpora({name: source}, **text)[name] for name, source in sources.items()}
+    names, networks = matching_worlds(worlds)
     return run_bench(
         corpora,
         [parse_estimator(name, level=level) for name in estimators],
-        world_names=worlds,
+        world_names=names,
+        extra=partial(_networks, names=networks) if networks else None,
         sizes=sorted(set(n_sentences)),
         n_truth=n_truth,
         seeds=seeds,
         folder=None if folder is None else Path(folder),
         progress=progress,
     )
+
+
+def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Return the worlds that a list stands for, and what it names of networks; none names no networks.
+
+    A name stands for all worlds that begin with it.
+    """
+    if worlds is None:
+        return list(WORLD_NAMES), []
+    chosen: list[str] = []
+    networks = []
+    if not worlds:
+        raise OptionError("no world is named: name a world or more, or leave them out")
+    for name in worlds:
+        matching = [world for world in WORLD_NAMES if _is_part(name, world)]
+        if _is_part(_NETWORKS, name):
+            networks.append(name)
+        elif not matching:
+            raise unknown_name("world", name, [*WORLD_NAMES, _NETWORKS])
+        chosen += matching
+    return list(dict.fromkeys(chosen)), networks
+
+
+def _is_part(beginning: str, name: str) -> bool:
+    return name == beginning or name.startswith(f"{beginning}-")
+
+
+def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[World]:
+    """Return the worlds of networks that are called for; they are trained anew each time."""
+    worlds = neural_worlds(corpus, seed)
+    for name in names:
+        if not any(_is_part(name, world.name) for world in worlds):
+            raise unknown_name("world", name, [world.name for world in worlds])
+    return [world for world in worlds if any(_is_part(name, world.name) for name in names)]
 
 
 @dataclass(frozen=True)
@@ -511,6 +569,9 @@ def exposure_bias(
     distances: Sequence[Distance] = ("tv", "js", "greedy"),
     ends: Ends = "excluded",
     with_dd: bool = False,
+    blocks: bool = False,
+    n_shown: int = 3,
+    folder: str | os.PathLike[str] | None = None,
     level: float = 0.95,
     seed: int = 0,
     progress: Progress | None = None,
@@ -537,20 +598,50 @@ def exposure_bias(
         Tokens of the sentences; distances of EB-C; whether texts may end in the measure.
     with_dd
         Whether to measure EB-DD, too.
+    blocks
+        Whether the text is running text, to be cut into blocks of `sentence_length` tokens.
+    n_shown
+        Example texts of each kind of prefix.
+    folder
+        Where values are kept, so that the same call goes on; nowhere without one.
     level, seed, progress
         As in `textassay.compare`.
 
     Raises
     ------
     InputError, OptionError, TooFewSentencesError
-        If the model knows no token of the text, the two models differ in tokens, or the texts are too few or short.
+        If the model knows no token of the text or was trained on it, the two models differ in tokens, or the texts are
+        too few or short.
     """
     opened, truth = _opened(model), None if oracle is None else _opened(oracle)
-    if truth is not None and set(truth.form.vocabulary.tokens) != set(opened.form.vocabulary.tokens):
-        raise OptionError("the model and its oracle have different vocabularies: fit one with like=the other")
-    corpus = opened.corpus(real)
+    for side in (opened, truth):
+        try:
+            check_not_translation(None if side is None else side.model)
+        except NotForTranslationError as error:
+            told = "'textassay translate --prefix-mode' shows what it makes of forced beginnings"
+            raise NotForTranslationError(f"{error}; {told}") from None
+    if truth is not None:
+        tokens = [set(side.form.vocabulary.tokens) for side in (opened, truth)]
+        if tokens[0] != tokens[1]:
+            raise OptionError(
+                f"{_name(opened)} and its oracle {_name(truth)} have different vocabularies, of {len(tokens[0])} and "
+                f"{len(tokens[1])} tokens, {len(tokens[0] & tokens[1])} in both: train one like (--like) the other, on "
+                "text that it drew"
+            )
+    file = as_texts(opened_texts(real), "the text")
+    corpus = opened.corpus(file)
+    tokens_in(opened.form.vocabulary, corpus, generator=opened.model.name)  # raises where a text holds <eos>
     if corpus.unk_rate == 1:
-        raise InputError("the model knows no token of the text: give text in its language, in its tokens")
+        raise InputError(f"{_name(opened)} knows no token of {file.name}: give text in its language, in its tokens")
+    _check_unseen(opened, corpus, file.name)
+    if blocks:
+        sentence_length = LONGEST if sentence_length is None else sentence_length
+        corpus = cut_blocks(corpus, sentence_length)
+    elif len(corpus) == 1:
+        raise TooFewSentencesError(
+            f"{file.name} is one sentence, of {len(corpus.tokens)} tokens: at least 2 are needed, for a prefix and "
+            "for a reference; is it running text? then cut it into blocks (--blocks)"
+        )
     settings = ExposureSettings(
         kinds=tuple(prefixes),
         n=n_samples,
@@ -559,12 +650,65 @@ def exposure_bias(
         distances=tuple(distances),
         ends=ends,
         with_dd=with_dd,
+        n_shown=n_shown,
         level=level,
         seed=seed,
     )
-    chosen = choose_lengths(corpus, lengths, sentence_length, ends=ends)
-    oracle_model = None if truth is None else truth.model
-    return measure_exposure(opened.model, corpus, chosen, settings, oracle=oracle_model, progress=progress)
+    return measure_exposure(
+        opened.model,
+        corpus,
+        choose_lengths(corpus, lengths, sentence_length, ends=ends),
+        settings,
+        oracle=None if truth is None else truth.model,
+        keep=None if folder is None else _keep_cells(Path(folder), opened, truth, corpus),
+        progress=progress,
+    )
+
+
+def _check_unseen(opened: TextGenerator, corpus: Corpus, name: str) -> None:
+    """Raise where the text is, or begins with, what the model was trained on, as far as its folder tells."""
+    record = opened.document.get("training", {})
+    seen = record.get("train") or {}
+    n_seen = seen.get("sentences", 0)
+    reason = (
+        f"what {_name(opened)} was trained on: give text that it never saw, since what it learnt by heart reads well"
+    )
+    if corpus.fingerprint == seen.get("fingerprint"):
+        raise InputError(f"{name} is {reason}")
+    if 0 < n_seen < len(corpus) and corpus.take(np.arange(n_seen)).fingerprint == seen.get("fingerprint"):
+        raise InputError(f"the first {n_seen} of {len(corpus)} sentences of {name} are {reason}")
+    if corpus.fingerprint == (record.get("valid") or {}).get("fingerprint"):
+        warnings.warn(
+            f"{name} decided when the training of {_name(opened)} stopped: other text is better", stacklevel=3
+        )
+
+
+def _keep_cells(folder: Path, opened: TextGenerator, oracle: TextGenerator | None, corpus: Corpus) -> Keep:
+    """Return what keeps cells of exposure bias in a folder, by the content they were computed from."""
+    store = EstimateStore(folder)
+    identities = [_identity(side) for side in (opened, oracle) if side is not None]
+
+    def keep(settings: Mapping[str, Any], compute: Callable[[], Any]) -> Any:
+        # EB-bleu knows no oracle, EB-C no text: what they do not depend on is left out of their keys
+        known = identities[:1] if settings["measure"] == "EB-bleu" else identities
+        text = corpus.fingerprint if settings["measure"] != "EB-C" else ""
+        key = estimate_key(version("textassay"), *known, text, _precision(opened), json.dumps(settings, sort_keys=True))
+        document = store.load_document(key)
+        if document is None:
+            document = compute()
+            store.save_document(key, document)
+        return document
+
+    return keep
+
+
+def _identity(opened: TextGenerator) -> str:
+    """Return what tells a model from every other: what is in its folder, or, without one, what names it."""
+    if not opened.document:
+        return json.dumps([_name(opened), opened.model.name])
+    return json.dumps(
+        {name: opened.document[name] for name in ("kind", "settings", "checksum", "vocabulary")}, sort_keys=True
+    )
 
 
 def translation_exposure_bias(
@@ -611,6 +755,7 @@ def approximate(
     context: int = 0,
     floor: float = FLOOR_PROBABILITY,
     rule: bool = False,
+    folder: str | os.PathLike[str] | None = None,
     level: float = 0.95,
     progress: Progress | None = None,
     seed: int = 0,
@@ -634,6 +779,8 @@ def approximate(
         What a token that was never drawn has instead of probability 0, above 0 and at most 1/`n_samples`.
     rule
         Whether to follow the stopping rule, with draws of its own.
+    folder
+        Where parts are kept where many draws take long, so that the same call goes on; nowhere without one.
     level, progress, seed
         As in `textassay.compare`.
     """
@@ -646,9 +793,16 @@ def approximate(
     corpus = text if isinstance(text, Corpus) and opened.form.vocabulary is text.vocabulary else opened.corpus(text)
     if window is not None and len(corpus) > 1:
         corpus = opened.corpus([" ".join(corpus)])
+    keep = None
+    if folder is not None and choose_mode(opened.model, mode) in ("onehot", "soft"):
+        settings = (n_samples, window, context, floor, seed, _precision(opened))
+        checksum = opened.document.get("checksum")
+        decides = (version("textassay"), opened.model.name, checksum, opened.form.hash, corpus.fingerprint, *settings)
+        keep = _Parts(EstimateStore(Path(folder)), ("approximation", *decides))
     return approximate_corpus(
         opened.model,
         corpus,
+        keep=keep,
         mode=mode,
         n_samples=n_samples,
         window=window,
@@ -659,6 +813,24 @@ def approximate(
         progress=progress,
         seed=seed,
     )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Finished parts of an approximation in a folder, named by all that decides them."""
+
+    store: EstimateStore
+    decides: tuple[Any, ...]
+
+    def load(self, part: str) -> Mapping[str, npt.NDArray[np.float64]] | None:
+        """Return what was kept of `part`, or None."""
+        rows: dict[str, Any] | None = self.store.load_document(estimate_key(*self.decides, part))
+        return None if rows is None else {name: np.asarray(row, dtype=np.float64) for name, row in rows.items()}
+
+    def save(self, part: str, arrays: Mapping[str, npt.NDArray[np.float64]]) -> None:
+        """Keep arrays of `part`."""
+        document = {name: array.tolist() for name, array in arrays.items()}
+        self.store.save_document(estimate_key(*self.decides, part), document)
 
 
 def discrepancy(
@@ -686,7 +858,10 @@ def discrepancy(
     first, second = _opened(p), _opened(q)
     names = [side.form.tokenizer.name for side in (first, second)]
     if names[0] != names[1]:
-        raise OptionError(f"the two models see text differently, in tokens of '{names[0]}' and of '{names[1]}'")
+        raise OptionError(
+            f"the two models see text differently: {_name(first)} in tokens of '{names[0]}', {_name(second)} of "
+            f"'{names[1]}'; train both with one tokenizer (and lowercase)"
+        )
     vocabularies = first.form.vocabulary, second.form.vocabulary
     return model_discrepancy(
         first.model, second.model, vocabularies, n=n, temperatures=temperatures, level=level, seed=seed
@@ -695,3 +870,11 @@ def discrepancy(
 
 def _opened(model: Model) -> TextGenerator:
     return model if isinstance(model, TextGenerator) else from_pretrained(model)
+
+
+def _name(opened: TextGenerator) -> str:
+    return opened.source or str(opened.model.name)
+
+
+def _precision(opened: TextGenerator) -> str:
+    return str(getattr(opened.model, "precision", "float32"))

@@ -49,9 +49,7 @@ class Discrepancy(Computing):
         with self.computing():
             p, q = open_model(self.model_p), open_model(self.model_q)
             temperatures = (self.temperature_p, self.temperature_q)
-            estimates = discrepancy(
-                p, q, n=self.sentences, temperatures=temperatures, level=self.level, seed=self.seed
-            )
+            estimates = discrepancy(p, q, n=self.sentences, temperatures=temperatures, level=self.level, seed=self.seed)
         names = {"model_p": self.model_p, "model_q": self.model_q}
         document = {**names, "tokenizer": p.form.tokenizer.name, **estimates.to_dict()}
         if self.json:

@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Option
 
 from textassay.cli.declarations import Effort, Folds, Generators, Level, Printing, Reading, Running
 from textassay.errors import OptionError
-
-if TYPE_CHECKING:
-    from textassay.comparison import Pilot
 
 PilotFolder = Annotated[Path | None, Option(metavar="DIR", help="A folder written by 'compare --out', as a pilot.")]
 Margins = Annotated[list[float] | None, Option(metavar="E", help="Bound dd within plus or minus E; may be repeated.")]
@@ -39,8 +36,11 @@ class Plan(Reading, Running, Printing):
 
     def run(self) -> int:
         """Plan, print, and return 0."""
-        from textassay.comparison import plan
-        from textassay.report import render_plan
+        from textassay.cli.options import check_sources, parse_generators
+        from textassay.cli.texts import read_sources
+        from textassay.comparison import FLOOR, plan
+        from textassay.metric import check_effort
+        from textassay.report import read_comparison, render_plan
 
         planned = partial(
             plan,
@@ -52,42 +52,29 @@ class Plan(Reading, Running, Printing):
             power=self.power,
             folds=self.folds or 5,
         )
-        planned()  # raises for what is out of range before a pilot is run
-        self.show(planned(pilot=self._pilot()), render_plan)
-        return 0
-
-    def _pilot(self) -> "Pilot | None":
-        from textassay.cli.options import check_sources, parse_generators
-        from textassay.cli.texts import read_sources
-        from textassay.comparison import FLOOR, pilot_of, run_pilot
-        from textassay.corpus import prepare_corpora
-        from textassay.metric import check_effort
-        from textassay.report import read_comparison
-
+        result = planned()  # raises for what is out of range before a pilot is run
         generators = parse_generators(self.generators) if self.generators else {}
         if self.pilot is not None and (self.real is not None or generators):
             raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
         if (self.real is None) != (not generators):
             raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
         if self.pilot is not None:
-            return pilot_of(read_comparison(self.pilot))
-        if self.real is None:
-            return None
-        check_sources(self.real, generators, {})
-        with self.work() as progress:
-            corpora = prepare_corpora(
-                read_sources({FLOOR: self.real, **generators}, column=self.column, group_column=self.group_column),
-                tokenizer=self.tokenizer,
-                lowercase=self.lowercase,
-                normalize=self.normalize,
-                max_tokens=self.max_tokens,
-            )
-            return run_pilot(
-                corpora.pop(FLOOR),
-                corpora,
-                effort=check_effort(self.effort),
-                folds=self.folds or 5,
-                level=self.level,
-                seed=self.seed,
-                progress=progress,
-            )
+            result = planned(pilot=read_comparison(self.pilot))
+        elif self.real is not None:
+            check_sources(self.real, generators, {})
+            with self.work() as progress:
+                sources = {FLOOR: self.real, **generators}
+                files = read_sources(sources, column=self.column, group_column=self.group_column)
+                result = planned(
+                    {name: files[name] for name in generators},
+                    files[FLOOR],
+                    effort=check_effort(self.effort),
+                    seed=self.seed,
+                    progress=progress,
+                    tokenizer=self.tokenizer,
+                    lowercase=self.lowercase,
+                    normalize=self.normalize,
+                    max_tokens=self.max_tokens,
+                )
+        self.show(result, render_plan)
+        return 0

@@ -46,22 +46,18 @@ class Stress(Tokens, Running, Output):
 
         from textassay.cli.texts import read_sources
         from textassay.comparison import FLOOR
-        from textassay.corpus import corpora_from_texts
         from textassay.execution import device
-        from textassay.meta_evaluation import run_stress
         from textassay.metric import check_effort, split_names
+        from textassay.one_call import stress
         from textassay.report import render_stress, write_stress
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)
-        corpora = corpora_from_texts(
-            {name: file.texts for name, file in files.items()}, tokenizer=self.tokenizer, lowercase=self.lowercase
-        )
         with self.work() as progress, device(self.device):
-            stress = run_stress(
-                corpora[FLOOR],
-                train=corpora.get("--train"),
-                other=corpora.get("--other"),
+            result = stress(
+                files[FLOOR],
+                train=files.get("--train"),
+                other=files.get("--other"),
                 metrics=None if self.metrics is None else split_names(self.metrics),
                 damages=None if self.damages is None else split_names(self.damages),
                 strengths=strengths,
@@ -73,9 +69,11 @@ class Stress(Tokens, Running, Output):
                 seed=self.seed,
                 folder=None if self.out is None else self.out / VALUES,
                 progress=progress,
+                tokenizer=self.tokenizer,
+                lowercase=self.lowercase,
             )
-        self.show(stress, render_stress)
-        self.save(stress, write_stress, quiet=self.quiet)
+        self.show(result, render_stress)
+        self.save(result, write_stress, quiet=self.quiet)
         return 0
 
 
