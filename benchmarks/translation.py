@@ -9,6 +9,7 @@ Seconds are of the clock and of all processors; run it on a quiet machine. A run
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -47,9 +48,7 @@ def main() -> None:
         opened = open_model(str(arguments.out))
         model: TranslationModel = opened.model
         for width in (1, 10):
-            found = timed(
-                f"beam of {width}", lambda width=width: translate(model, opened.form.corpus(test), width=width)
-            )
+            found = timed(f"beam of {width}", partial(translate, model, opened.form.corpus(test), width=width))
             for tokenizer in ("13a", "none"):
                 bleu = translation_bleu(found.corpus.texts, references, tokenizer=tokenizer)
                 assert bleu.interval is not None

@@ -257,11 +257,11 @@ class TextGenerator:
 
     @classmethod
     def _of(cls, model: Any, form: TextForm) -> Self:
-        made = cls.__new__(cls)
-        made.settings = dict(getattr(model, "settings", {}))
-        made._fitted = model, form
-        made._is_loaded = True
-        return made
+        generator = cls.__new__(cls)
+        generator.settings = dict(getattr(model, "settings", {}))
+        generator._fitted = model, form
+        generator._is_loaded = True
+        return generator
 
     def _known(self) -> tuple[Any, TextForm]:
         if self._fitted is None:
@@ -339,11 +339,11 @@ class TextGenerator:
         prefix: str | Sequence[str] | None,
         context: Corpus | None = None,
     ) -> list[str]:
-        asked: dict[str, Any] = {"top_k": top_k, "top_p": top_p, "context": context}
+        settings: dict[str, Any] = {"top_k": top_k, "top_p": top_p, "context": context}
         if prefix is not None:
-            asked["prefix"] = self.form.corpus([prefix] if isinstance(prefix, str) else prefix)
-        asked = {name: value for name, value in asked.items() if value is not None}
-        return list(self.model.sample(n, seed=seed, temperature=temperature, **asked).texts)
+            settings["prefix"] = self.form.corpus([prefix] if isinstance(prefix, str) else prefix)
+        settings = {name: value for name, value in settings.items() if value is not None}
+        return list(self.model.sample(n, seed=seed, temperature=temperature, **settings).texts)
 
     def _log_prob(self, corpus: Corpus, temperature: float) -> npt.NDArray[np.float64]:
         if not hasattr(self.model, "log_prob"):
@@ -459,8 +459,8 @@ class Conditional(TextGenerator):
         """Return `n` texts that answer to `contexts`, one or `n`; as `TextGenerator.sample`."""
         rows = _contexts(contexts)
         empty = self.form.corpus([""] * len(next(iter(rows.values()))))
-        asked = with_contexts(empty, rows, self.model.attributes)
-        return self._sample(n, seed, temperature, top_k, top_p, prefix, asked)
+        context = with_contexts(empty, rows, self.model.attributes)
+        return self._sample(n, seed, temperature, top_k, top_p, prefix, context)
 
     def log_prob(  # type: ignore[override]
         self, texts: Texts, *, contexts: Contexts, temperature: float = 1.0
@@ -584,6 +584,7 @@ class Adversarial(TextGenerator):
     history: Any = None
     _network: ClassVar[str] = "LstmModel"  # in textassay.network
     _training: ClassVar[str]  # in textassay.adversarial
+    _may_have_oracle: ClassVar[bool] = False
     _needs_length: ClassVar[bool] = True  # every text must have `length` tokens, if given
 
     def __init__(self, *, length: int | None = None, keep: str = "last", **settings: Any) -> None:
@@ -644,21 +645,30 @@ class Adversarial(TextGenerator):
 
     @classmethod
     def begin(
-        cls,
-        model: Any,
-        recipe: Any,
-        train: Corpus,
-        valid: Corpus,
-        *,
-        oracle: Any = None,
-        oracle_name: str | None = None,
-        **how: Any,
+        cls, model: Any, recipe: Any, train: Corpus, valid: Corpus, *, oracle_name: str | None = None, **how: Any
     ) -> Rounds:
-        """Return the training of `model`; `how` goes to it: `seed`, and others that it knows.
+        """Return the training of `model`; `how` goes to it: `seed`, an `oracle` that has this name, and others."""
+        training = getattr(adversarial, cls._training)(model, train, valid, recipe=recipe, **how)
+        oracle = {"oracle": oracle_name} if cls._may_have_oracle else {}
+        record = {"recipe": json.loads(json.dumps(asdict(recipe))), **oracle}
+        return Rounds(
+            name=f"{cls.kind}({model.name})",
+            training=training,
+            phases=cls._phases(training, recipe),
+            collapse=adversarial.COLLAPSE,
+            best=adversarial.VALID if oracle_name is None else adversarial.ORACLE,
+            sample=getattr(training, "sample", model.sample),
+            finish=lambda history: cls._finish(training, history, record),
+        )
 
-        An `oracle` that knows how likely a text truly is validates, where the system may have one.
-        """
-        raise NotImplementedError
+    @classmethod
+    def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
+        phases: Sequence[Any] = training.phases
+        return phases
+
+    @classmethod
+    def _finish(cls, training: Any, history: Any, record: Mapping[str, Any]) -> None:
+        training.finish({"kind": cls.kind, **history.ending, **record})
 
     def _plan(self) -> tuple[dict[str, Any], Any]:
         """Return the settings of the generator, and the recipe of the rounds."""
@@ -700,46 +710,26 @@ class Adversarial(TextGenerator):
         rounds.finish(self.history)
 
 
-def _recorded(recipe: Any) -> Any:
-    return json.loads(json.dumps(asdict(recipe)))
-
-
 class SeqGan(Adversarial):
     """SeqGAN: an LSTM by maximum likelihood first, then by policy gradient from a discriminator's rewards."""
 
     kind = "seqgan"
     _saved_as = ("lstm",)
     _training = "SeqGan"
+    _may_have_oracle = True
 
     @classmethod
-    def begin(
-        cls,
-        model: Any,
-        recipe: Any,
-        train: Corpus,
-        valid: Corpus,
-        *,
-        oracle: Any = None,
-        oracle_name: str | None = None,
-        **how: Any,
-    ) -> Rounds:
-        """Return the training; without rounds nobody asks the discriminator, which then learns nothing."""
-        training = getattr(adversarial, cls._training)(model, train, valid, recipe=recipe, oracle=oracle, **how)
+    def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
+        """Return the training; without rounds it is that of MLE SeqGAN."""
+        rounds = super().begin(model, recipe, *texts, **how)
+        return rounds if recipe.rounds else replace(rounds, name=f"mle-{rounds.name}")
+
+    @classmethod
+    def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
+        """Return the phases; without rounds nobody asks the discriminator, which then learns nothing."""
         pretraining = recipe.pretraining_rounds if recipe.rounds else 0
-        phases = (
-            adversarial.Phase("discriminator", pretraining, judged=False),
-            adversarial.Phase("adversarial", recipe.rounds),
-        )
-        record = {"recipe": _recorded(recipe), "oracle": oracle_name}
-        return Rounds(
-            name=f"{'' if recipe.rounds else 'mle-'}{cls.kind}({model.name})",
-            training=training,
-            sample=training.sample,
-            phases=phases,
-            collapse=adversarial.COLLAPSE,
-            best=adversarial.VALID if oracle is None else adversarial.ORACLE,
-            finish=lambda history: training.finish({"kind": cls.kind, **history.ending, **record}),
-        )
+        first = adversarial.Phase("discriminator", pretraining, judged=False)
+        return first, adversarial.Phase("adversarial", recipe.rounds)
 
 
 class RankGan(SeqGan):
@@ -755,31 +745,17 @@ class CoT(Adversarial):
     kind = "cot"
     _saved_as = ("lstm",)
     _training = "CoT"
+    _may_have_oracle = True
 
     @classmethod
-    def begin(
-        cls,
-        model: Any,
-        recipe: Any,
-        train: Corpus,
-        valid: Corpus,
-        *,
-        oracle: Any = None,
-        oracle_name: str | None = None,
-        **how: Any,
-    ) -> Rounds:
+    def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
         """Return the training; few pairs of neighbours are how it begins, so only very few are a collapse."""
-        training = getattr(adversarial, cls._training)(model, train, valid, recipe=recipe, oracle=oracle, **how)
-        record = {"recipe": _recorded(recipe), "oracle": oracle_name}
-        return Rounds(
-            name=f"{cls.kind}({model.name})",
-            training=training,
-            sample=training.sample,
-            phases=training.phases,
-            collapse=adversarial.Collapse("variety", least=0.05),
-            best=adversarial.VALID if oracle is None else adversarial.ORACLE,
-            finish=lambda history: training.finish(history, record),
-        )
+        rounds = super().begin(model, recipe, *texts, **how)
+        return replace(rounds, collapse=adversarial.Collapse("variety", least=0.05))
+
+    @classmethod
+    def _finish(cls, training: Any, history: Any, record: Mapping[str, Any]) -> None:
+        training.finish(history, record)
 
 
 class ScratchGan(CoT):
@@ -796,31 +772,16 @@ class LeakGan(Adversarial):
 
     kind = "leakgan"
     _network = "LeakGanModel"
+    _training = "LeakGan"
 
     @classmethod
-    def begin(
-        cls,
-        model: Any,
-        recipe: Any,
-        train: Corpus,
-        valid: Corpus,
-        *,
-        oracle: Any = None,
-        oracle_name: str | None = None,
-        **how: Any,
-    ) -> Rounds:
+    def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
         """Return the training: cycles of both sides, then rounds."""
-        training = adversarial.LeakGan(model, train, valid, recipe=recipe, **how)
-        record = {"recipe": _recorded(recipe)}
-        return Rounds(
-            name=model.name,
-            training=training,
-            sample=training.sample,
-            phases=(adversarial.Phase("pretraining", recipe.cycles), adversarial.Phase("adversarial", recipe.rounds)),
-            collapse=adversarial.COLLAPSE,
-            best=adversarial.VALID,
-            finish=lambda history: training.finish({"kind": cls.kind, **history.ending, **record}),
-        )
+        return replace(super().begin(model, recipe, *texts, **how), name=model.name)
+
+    @classmethod
+    def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
+        return adversarial.Phase("pretraining", recipe.cycles), adversarial.Phase("adversarial", recipe.rounds)
 
 
 class Wgan(Adversarial):
@@ -829,6 +790,7 @@ class Wgan(Adversarial):
     kind = "wgan"
     _saved_as = ("noise-gru",)
     _network = "NoiseGru"
+    _training = "WganTraining"
     _needs_length = False  # windows of that length are cut
 
     @classmethod
@@ -846,30 +808,16 @@ class Wgan(Adversarial):
         return networks.NoiseGru(**network, length=length or recipe.length, ends=length is None)
 
     @classmethod
-    def begin(
-        cls,
-        model: Any,
-        recipe: Any,
-        train: Corpus,
-        valid: Corpus,
-        *,
-        oracle: Any = None,
-        oracle_name: str | None = None,
-        **how: Any,
-    ) -> Rounds:
+    def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
         """Return the training."""
         from textassay.adversarial.wgan import COLLAPSE, VALID
 
-        training = adversarial.WganTraining(model, train, valid, recipe, **how)
-        return Rounds(
-            name=f"{cls.kind}({model.name})",
-            training=training,
-            sample=model.sample,
-            phases=training.phases,
-            collapse=COLLAPSE,
-            best=VALID,
-            finish=training.finish,
-        )
+        rounds = super().begin(model, recipe, *texts, **how)
+        return replace(rounds, collapse=COLLAPSE, best=VALID)
+
+    @classmethod
+    def _finish(cls, training: Any, history: Any, record: Mapping[str, Any]) -> None:
+        training.finish(history)
 
 
 class _Ready(TextGenerator):
@@ -979,12 +927,12 @@ def class_of(kind: str) -> type[TextGenerator]:
     waiting: list[type[TextGenerator]] = [TextGenerator]
     fallback: type[TextGenerator] | None = None
     while waiting:
-        found = waiting.pop()
-        if getattr(found, "kind", None) == kind:
-            return found
-        if kind in found._saved_as and fallback is None:
-            fallback = found
-        waiting += found.__subclasses__()
+        candidate = waiting.pop()
+        if getattr(candidate, "kind", None) == kind:
+            return candidate
+        if kind in candidate._saved_as and fallback is None:
+            fallback = candidate
+        waiting += candidate.__subclasses__()
     return fallback or TextGenerator
 
 

@@ -618,8 +618,8 @@ def exposure_bias(
         try:
             check_not_translation(None if side is None else side.model)
         except NotForTranslationError as error:
-            told = "'textassay translate --prefix-mode' shows what it makes of forced beginnings"
-            raise NotForTranslationError(f"{error}; {told}") from None
+            advice = "'textassay translate --prefix-mode' shows what it makes of forced beginnings"
+            raise NotForTranslationError(f"{error}; {advice}") from None
     if truth is not None:
         tokens = [set(side.form.vocabulary.tokens) for side in (opened, truth)]
         if tokens[0] != tokens[1]:

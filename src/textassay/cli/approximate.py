@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
     Computing,
     Files,
@@ -38,32 +38,22 @@ class Approximate(Files, Computing):
     text: Annotated[
         str, Argument(metavar="FILE", help="Text to score, which the generator never saw; '-' is standard input.")
     ]
-    samples: Annotated[int, Option("--samples", "-n", metavar="N", help="Draws per position, at least 20.")] = 2000
+    samples: Annotated[int, option("Draws per position, at least 20.", "N", names=("--samples", "-n"))] = 2000
     window: Annotated[
-        int | None,
-        Option(metavar="T", help="Read FILE as running text, in windows of T tokens; else line by line."),
-        Between(1),
+        int | None, option("Read FILE as running text, in windows of T tokens; else line by line.", "T"), Between(1)
     ] = None
-    context: Annotated[
-        int, Option(metavar="C", help="Tokens before each window that are read but not scored."), Between(0)
-    ] = 0
+    context: Annotated[int, option("Tokens before each window that are read but not scored.", "C"), Between(0)] = 0
     mode: Annotated[
-        str | None,
-        Option(metavar="M", help="multinomial (where there is a softmax), onehot (else), soft or exact."),
+        str | None, option("multinomial (where there is a softmax), onehot (else), soft or exact.", "M")
     ] = None
-    floor: Annotated[float, Option(metavar="P", help="Probability of a token that was never drawn, at most 1/N.")] = (
-        1e-20
-    )
+    floor: Annotated[float, option("Probability of a token that was never drawn, at most 1/N.", "P")] = 1e-20
     curve: Annotated[
-        bool, Option("--curve", help="Show how many draws are enough: the stopping rule, and the true error.")
+        bool, option("Show how many draws are enough: the stopping rule, and the true error.", names=("--curve",))
     ] = False
     seed: Seed = 0
     precision: Precision = "float32"
     level: Level = 0.95
-    out: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="Write results and figures here; run again, it resumes."),
-    ] = None
+    out: Annotated[Path | None, option("Write results and figures here; run again, it resumes.", "DIR")] = None
     json: Json = False
 
     def run(self) -> int:
@@ -102,15 +92,15 @@ class Approximate(Files, Computing):
             "tokenizer": opened.form.tokenizer.name,
             **approximation.to_dict(),
         }
-        told = json.dumps(document, indent=1, allow_nan=False)
+        document_text = json.dumps(document, indent=1, allow_nan=False)
         if self.json:
-            print(told)
+            print(document_text)
         else:
             render_approximation(approximation, Console(), text=self.text, tokenizer=opened.form.tokenizer.name)
         if self.out is not None:
             figures = {drawing.file_name: on_white(drawing.svg) for drawing in draw_approximation(approximation)}
             with not_saved():
-                written = write_whole(self.out, {"approximation.json": told + "\n", **figures})
+                written = write_whole(self.out, {"approximation.json": document_text + "\n", **figures})
             if not self.quiet:
                 print_line(f"wrote {', '.join(path.name for path in written)} to {self.out}")
         sys.stdout.flush()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Device, Level, Output, Tokens, Unseeded
 from textassay.cli.options import parse_generators
 from textassay.errors import OptionError
@@ -24,10 +24,6 @@ Files = Annotated[
         show_default=False,
     ),
 ]
-Estimators = Annotated[
-    str,
-    Option(metavar="LIST", help="plain, quick, default, max, logistic, cnn, any metric; each may end in +log-probs."),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +32,14 @@ class Bench(Tokens, Unseeded, Output):
 
     files: Files = None
     sentences: Annotated[
-        list[int] | None,
-        Option(metavar="N", help="Sentences a side, 20000 by default; may be repeated."),
-        Between(50),
+        list[int] | None, option("Sentences a side, 20000 by default; may be repeated.", "N"), Between(50)
     ] = None
-    truth: Annotated[int, Option(metavar="N", help="Sentences a side to compute the truth from."), Between(2)] = 50_000
-    seeds: Annotated[str, Option(metavar="LIST", help="Such as 100-104; below 100 for development.")] = "100"
-    estimators: Estimators = "plain,quick,default"
-    worlds: Annotated[str | None, Option(metavar="LIST", help="Such as growth-4,identical; all by default.")] = None
+    truth: Annotated[int, option("Sentences a side to compute the truth from.", "N"), Between(2)] = 50_000
+    seeds: Annotated[str, option("Such as 100-104; below 100 for development.", "LIST")] = "100"
+    estimators: Annotated[
+        str, option("plain, quick, default, max, logistic, cnn, any metric; each may end in +log-probs.", "LIST")
+    ] = "plain,quick,default"
+    worlds: Annotated[str | None, option("Such as growth-4,identical; all by default.", "LIST")] = None
     level: Level = 0.95
     device: Device = "auto"
 
@@ -94,8 +90,8 @@ def parse_seeds(text: str) -> list[int]:
     for part in text.split(","):
         match = _SEEDS.fullmatch(part.strip())
         if match is None:
-            shown = text if len(text) <= 60 else f"{text[:57]}..."
-            raise OptionError(f"cannot read --seeds '{shown}': write numbers and ranges, such as 100-104,200")
+            beginning = text if len(text) <= 60 else f"{text[:57]}..."
+            raise OptionError(f"cannot read --seeds '{beginning}': write numbers and ranges, such as 100-104,200")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise OptionError(f"--seeds: the range {part.strip()} ends before it begins")

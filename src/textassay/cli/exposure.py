@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from typer import Option
-
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
     Computing,
     Files,
@@ -29,47 +27,36 @@ class Exposure(Files, Computing):
     """Measure exposure bias: how much worse a language model continues its own words than real ones."""
 
     model: Model
-    real: Annotated[str, Option(metavar="FILE", help="Real text the model never saw; '-' is standard input.")]
+    real: Annotated[str, option("Real text the model never saw; '-' is standard input.", "FILE")]
     lengths: Annotated[
-        str | None,
-        Option(metavar="LIST", help="Lengths of prefixes in tokens, such as 5,10,15; as the text allows by default."),
+        str | None, option("Lengths of prefixes in tokens, such as 5,10,15; as the text allows by default.", "LIST")
     ] = None
     oracle: Annotated[
-        str | None,
-        Option(metavar="MODEL", help="Model that stands for the data: EB-C takes its next-word probabilities as true."),
+        str | None, option("Model that stands for the data: EB-C takes its next-word probabilities as true.", "MODEL")
     ] = None
     prefixes: Annotated[
-        str,
-        Option(metavar="LIST", help="Kinds to compare with data: model, shuffled, random, corrupted:0.1 (a share)."),
+        str, option("Kinds to compare with data: model, shuffled, random, corrupted:0.1 (a share).", "LIST")
     ] = "data,model,shuffled"
     samples: Annotated[
-        int,
-        Option(metavar="N", help="Continuations in a run, at most for half of the text; for EB-C, sequences."),
-        Between(1),
+        int, option("Continuations in a run, at most for half of the text; for EB-C, sequences.", "N"), Between(1)
     ] = 10_000
     runs: Annotated[
-        int | None,
-        Option(metavar="R", help="Runs, each with fresh draws; 10 for EB-bleu, 5 for EB-C by default."),
-        Between(1),
+        int | None, option("Runs, each with fresh draws; 10 for EB-bleu, 5 for EB-C by default.", "R"), Between(1)
     ] = None
     sentence_length: Annotated[
         int | None,
-        Option(
-            metavar="L", help="Tokens of all sentences; by default what half of them have, or 50; others are left out."
-        ),
+        option("Tokens of all sentences; by default what half of them have, or 50; others are left out.", "L"),
         Between(4),
     ] = None
-    blocks: Annotated[bool, Option("--blocks", help="The file is running text: cut it into blocks of L tokens.")] = (
-        False
-    )
-    distances: Annotated[str, Option(metavar="LIST", help="Distances for EB-C: tv, js, greedy, kl.")] = "tv,js,greedy"
-    ends: Annotated[str, Option(metavar="HOW", help="excluded: no sentence ends; absorbing: the end is a word.")] = (
-        "excluded"
-    )
-    eb_dd: Annotated[bool, Option("--eb-dd", help="Also measure EB-DD, with a classifier; some seconds a length.")] = (
-        False
-    )
-    show: Annotated[int, Option(metavar="N", help="Example sentences to show for each kind of prefix."), Between(0)] = 3
+    blocks: Annotated[
+        bool, option("The file is running text: cut it into blocks of L tokens.", names=("--blocks",))
+    ] = False
+    distances: Annotated[str, option("Distances for EB-C: tv, js, greedy, kl.", "LIST")] = "tv,js,greedy"
+    ends: Annotated[str, option("excluded: no sentence ends; absorbing: the end is a word.", "HOW")] = "excluded"
+    eb_dd: Annotated[
+        bool, option("Also measure EB-DD, with a classifier; some seconds a length.", names=("--eb-dd",))
+    ] = False
+    show: Annotated[int, option("Example sentences to show for each kind of prefix.", "N"), Between(0)] = 3
     level: Level = 0.95
     seed: Seed = 0
     out: Out = None

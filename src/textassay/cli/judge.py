@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
     Device,
     Effort,
@@ -28,23 +26,8 @@ if TYPE_CHECKING:
 
 TRAIN = "(train)"
 
-RatingsFile = Annotated[
-    Path | None, Option(metavar="FILE", help="People's judgements: long CSV, Mechanical Turk or Label Studio.")
-]
-Gold = Annotated[
-    list[str] | None, Option(metavar="FILE", help="A known order: csv of generator,value, or 'A>B>C'; may be repeated.")
-]
-RealText = Annotated[str | None, Option(metavar="FILE", help="Real text; by default the real texts of the ratings.")]
-Training = Annotated[str | None, Option(metavar="FILE", help="The generators' training text.")]
-Results = Annotated[Path | None, Option(metavar="DIR", help="A folder written by 'compare --out', instead of texts.")]
-Directed = Annotated[
-    str | None, Option(metavar="LIST", help="Such as 'dd,bleu(order=4)'; all that have a direction by default.")
-]
-Discriminators = Annotated[
-    str | None, Option(metavar="LIST", help="Classifiers of all generators at once, such as svm,naive-bayes.")
-]
-Votes = Annotated[int | None, Option(metavar="N", help="Majorities of texts with exactly N judgements only.")]
-Resamples = Annotated[int, Option(metavar="N", help="Resamples and permutations for intervals and tests.")]
+RealText = Annotated[str | None, option("Real text; by default the real texts of the ratings.", "FILE")]
+Training = Annotated[str | None, option("The generators' training text.", "FILE")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,18 +35,26 @@ class Judge(Tokens, Running, Output):
     """Say which metric to trust: how each agrees with people or a known order, and which of them differ."""
 
     generators: Generators = None
-    ratings: RatingsFile = None
-    gold: Gold = None
+    ratings: Annotated[
+        Path | None, option("People's judgements: long CSV, Mechanical Turk or Label Studio.", "FILE")
+    ] = None
+    gold: Annotated[
+        list[str] | None, option("A known order: csv of generator,value, or 'A>B>C'; may be repeated.", "FILE")
+    ] = None
     real: RealText = None
     train: Training = None
-    results: Results = None
-    metrics: Directed = None
-    discriminators: Discriminators = None
-    votes: Annotated[Votes, Between(1)] = None
+    results: Annotated[Path | None, option("A folder written by 'compare --out', instead of texts.", "DIR")] = None
+    metrics: Annotated[
+        str | None, option("Such as 'dd,bleu(order=4)'; all that have a direction by default.", "LIST")
+    ] = None
+    discriminators: Annotated[
+        str | None, option("Classifiers of all generators at once, such as svm,naive-bayes.", "LIST")
+    ] = None
+    votes: Annotated[int | None, option("Majorities of texts with exactly N judgements only.", "N"), Between(1)] = None
     effort: Effort = "default"
     encoder: Encoder = None
     normalize: Normalize = False
-    resamples: Annotated[Resamples, Between(100)] = 2_000
+    resamples: Annotated[int, option("Resamples and permutations for intervals and tests.", "N"), Between(100)] = 2_000
     level: Level = 0.95
     device: Device = "auto"
 
@@ -135,7 +126,7 @@ class Judge(Tokens, Running, Output):
 
     def _texts(self) -> dict[str, Any]:
         """Return the texts of the files that are named."""
-        from textassay.cli.texts import read_sources
+        from textassay.cli.options import read_sources
         from textassay.corpus import read_texts
 
         named = {REAL: self.real, TRAIN: self.train, **self.sources}

@@ -5,17 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
+from textassay.cli.adapter import option
 from textassay.cli.declarations import Effort, Folds, Generators, Level, Printing, Reading, Running
 from textassay.errors import OptionError
-
-PilotFolder = Annotated[Path | None, Option(metavar="DIR", help="A folder written by 'compare --out', as a pilot.")]
-Margins = Annotated[list[float] | None, Option(metavar="E", help="Bound dd within plus or minus E; may be repeated.")]
-Effects = Annotated[list[float] | None, Option(metavar="D", help="Tell a dd of D from 0; may be repeated.")]
-Gaps = Annotated[
-    list[float] | None, Option(metavar="D", help="Tell generators apart whose dd differ by D; may be repeated.")
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,21 +15,22 @@ class Plan(Reading, Running, Printing):
     """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
 
     generators: Generators = None
-    real: Annotated[str | None, Option(metavar="FILE", help="Real text of a pilot.", show_default=False)] = None
-    pilot: PilotFolder = None
-    margin: Margins = None
-    detect: Effects = None
-    separate: Gaps = None
-    power: Annotated[float, Option(metavar="P", help="Chance of finding a difference that exists.")] = 0.8
-    dd: Annotated[float | None, Option("--dd", metavar="X", help="Expected dd; the worst case by default.")] = None
+    real: Annotated[str | None, option("Real text of a pilot.", "FILE", show_default=False)] = None
+    pilot: Annotated[Path | None, option("A folder written by 'compare --out', as a pilot.", "DIR")] = None
+    margin: Annotated[list[float] | None, option("Bound dd within plus or minus E; may be repeated.", "E")] = None
+    detect: Annotated[list[float] | None, option("Tell a dd of D from 0; may be repeated.", "D")] = None
+    separate: Annotated[
+        list[float] | None, option("Tell generators apart whose dd differ by D; may be repeated.", "D")
+    ] = None
+    power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
+    dd: Annotated[float | None, option("Expected dd; the worst case by default.", "X", names=("--dd",))] = None
     effort: Effort = "default"
     folds: Folds = None
     level: Level = 0.95
 
     def run(self) -> int:
         """Plan, print, and return 0."""
-        from textassay.cli.options import check_sources, parse_generators
-        from textassay.cli.texts import read_sources
+        from textassay.cli.options import check_sources, parse_generators, read_sources
         from textassay.comparison import FLOOR, plan
         from textassay.metric import check_effort
         from textassay.report import read_comparison, render_plan

@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from typer import Option
-
 from textassay import generators
 from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
-from textassay.cli.adapter import Between, Command
+from textassay.cli.adapter import Between, Command, option
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
@@ -21,6 +19,8 @@ from textassay.errors import InputError, OptionError
 from textassay.network import LeakGanModel, LstmModel, NoiseGru, TiedLstm
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from textassay.generator import LanguageModel
     from textassay.report import AdversarialTraining
 
@@ -37,14 +37,8 @@ Tell = Callable[[str, int, int], None]
 class TrainAdversarial(Monitors, TrainWindows):
     """A generator that learns against a discriminator."""
 
-    keep: Annotated[
-        str, Option(metavar="WHICH", help="Round that is kept: last, or best in validation.", rich_help_panel=ROUNDS)
-    ] = "last"
-    length: Annotated[
-        int | None,
-        Option(metavar="N", help="All sentences have N tokens, and never end.", rich_help_panel=ROUNDS),
-        Between(1),
-    ] = None
+    keep: Annotated[str, option("Round that is kept: last, or best in validation.", "WHICH", ROUNDS)] = "last"
+    length: Annotated[int | None, option("All sentences have N tokens, and never end.", "N", ROUNDS), Between(1)] = None
 
     @property
     def system(self) -> type[generators.Adversarial]:
@@ -114,11 +108,11 @@ class TrainAdversarial(Monitors, TrainWindows):
         import numpy as np
 
         length = self.sentence_length
-        for corpus, told in ((texts.train, texts.train_told), (texts.valid, texts.valid_told)):
+        for corpus, facts in ((texts.train, texts.train_facts), (texts.valid, texts.valid_facts)):
             others = np.flatnonzero(corpus.lengths != length)
             if length is not None and len(others):
                 raise InputError(
-                    f"{told.source}: {len(others)} of {len(corpus)} sentences do not have {length} tokens, the first "
+                    f"{facts.source}: {len(others)} of {len(corpus)} sentences do not have {length} tokens, the first "
                     f"is sentence {others[0] + 1} with {corpus.lengths[others[0]]}: cut the text, or leave --length out"
                 )
 
@@ -139,33 +133,26 @@ class TrainAdversarial(Monitors, TrainWindows):
 
         return AdversarialTraining.from_json(text)
 
-    def show(self, training: "AdversarialTraining") -> None:
-        """Print what came out."""
-        from rich.console import Console
-
+    def render(self, training: "AdversarialTraining", console: "Console") -> None:
+        """Print what came out for people to read."""
         from textassay.report import render_adversarial_training
 
-        if self.json:
-            print(json.dumps({"folder": str(self.out), **training.to_dict()}, indent=1, allow_nan=False))
-        else:
-            render_adversarial_training(training, Console())
+        render_adversarial_training(training, console)
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
         """Train, write all files, the model last, and return what is reported."""
         from textassay.adversarial import train_in_rounds
-        from textassay.cli.monitored import monitor_figures, monitored
         from textassay.cli.progress import show_progress
-        from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, begun
-        from textassay.model_store import save_model
+        from textassay.cli.trained_folder import CHECKPOINT, ROUNDS, SETTINGS, begun, monitor_figures, monitored
         from textassay.monitoring import loop_monitors
-        from textassay.report import AdversarialTraining, draw_rounds, write_whole
+        from textassay.report import AdversarialTraining, draw_rounds
         from textassay.training import training_device
 
         out = self.out
         resumes = (out / CHECKPOINT).exists() or (out / ROUNDS).exists()
         monitor = self.new_monitor(texts.valid, seed=self.seed, folder=out, quiet=self.quiet)
         with begun(out, {SETTINGS: json.dumps(record, indent=1)}):
-            self.say(f"{'going on with' if resumes else 'training'} {self.model} on {texts.train_told}")
+            self.say(f"{'going on with' if resumes else 'training'} {self.model} on {texts.train_facts}")
             with show_progress(quiet=self.quiet) as progress:
                 model, rounds = self.begin(texts, progress)
                 n_rounds = rounds.phases[-1].n_rounds
@@ -183,12 +170,7 @@ class TrainAdversarial(Monitors, TrainWindows):
                     progress=progress,
                 )
         training = AdversarialTraining(
-            model=rounds.name,
-            n_parameters=model.n_parameters,
-            tokenizer=texts.form.tokenizer.name,
-            n_types=len(texts.form.vocabulary),
-            train=texts.train_told,
-            valid=texts.valid_told,
+            **{**self.facts(texts, model), "model": rounds.name},
             computed={"device": training_device().type, "precision": "float32", "threads": str(_n_threads())},
             history=history,
             keep=rounds.best if self.keep == "best" else "last",
@@ -196,14 +178,10 @@ class TrainAdversarial(Monitors, TrainWindows):
         )
         figures = {drawing.file_name: drawing.svg for drawing in draw_rounds(training)}
         figures |= {} if monitor is None else monitor_figures(monitor, history.readings)
-        written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **figures})
         rounds.finish(history)
-        save_model(model, out, form=texts.form)
-        for name in (CHECKPOINT, ROUNDS):
-            (out / name).unlink(missing_ok=True)
         if history.stopped is not None:
             self.say(f"warning: ended before all rounds: {history.stopped}")
-        self.say(f"the model is in {out}, with {', '.join(path.name for path in written)}")
+        self.keep_model(training, model, texts.form, figures)
         return training
 
 
@@ -211,10 +189,7 @@ class TrainAdversarial(Monitors, TrainWindows):
 class TrainWithOracle(TrainAdversarial):
     """A generator that an oracle can judge."""
 
-    oracle: Annotated[
-        str | None,
-        Option(metavar="MODEL", help="Model that drew --real, such as random-lstm.", rich_help_panel=ROUNDS),
-    ] = None
+    oracle: Annotated[str | None, option("Model that drew --real, such as random-lstm.", "MODEL", ROUNDS)] = None
 
     @property
     def sentence_length(self) -> int | None:
@@ -274,9 +249,7 @@ class TrainSeqGan(TrainWithOracle):
 class TrainScratchGan(TrainWithOracle):
     """ScratchGAN, which may be given word vectors."""
 
-    vectors: Annotated[
-        Path | None, Option(metavar="FILE", help="Word vectors, such as GloVe's.", rich_help_panel=MODEL)
-    ] = None
+    vectors: Annotated[Path | None, option("Word vectors, such as GloVe's.", "FILE", MODEL)] = None
 
     def more_settings(self) -> dict[str, Any]:
         """Return the dimension of the word vectors, which are not learnt."""

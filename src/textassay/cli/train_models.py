@@ -79,8 +79,8 @@ _COUNTED = {
 def command(name: str) -> type[Command]:
     """Return the command of one model."""
     if name in _OTHERS:
-        made: type[Command] = import_module(f"textassay.cli.{_OTHERS[name]}").command(name)
-        return made
+        other: type[Command] = import_module(f"textassay.cli.{_OTHERS[name]}").command(name)
+        return other
     presets = {**PRESETS, **CONTEXT_PRESETS}[name]
     if name in _COUNTED:
         return with_settings(TrainCounted, name, MODELS[name], [_COUNTED[name]], presets=presets, preset="small")
