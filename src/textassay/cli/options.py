@@ -8,10 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
 
-from textassay.corpus import TextFile, check_exists, is_url, read_texts
+from textassay.corpus import check_exists, is_url
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 from textassay.inspection import REAL as FLOOR
+
+if TYPE_CHECKING:
+    from textassay.corpus import TextFile
 
 STANDARD_INPUT = "-"
 REMEDY = "give real text on one side and generated text on the other"
@@ -106,11 +110,13 @@ def read_sources(
     column: str | None,
     group_column: str | None,
     remedies: Mapping[str, str] | None = None,
-) -> dict[str, TextFile]:
+) -> "dict[str, TextFile]":
     """Return what each name stands for.
 
     `sources`: name to source, the real text under ``(real)``.
     """
+    from textassay.corpus import read_texts
+
     files = {name: read_texts(source, column=column, group_column=group_column) for name, source in sources.items()}
     if group_column is not None and all(file.groups is None for file in files.values()):
         raise OptionError(

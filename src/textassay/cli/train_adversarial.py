@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from textassay import generators
+from textassay import adversarial
 from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
 from textassay.cli.adapter import Between, Command, option
 from textassay.cli.groups import MODELS
@@ -16,12 +16,13 @@ from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
 from textassay.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
 from textassay.errors import InputError, OptionError
-from textassay.network import LeakGanModel, LstmModel, NoiseGru, TiedLstm
+from textassay.model_store import SETTING_TYPES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from textassay.generator import LanguageModel
+    from textassay.generators import Adversarial, Rounds
     from textassay.report import AdversarialTraining
 
 ROUNDS, DISCRIMINATOR = "Adversarial training", "Discriminator"
@@ -41,9 +42,11 @@ class TrainAdversarial(Monitors, TrainWindows):
     length: Annotated[int | None, option("All sentences have N tokens, and never end.", "N", ROUNDS), Between(1)] = None
 
     @property
-    def system(self) -> type[generators.Adversarial]:
+    def system(self) -> "type[Adversarial]":
         """The class of the generator."""
-        return cast(type[generators.Adversarial], generators.class_of(self.model))
+        from textassay.generators import class_of
+
+        return cast("type[Adversarial]", class_of(self.model))
 
     @property
     def sentence_length(self) -> int | None:
@@ -67,7 +70,7 @@ class TrainAdversarial(Monitors, TrainWindows):
         model = self.system.untrained(network, recipe, length=length, longest=longest, seed=self.seed)
         return model, recipe
 
-    def begin(self, texts: TrainingTexts, tell: Tell | None) -> "tuple[Any, generators.Rounds]":
+    def begin(self, texts: TrainingTexts, tell: Tell | None) -> "tuple[Any, Rounds]":
         """Do what comes before the rounds, or take it from the folder; return the generator and the training."""
         model, recipe = self.untrained(texts.longest)
         self.before_rounds(model, texts, tell)
@@ -211,7 +214,7 @@ class TrainWithOracle(TrainAdversarial):
         if self.oracle is not None:
             if self.like != self.oracle or (self.length, self.window) != (None, None):
                 raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
-            if self.oracle.split(":")[0] != generators.RandomLstm.kind:
+            if self.oracle.split(":")[0] != "random-lstm":
                 raise OptionError(f"--oracle must be random-lstm or random-lstm:SEED, got '{self.oracle}'")
         super().check()
 
@@ -353,9 +356,9 @@ _ADAM: Help = {
 _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
     **{
         name: (
-            Settings("network", LstmModel, MODEL, LSTM),
+            Settings("network", SETTING_TYPES["lstm"], MODEL, LSTM),
             RECIPE,
-            Settings("network", LstmModel, TRAINING, BATCH),
+            Settings("network", SETTING_TYPES["lstm"], TRAINING, BATCH),
             Settings("rounds", recipe, ROUNDS, _SEQGAN),
             Settings("rounds", recipe, panel, others),
         )
@@ -365,7 +368,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         )
     },
     "cot": (
-        Settings("network", LstmModel, MODEL, {**_SHAPE, "width": "Embedding and hidden dimension."}),
+        Settings("network", SETTING_TYPES["lstm"], MODEL, {**_SHAPE, "width": "Embedding and hidden dimension."}),
         Settings("rounds", CotRecipe, ROUNDS, {**_STEPS, **_ADAM}),
         Settings("rounds", CotRecipe, "Mediator", {
             "mediator_learning_rate": "Learning rate of the mediator.",
@@ -375,7 +378,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "scratchgan": (
-        Settings("network", TiedLstm, MODEL, {
+        Settings("network", SETTING_TYPES["tied-lstm"], MODEL, {
             **_SHAPE,
             "dimension": ("embedding_width", "Embedding dimension that is learnt."),
             "fixed": ("fixed_width", "Embedding dimension that is not learnt; that of --vectors where they are given."),
@@ -395,7 +398,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "leakgan": (
-        Settings("network", LeakGanModel, MODEL, {
+        Settings("network", SETTING_TYPES["leakgan"], MODEL, {
             "width": "Hidden dimension of manager and worker.",
             "goal": "Dimension of a goal embedding.",
             "memory": "Goals that the worker reads, and tokens that a goal is for.",
@@ -424,7 +427,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "wgan": (
-        Settings("network", NoiseGru, MODEL, {
+        Settings("network", SETTING_TYPES["noise-gru"], MODEL, {
             "width": "Embedding and hidden dimension, and that of the noise; "
             "of the critic, too, without --critic-width.",
             "noise": "Standard deviation of the noise.",
@@ -458,5 +461,5 @@ _COMMANDS: Mapping[str, type[TrainAdversarial]] = {
 
 def command(name: str) -> type[Command]:
     """Return the command of one of them, with its settings."""
-    presets = generators.class_of(name).presets()  # type: ignore[attr-defined]
+    presets = getattr(adversarial, f"{name.upper()}_PRESETS")
     return with_settings(_COMMANDS[name], name, MODELS[name], _SETTINGS[name], presets=presets, preset="tiny")
