@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+import textassay.adversarial as systems
 import textassay.network as networks
-from textassay import adversarial
 from textassay.corpus import (
     AUTO,
     Corpus,
@@ -601,7 +601,7 @@ class Adversarial(TextGenerator):
     @classmethod
     def presets(cls) -> Mapping[str, Any]:
         """Return name to settings of the network and recipe of the rounds."""
-        presets: Mapping[str, Any] = getattr(adversarial, f"{cls.kind.upper()}_PRESETS")
+        presets: Mapping[str, Any] = getattr(systems, f"{cls.kind.upper()}_PRESETS")
         return presets
 
     @classmethod
@@ -648,15 +648,15 @@ class Adversarial(TextGenerator):
         cls, model: Any, recipe: Any, train: Corpus, valid: Corpus, *, oracle_name: str | None = None, **how: Any
     ) -> Rounds:
         """Return the training of `model`; `how` goes to it: `seed`, an `oracle` that has this name, and others."""
-        training = getattr(adversarial, cls._training)(model, train, valid, recipe=recipe, **how)
+        training = getattr(systems, cls._training)(model, train, valid, recipe=recipe, **how)
         oracle = {"oracle": oracle_name} if cls._may_have_oracle else {}
         record = {"recipe": json.loads(json.dumps(asdict(recipe))), **oracle}
         return Rounds(
             name=f"{cls.kind}({model.name})",
             training=training,
             phases=cls._phases(training, recipe),
-            collapse=adversarial.COLLAPSE,
-            best=adversarial.VALID if oracle_name is None else adversarial.ORACLE,
+            collapse=systems.COLLAPSE,
+            best=systems.VALID if oracle_name is None else systems.ORACLE,
             sample=getattr(training, "sample", model.sample),
             finish=lambda history: cls._finish(training, history, record),
         )
@@ -704,7 +704,7 @@ class Adversarial(TextGenerator):
         rounds = self.begin(model, recipe, train, valid, seed=self.seed)
         tell(model)
         keep = rounds.best if self.keep == "best" else None
-        self.history = adversarial.train_in_rounds(
+        self.history = systems.train_in_rounds(
             rounds.training, rounds.phases, keep=keep, collapse=rounds.collapse, **how
         )
         rounds.finish(self.history)
@@ -728,8 +728,8 @@ class SeqGan(Adversarial):
     def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
         """Return the phases; without rounds nobody asks the discriminator, which then learns nothing."""
         pretraining = recipe.pretraining_rounds if recipe.rounds else 0
-        first = adversarial.Phase("discriminator", pretraining, judged=False)
-        return first, adversarial.Phase("adversarial", recipe.rounds)
+        first = systems.Phase("discriminator", pretraining, judged=False)
+        return first, systems.Phase("adversarial", recipe.rounds)
 
 
 class RankGan(SeqGan):
@@ -751,7 +751,7 @@ class CoT(Adversarial):
     def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
         """Return the training; few pairs of neighbours are how it begins, so only very few are a collapse."""
         rounds = super().begin(model, recipe, *texts, **how)
-        return replace(rounds, collapse=adversarial.Collapse("variety", least=0.05))
+        return replace(rounds, collapse=systems.Collapse("variety", least=0.05))
 
     @classmethod
     def _finish(cls, training: Any, history: Any, record: Mapping[str, Any]) -> None:
@@ -781,7 +781,7 @@ class LeakGan(Adversarial):
 
     @classmethod
     def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
-        return adversarial.Phase("pretraining", recipe.cycles), adversarial.Phase("adversarial", recipe.rounds)
+        return systems.Phase("pretraining", recipe.cycles), systems.Phase("adversarial", recipe.rounds)
 
 
 class Wgan(Adversarial):

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from textassay import adversarial
+import textassay.adversarial as systems
 from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
 from textassay.cli.adapter import Between, Command, option
 from textassay.cli.groups import MODELS
@@ -461,5 +461,5 @@ _COMMANDS: Mapping[str, type[TrainAdversarial]] = {
 
 def command(name: str) -> type[Command]:
     """Return the command of one of them, with its settings."""
-    presets = getattr(adversarial, f"{name.upper()}_PRESETS")
+    presets = getattr(systems, f"{name.upper()}_PRESETS")
     return with_settings(_COMMANDS[name], name, MODELS[name], _SETTINGS[name], presets=presets, preset="tiny")
