@@ -257,7 +257,7 @@ class TextGenerator:
 
     def _known(self) -> tuple[Any, TextForm]:
         if self._fitted is None:
-            raise InputError(f"{type(self).__name__} has learnt nothing yet: call fit first")
+            raise InputError(f"{type(self).__name__} is not fitted: call fit first")
         return self._fitted
 
     def _check_new(self) -> None:
@@ -671,7 +671,7 @@ class SeqGan(Adversarial):
         model.fit(train, valid)
         training = self._two_sided()(model, train, valid, recipe=recipe, oracle=None, seed=self.seed)
         phases = (
-            Phase("discriminator", recipe.pretraining_rounds if recipe.rounds else 0, judged=False),
+            Phase("discriminator", recipe.pretraining_rounds if recipe.rounds else 0, validated=False),
             Phase("adversarial", recipe.rounds),
         )
 

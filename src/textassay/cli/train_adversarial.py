@@ -12,7 +12,7 @@ from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
 from textassay.errors import InputError, OptionError, unknown_name
 
 if TYPE_CHECKING:
-    from textassay.adversarial import Collapse, Phase, RoundsHistory, TwoSided
+    from textassay.adversarial import AdversarialTrainer, Collapse, Phase, RoundsHistory
     from textassay.generator import LanguageModel
     from textassay.monitoring import Sampler
     from textassay.report import AdversarialTraining
@@ -35,7 +35,7 @@ class Begun:
 
     name: str
     n_parameters: int
-    training: "TwoSided"
+    training: "AdversarialTrainer"
     phases: "Sequence[Phase]"
     collapse: "Collapse | None"
     best: str | None

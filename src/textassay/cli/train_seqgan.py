@@ -150,4 +150,4 @@ def _phases(recipe: SeqGanRecipe) -> "tuple[Phase, ...]":
     from textassay.adversarial import Phase
 
     pretraining = recipe.pretraining_rounds if recipe.rounds else 0
-    return Phase("discriminator", pretraining, judged=False), Phase("adversarial", recipe.rounds)
+    return Phase("discriminator", pretraining, validated=False), Phase("adversarial", recipe.rounds)

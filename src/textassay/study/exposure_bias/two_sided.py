@@ -17,6 +17,7 @@ from textassay.adversarial import (
     COT_PRESETS,
     RANKGAN_PRESETS,
     SCRATCHGAN_PRESETS,
+    AdversarialTrainer,
     Collapse,
     CoT,
     CotRecipe,
@@ -25,7 +26,6 @@ from textassay.adversarial import (
     RankGan,
     RoundsHistory,
     ScratchGan,
-    TwoSided,
     train_in_rounds,
 )
 from textassay.corpus import Corpus, TextForm
@@ -94,7 +94,7 @@ def rankgan_stage(
         model = _of_length(learnt, truth.length)
         training = RankGan(model, text.load(work, form), recipe=recipe, seed=seed)
         phases = (
-            Phase("discriminator", recipe.pretraining_rounds, judged=False),
+            Phase("discriminator", recipe.pretraining_rounds, validated=False),
             Phase("adversarial", recipe.rounds),
         )
         with _one_thread():
@@ -110,7 +110,9 @@ def rankgan_stage(
     return Stage(_KIND, name, settings, run, tuple(dict.fromkeys((before, oracle, *text.inputs))), cost)
 
 
-def _trained(training: TwoSided, phases: Any, kind: str, settings: Mapping[str, Any], work: Work) -> RoundsHistory:
+def _trained(
+    training: AdversarialTrainer, phases: Any, kind: str, settings: Mapping[str, Any], work: Work
+) -> RoundsHistory:
     """Train through all phases, or go on where a killed run was."""
     return train_in_rounds(
         training,

@@ -76,7 +76,7 @@ def seqgan_stage(
     cost: float,
 ) -> Stage:  # fmt: skip
     """Return the stage of the adversarial rounds; its result tells of each round, and why it ended early if it did."""
-    phases = (Phase("discriminator", recipe.pretraining_rounds, judged=False), Phase("adversarial", recipe.rounds))
+    phases = (Phase("discriminator", recipe.pretraining_rounds, validated=False), Phase("adversarial", recipe.rounds))
     settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
 
     def run(work: Work) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def leakgan_stage(
     length = int(text.lengths[0])
     settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
     settings["model"] = _new_leakgan(network, length, seed).settings
-    phases = (Phase("pretraining", recipe.cycles, judged=False), Phase("adversarial", recipe.rounds))
+    phases = (Phase("pretraining", recipe.cycles, validated=False), Phase("adversarial", recipe.rounds))
 
     def run(work: Work) -> dict[str, Any]:
         model = _new_leakgan(network, length, seed)

@@ -18,6 +18,7 @@ import numpy as np
 
 from textassay.adversarial import (
     COLLAPSE,
+    AdversarialTrainer,
     Collapse,
     CoT,
     CotRecipe,
@@ -31,7 +32,6 @@ from textassay.adversarial import (
     ScratchGanRecipe,
     SeqGan,
     SeqGanRecipe,
-    TwoSided,
     train_in_rounds,
 )
 from textassay.corpus import Corpus, parse_json, read_document
@@ -58,7 +58,7 @@ Seconds = Callable[[], float]
 class _Begun:
     """A training whose rounds can begin; `finish` makes the generator of what is left."""
 
-    training: TwoSided
+    training: AdversarialTrainer
     phases: tuple[Phase, ...]
     collapse: Collapse
     finish: Callable[[RoundsHistory], Any]
@@ -168,7 +168,7 @@ class Trainings:
                 else SeqGan(model, train, recipe=recipe, seed=seed)
             )
             phases = (
-                Phase("discriminator", recipe.pretraining_rounds, judged=False),
+                Phase("discriminator", recipe.pretraining_rounds, validated=False),
                 Phase("adversarial", recipe.rounds),
             )
 
@@ -199,7 +199,7 @@ class Trainings:
                 training.finish({"kind": name, "kept": history.kept, "seed": seed})
                 return model
 
-            phases = (Phase("pretraining", recipe.cycles, judged=False), Phase("adversarial", recipe.rounds))
+            phases = (Phase("pretraining", recipe.cycles, validated=False), Phase("adversarial", recipe.rounds))
             return _Begun(training, phases, COLLAPSE, finish)
 
         def seen(rounds: int, n_train: int) -> int:
