@@ -267,7 +267,7 @@ def test_bad_input_is_refused() -> None:
     model = LeakGanModel(4, max_length=2)
     with pytest.raises(InputError, match="draws at most 2 tokens, but real sentences have up to 3"):
         LeakGan(model, Corpus.from_texts(["a b a"]), recipe=RECIPE)
-    with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2 have others, such as 1"):
+    with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2 have another length, such as 1"):
         LeakGan(LeakGanModel(4, length=2, max_length=2), Corpus.from_texts(["a b", "a"]), recipe=RECIPE)
     bad: tuple[dict[str, Any], ...] = ({"rounds": -1}, {"n_roll_outs": 0}, {"rescaling": 0.0}, {"batch_size": 1})
     for setting in bad:

@@ -1,4 +1,4 @@
-"""Findings that are checked on drawn values: what evaluators say of generators, as measured and over other texts.
+"""Findings checked on bootstrap values: evaluators' values of generators, as measured and over resampled texts.
 
 A finding is a list of parts, each true or false of one draw of texts. It holds where the chances, over draws, that a
 part fails sum to at most 1 - level; it does not where a part fails with a chance of at least 1 - (1 - level) / parts;
@@ -17,7 +17,7 @@ from textassay.meta_evaluation import CheckedFinding, Number, Verdict
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 Parts = Mapping[str, BoolArray]
-Found = tuple[Parts, Mapping[str, Number]]
+Outcome = tuple[Parts, Mapping[str, Number]]
 
 _UNSURE: Verdict = "not separated at this size"
 _RULE = (
@@ -28,7 +28,7 @@ _RULE = (
 
 @dataclass(frozen=True, eq=False)
 class DrawnValues:
-    """What evaluators say, as measured and over draws of texts; whatever is missing was not measured."""
+    """Evaluators' values, as measured and over draws of texts; missing ones were not measured."""
 
     about: str  # Whose values these are
     generators: tuple[str, ...]  # Their names, G of them
@@ -82,7 +82,7 @@ class Rule:
     parts: str  # What its parts are, in a sentence or two
     # Returns the parts, name to whether each holds as measured and in each draw, shape (1 + B,), and numbers to show;
     # raises KeyError where values are missing
-    check: Callable[[DrawnValues], Found]
+    check: Callable[[DrawnValues], Outcome]
     exact: bool = False  # Whether the measured values alone count
 
 
@@ -93,12 +93,12 @@ def check_rules(rules: Sequence[Rule], values: DrawnValues, *, level: float) -> 
         verdict: Verdict = "not measured"
         numbers: Mapping[str, Number] = {}
         try:
-            parts, told = rule.check(values)
+            parts, extra = rule.check(values)
         except KeyError:
             pass
         else:
             verdict, rests = _verdict(parts, level, exact=rule.exact)
-            numbers = {**rests, **told}
+            numbers = {**rests, **extra}
         how = "Each to the last printed digit." if rule.exact else _RULE
         checked.append(
             CheckedFinding(

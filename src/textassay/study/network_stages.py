@@ -123,8 +123,8 @@ def opened(work: Work, trained: Stage, *, precision: str = "float32") -> Languag
     """Return the network that a stage kept, which computes in `precision`."""
     model: Any = load_model(work.inputs[trained].folder / MODEL).model
     model.precision = precision
-    found: LanguageModel = model
-    return found
+    network: LanguageModel = model
+    return network
 
 
 def sampling(
@@ -142,18 +142,18 @@ def sampling(
 
     def run(work: Work) -> dict[str, Any]:
         model = opened(work, trained, precision=precision)
-        told = {}
+        statistics = {}
         for number, (file, count) in enumerate(counts.items()):
             work.tell(f"{count} sentences, set {number + 1} of {len(counts)}")
             drawn = model.sample(count, seed=seed_for(seed, "draw", file), temperature=temperature)
             save_draws(work.folder / f"{file}.npz", drawn)
-            told[file] = {
+            statistics[file] = {
                 "n": len(drawn),
                 "unk_rate": drawn.unk_rate if len(drawn.tokens) else 0.0,
                 "cut_share": float(np.mean(drawn.lengths >= longest)),
                 "mean_length": float(np.mean(drawn.lengths)),
             }
-        return told
+        return statistics
 
     settings = {"counts": dict(counts), "seed": seed, "temperature": temperature, "longest": longest}
     settings |= {} if precision == "float32" else {"precision": precision}

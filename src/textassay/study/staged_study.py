@@ -32,14 +32,14 @@ class StagedStudy(ABC):
 
     def all_stages(self) -> list[Stage]:
         """Return all stages, each after those it builds on."""
-        found: dict[str, Stage] = {}
+        by_key: dict[str, Stage] = {}
         waiting = list(self.targets)
         while waiting:
             stage = waiting.pop()
-            if stage.key not in found:
-                found[stage.key] = stage
+            if stage.key not in by_key:
+                by_key[stage.key] = stage
                 waiting.extend(stage.inputs)
-        return sorted(found.values(), key=lambda stage: stage.level)
+        return sorted(by_key.values(), key=lambda stage: stage.level)
 
     def compute(self, only: Sequence[str] = ()) -> int:
         """Compute what is missing, and return how many stages that were."""
@@ -59,8 +59,8 @@ class StagedStudy(ABC):
                 spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
         return spent
 
-    def warnings_told(self, *, but: str | None = None) -> list[str]:
-        """Return the warnings of stages, each with their kind and how many gave it; none that hold the words `but`."""
+    def warning_notes(self, *, but: str | None = None) -> list[str]:
+        """Return the warnings of stages, each with their kind and number; those that contain `but` are left out."""
         warned: dict[str, int] = {}
         for stage in self.all_stages():
             done = self.stages.done(stage)

@@ -1,4 +1,4 @@
-"""Stages of a study: each computed once, kept in a folder named by what decides it, and found again.
+"""Stages of a study: each computed once and kept in a folder named by its settings.
 
 What decides a stage is its kind, its name, its settings, the stages it builds on and the version of the software; its
 key is a hash of these, so all keys are known before anything runs. A run computes what its targets lack and nothing
@@ -86,7 +86,7 @@ class Stages:
     def __init__(self, folder: Path, progress: Progress | None = None) -> None:
         self._folder = folder
         self._progress = progress
-        self._found: dict[str, Done] = {}
+        self._done: dict[str, Done] = {}
         self._lock = threading.Lock()
 
     def folder_of(self, stage: Stage) -> Path:
@@ -96,21 +96,21 @@ class Stages:
 
     def done(self, stage: Stage) -> Done | None:
         """Return `stage` if it is done."""
-        if stage.key in self._found:
-            return self._found[stage.key]
+        if stage.key in self._done:
+            return self._done[stage.key]
         folder = self.folder_of(stage)
         try:
             document = parse_json(read_document(folder / _DOCUMENT))
             whole = document["key"] == stage.key and all(
                 (folder / name).stat().st_size == size for name, size in document["files"].items()
             )
-            found = Done(folder, document["result"], document["seconds"], tuple(document["warnings"]))
+            result = Done(folder, document["result"], document["seconds"], tuple(document["warnings"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
         if not whole:
             return None
-        self._found[stage.key] = found
-        return found
+        self._done[stage.key] = result
+        return result
 
     def missing(self, targets: Sequence[Stage]) -> list[Stage]:
         """Return what has to be computed for `targets`, each before what builds on it."""
@@ -148,7 +148,9 @@ class Stages:
             self._progress(label, done, total)
 
     def _compute(self, stage: Stage, tell: Callable[[str], None]) -> None:
-        inputs = {given: found for given in stage.inputs if (found := self.done(given)) is not None}
+        inputs = {
+            stage_input: finished for stage_input in stage.inputs if (finished := self.done(stage_input)) is not None
+        }
         folder = self.folder_of(stage)
         said: list[str] = []
         token = _said.set(said)
@@ -186,12 +188,12 @@ class Stages:
 def _warnings_by_stage() -> Iterator[None]:
     """Keep each warning with the stage that gives it: all threads share one list of filters, so it is set here."""
     with warnings.catch_warnings():
-        shown = warnings.showwarning
+        show_warning = warnings.showwarning
 
         def keep(message: Any, category: type[Warning], *where: Any, **rest: Any) -> None:
             said = _said.get()
             if said is None:
-                shown(message, category, *where, **rest)
+                show_warning(message, category, *where, **rest)
             else:
                 said.append(str(message))
 

@@ -1,6 +1,6 @@
-"""What the study of exposure bias measured at several prefix lengths, how it varies together, and claims about it.
+"""What the study of exposure bias measured at several prefix lengths, how it varies together, and conditions about it.
 
-The error of a claim follows from the covariance of all values.
+The error of a condition follows from the covariance of all values.
 
 Where runs share one model, what varies is what was drawn: the covariance is that over sequences (delta method), pooled
 over the runs, and intervals are normal. Where each run trained its own model, and for BLEU, whose sentences are not
@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from textassay.errors import InputError
 from textassay.exposure import BleuRun, PrefixRun
-from textassay.study.claims import Claim
 from textassay.study.exposure_bias.published import LENGTHS, bleu_row, published_table, ratio_row
+from textassay.study.findings import Condition
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class LengthValues:
     covariance: FloatArray  # Of all values, in the order of their names, shape (m K, m K)
     degrees: float  # Of freedom of the covariance; infinite where it is known well
 
-    def claim(
+    def condition(
         self,
         name: str,
         weights: Mapping[str, FloatArray],
@@ -43,20 +43,22 @@ class LengthValues:
         less: float = 0.0,
         lower: float = -math.inf,
         upper: float = math.inf,
-    ) -> Claim:
-        """Return a claim about the sum of weighted values less a constant; weights are of shapes (K,)."""
+    ) -> Condition:
+        """Return a condition about the sum of weighted values less a constant; weights are of shapes (K,)."""
         zeros = np.zeros(len(self.lengths))
         row = np.concatenate([weights.get(one, zeros) for one in self.values])
         value = math.fsum(row * np.concatenate(list(self.values.values()))) - less
-        return Claim(name, value, math.sqrt(max(0.0, float(row @ self.covariance @ row))), self.degrees, lower, upper)
+        return Condition(
+            name, value, math.sqrt(max(0.0, float(row @ self.covariance @ row))), self.degrees, lower, upper
+        )
 
     def at_each(
-        self, told: str, weights: Mapping[str, float], *, lower: float = -math.inf, upper: float = math.inf
-    ) -> list[Claim]:
-        """Return a claim for each length about a sum of weighted values."""
+        self, name: str, weights: Mapping[str, float], *, lower: float = -math.inf, upper: float = math.inf
+    ) -> list[Condition]:
+        """Return a condition for each length about a sum of weighted values."""
         return [
-            self.claim(
-                f"l = {length}: {told}",
+            self.condition(
+                f"l = {length}: {name}",
                 {one: weight * np.eye(len(self.lengths))[k] for one, weight in weights.items()},
                 lower=lower,
                 upper=upper,
@@ -106,7 +108,9 @@ def published_bleu() -> LengthValues:
     table = published_table("table 2")
     assert table.spreads is not None
     spreads = np.array(table.spreads, dtype=np.float64)
-    values = {row: np.array(found, dtype=np.float64) for row, found in zip(table.rows, table.values, strict=True)}
+    values = {
+        row: np.array(row_values, dtype=np.float64) for row, row_values in zip(table.rows, table.values, strict=True)
+    }
     return LengthValues(LENGTHS, values, np.diag(spreads.reshape(-1) ** 2 / _RUNS), _RUNS - 1)
 
 

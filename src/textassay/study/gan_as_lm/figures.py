@@ -112,7 +112,7 @@ def _curve(
 ) -> Curve:
     points = []
     for place, value in values.items():
-        low, high = value.claim().interval(0.95) if banded else (np.nan, np.nan)
+        low, high = value.condition().interval(0.95) if banded else (np.nan, np.nan)
         known = bool(np.isfinite(low))
         points.append(
             CurvePoint(None, place, value.value, y_low=low if known else None, y_high=high if known else None)

@@ -36,16 +36,16 @@ _ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
 
 
 @dataclass(frozen=True)
-class Made:
-    """A generator that stages look at: kept by a stage, in one of its folders, or the uniform one."""
+class TrainedGenerator:
+    """A generator in a folder of the stage that trained it, or the uniform generator."""
 
-    stage: Stage | None  # Where it was trained; none for the uniform one
-    folder: str = MODEL  # In that of the stage
-    vocabulary: Vocabulary | None = None  # Of the uniform one
+    stage: Stage | None  # None for the uniform generator
+    folder: str = MODEL  # inside the stage's folder
+    vocabulary: Vocabulary | None = None  # of the uniform generator
 
     @property
     def inputs(self) -> tuple[Stage, ...]:
-        """What has to be done before."""
+        """The stages it depends on."""
         return () if self.stage is None else (self.stage,)
 
     def exists(self, work: Work) -> bool:
@@ -61,8 +61,8 @@ class Made:
 
     def _result(self, work: Work) -> dict[str, Any]:
         assert self.stage is not None
-        found: dict[str, Any] = work.inputs[self.stage].result
-        return found
+        result: dict[str, Any] = work.inputs[self.stage].result
+        return result
 
 
 def checkpoints_of(rounds: int, n: int) -> tuple[int, ...]:
@@ -123,7 +123,7 @@ def wgan_stage(
         fresh.record = {**fresh.record, "history": asdict(replace(history, rounds=history.rounds[-1:]))}
         save_model(fresh, work.folder / MODEL, form=form)
         (work.folder / _ROUNDS).unlink(missing_ok=True)
-        return _told(history, 0)
+        return _summary(history, 0)
 
     return Stage("wgan", name, settings, run, (), cost)
 
@@ -167,7 +167,7 @@ def _in_rounds(
     keep(history.kept)
     save_model(model, work.folder / LAST, form=form)
     (work.folder / _ROUNDS).unlink(missing_ok=True)
-    return _told(history, before)
+    return _summary(history, before)
 
 
 def _teller(work: Work) -> Callable[[str, int, int], None]:
@@ -177,7 +177,7 @@ def _teller(work: Work) -> Callable[[str, int, int], None]:
     return tell
 
 
-def _told(history: RoundsHistory, before: int) -> dict[str, Any]:
+def _summary(history: RoundsHistory, before: int) -> dict[str, Any]:
     """Return values of the rounds of the last phase, to the one kept, by their number there, and how it ended."""
     rounds = {str(each.number - before): dict(each.values) for each in history.rounds[before : history.kept]}
     return {"rounds": rounds, "kept": history.kept - before, "stopped": history.stopped}

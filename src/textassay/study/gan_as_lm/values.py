@@ -21,7 +21,7 @@ from scipy import stats
 
 from textassay.approximation import RuleCurve, log_slope
 from textassay.errors import InputError
-from textassay.study.claims import Claim
+from textassay.study.findings import Condition
 from textassay.study.gan_as_lm.results import TextCost
 
 FloatArray = npt.NDArray[np.float64]
@@ -51,8 +51,8 @@ class Crossed:
         """Return the value less a constant."""
         return replace(self, value=self.value - constant)
 
-    def claim(self, name: str = "", *, lower: float = -math.inf, upper: float = math.inf) -> Claim:
-        """Return the claim that the value lies between bounds."""
+    def condition(self, name: str = "", *, lower: float = -math.inf, upper: float = math.inf) -> Condition:
+        """Return the condition that the value lies between bounds."""
         parts = (
             (self.text_error, self.n_stretches - 1),
             (self.runs_error or 0.0, self.n_runs - 1),
@@ -62,8 +62,8 @@ class Crossed:
 
 
 @dataclass(frozen=True)
-class _CrossedClaim(Claim):
-    """A claim whose error has several parts, each with degrees of freedom of its own."""
+class _CrossedClaim(Condition):
+    """A condition whose error has several parts, each with degrees of freedom of its own."""
 
     parts: tuple[tuple[float, int], ...] = ()
 

@@ -64,22 +64,22 @@ class AnswersAsDrawn:
         ends = corpus.offsets[1:] + np.arange(len(corpus))
         begins = corpus.offsets[:-1] + np.arange(len(corpus))
         cut, too_long = corpus.lengths == self.max_length, corpus.lengths > self.max_length
-        found = np.full((len(self._different), len(corpus)), -np.inf)
+        log_probs = np.full((len(self._different), len(corpus)), -np.inf)
         for row in range(len(self._different)):
             columns = {
                 name: np.full(len(corpus), values[row])
                 for name, values in self._different.columns.items()
                 if name.startswith(COLUMN)
             }
-            asked = Corpus(
+            with_context = Corpus(
                 corpus.tokens, corpus.offsets, corpus.vocabulary, corpus.texts, tokenizer=corpus.tokenizer,
                 columns=columns,
             )  # fmt: skip
-            scores = self.model.token_log_probs(asked, temperature=self.temperature)
+            scores = self.model.token_log_probs(with_context, temperature=self.temperature)
             scores[ends[cut]] = 0.0  # nobody drew the end of what was cut
-            found[row] = np.add.reduceat(scores, begins)
-        told = logsumexp(found + self._log_shares[:, None], axis=0)
-        return np.where(too_long, -np.inf, told)
+            log_probs[row] = np.add.reduceat(scores, begins)
+        mixture = logsumexp(log_probs + self._log_shares[:, None], axis=0)
+        return np.where(too_long, -np.inf, mixture)
 
 
 def jensen_shannon(log_ratios: tuple[FloatArray, FloatArray], *, level: float = _LEVEL) -> dict[str, float]:
@@ -119,8 +119,8 @@ def exact_stage(
             q = AnswersAsDrawn(model, given, temperature=temperature, max_length=longest)
         with workers(1), single_threaded():
             p = AsDrawn(truth, words, max_length=longest)
-            found = as_drawn_discrepancy(p, q, n=n, max_length=longest, level=_LEVEL, seed=seed)
-        return {**found.to_dict(), "jensen_shannon": jensen_shannon(found.log_ratios)}
+            discrepancy = as_drawn_discrepancy(p, q, n=n, max_length=longest, level=_LEVEL, seed=seed)
+        return {**discrepancy.to_dict(), "jensen_shannon": jensen_shannon(discrepancy.log_ratios)}
 
     settings: dict[str, Any] = {"temperature": temperature, "n": n, "seed": seed, "longest": texts.longest}
     settings |= {} if contexts is None else {"contexts": contexts.settings}

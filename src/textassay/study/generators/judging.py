@@ -165,15 +165,15 @@ def _metric_stage(world: World, kind: str, writer: str, names: Mapping[str, str]
         generated, real = part.load(work, texts.form), texts.real.load(work, texts.form)
         train = texts.train.load(work, texts.form) if BLEU_TRAIN in names else None
         metrics = {name: parse_metric(metric, level=LEVEL, train=train) for name, metric in names.items()}
-        found: dict[str, Estimate] = {}
+        estimates: dict[str, Estimate] = {}
         for overlaps in (True, False):
             own = {name: metric for name, metric in metrics.items() if (name in _AGAINST_TESTED) == overlaps}
             if own:
                 side = _dealt(real, _REAL_TEXT, seed).test if overlaps else real.take(np.arange(len(generated)))
-                found |= measured(own, generated, side, seed=seed)
-        save_estimates(work.folder / ESTIMATES, found)
+                estimates |= measured(own, generated, side, seed=seed)
+        save_estimates(work.folder / ESTIMATES, estimates)
         return {
-            "estimates": list(found),
+            "estimates": list(estimates),
             "marked": generated.unk_rate if len(generated.tokens) else 0.0,
             "length": float(generated.lengths.mean()),
             "cut": float(np.mean(generated.lengths >= texts.longest)),
@@ -196,27 +196,33 @@ def _classifier_stage(world: World, name: str, trials: int, place: int, seed: in
     def run(work: Work) -> dict[str, Any]:
         dealt = {writer: _dealt(part.load(work, texts.form), writer, seed) for writer, part in world.parts.items()}
         real = _dealt(texts.real.load(work, texts.form), _REAL_TEXT, seed)
-        judge = make_classifier(name, trials=trials, seed=seed)
+        classifier = make_classifier(name, trials=trials, seed=seed)
         if name == INDIVIDUAL:  # the floor's own classifier learns to tell real text from real text
-            made = meta_evaluate_parts(judge, real, dealt, individual=True, level=LEVEL, seed=seed)
-            rows, scores = dict(made.by_generator), dict(made.generated_scores)
+            meta_evaluation = meta_evaluate_parts(classifier, real, dealt, individual=True, level=LEVEL, seed=seed)
+            rows, scores = dict(meta_evaluation.by_generator), dict(meta_evaluation.generated_scores)
         else:  # nobody learns to call the floor fake: it is judged as other real text is
             floor = dealt.pop(FLOOR).test
             beside = replace(real, test=Corpus.concatenate([real.test, floor]))
-            both = meta_evaluate_parts(judge, beside, dealt, level=LEVEL, seed=seed)
+            both = meta_evaluate_parts(classifier, beside, dealt, level=LEVEL, seed=seed)
             n = len(real.test)
-            made = replace(both, real_scores=both.real_scores[:, :n], real_clusters=both.real_clusters[:n])
-            scores = {FLOOR: both.real_scores[0, n:], **made.generated_scores}
+            meta_evaluation = replace(both, real_scores=both.real_scores[:, :n], real_clusters=both.real_clusters[:n])
+            scores = {FLOOR: both.real_scores[0, n:], **meta_evaluation.generated_scores}
             fake = (scores[FLOOR] <= 0.5).astype(np.float64)
             clusters = both.real_clusters[n:]
             interval = clustered_interval(fake, clusters, level=LEVEL)
             of_floor = Accuracy(float(fake.mean()), interval, len(fake), len(np.unique(clusters)))
-            rows = {FLOOR: of_floor, **made.by_generator, ALL: made.all, REAL: made.real, GENERATED: made.generated}
+            rows = {
+                FLOOR: of_floor,
+                **meta_evaluation.by_generator,
+                ALL: meta_evaluation.all,
+                REAL: meta_evaluation.real,
+                GENERATED: meta_evaluation.generated,
+            }
         return {
             "called_real": {writer: (own > 0.5).astype(int).tolist() for writer, own in scores.items()},
             "accuracies": {row: [one.value, one.interval.low, one.interval.high] for row, one in rows.items()},
-            "copied": {writer: n / len(scores[writer]) for writer, n in made.n_seen.items()},
-            "signature": str(made.signature),
+            "copied": {writer: n / len(scores[writer]) for writer, n in meta_evaluation.n_seen.items()},
+            "signature": str(meta_evaluation.signature),
         }
 
     parts = [*world.parts.values(), texts.real]
@@ -241,10 +247,10 @@ def _inputs(*parts: Part) -> tuple[Stage, ...]:
     return tuple(dict.fromkeys(stage for part in parts for stage in part.inputs))
 
 
-def _of_estimates(name: str, found: Mapping[str, Estimate]) -> Evaluation:
+def _of_estimates(name: str, estimates: Mapping[str, Estimate]) -> Evaluation:
     """Return the evaluation by a metric; without terms where they are undefined for a writer."""
     evaluation = Evaluation.of_estimates(
-        {writer: _without_undefined(one) for writer, one in found.items()}, name=name, floor=found[FLOOR]
+        {writer: _without_undefined(one) for writer, one in estimates.items()}, name=name, floor=estimates[FLOOR]
     )
     better = _TURNED.get(name, evaluation.better)
     return replace(evaluation, better=better, texts=None, terms=evaluation.terms)

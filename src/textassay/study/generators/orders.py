@@ -44,15 +44,15 @@ def order_by_volume(world: World, generators: Sequence[str]) -> list[Evaluation]
     return [Evaluation(VOLUME, "higher", names, np.array([world.volume[name] for name in names]))]
 
 
-def exact_orders(found: Mapping[str, Mapping[str, Any]]) -> list[Evaluation]:
+def exact_orders(results: Mapping[str, Mapping[str, Any]]) -> list[Evaluation]:
     """Return the orders by exact distance, total variation first."""
-    if len(found) < 2:
+    if len(results) < 2:
         return []
     scores = stats.norm.ppf((np.arange(_N_TERMS) + 0.5) / _N_TERMS)
     scores *= np.sqrt(_N_TERMS) / scores.std()  # so that the mean of as many draws has variance 1
     orders = []
     for name, key in _EXACT.items():
-        values = {generator: one[key] for generator, one in found.items()}
+        values = {generator: one[key] for generator, one in results.items()}
         errors = {
             generator: (one["high"] - one["low"]) / (2 * float(stats.norm.ppf((1 + LEVEL) / 2)))
             for generator, one in values.items()

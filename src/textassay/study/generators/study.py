@@ -89,7 +89,7 @@ class GeneratorsStudy(StagedStudy):
             tables=tuple(tables),
             findings=tuple(sorted(findings, key=lambda finding: ids.index(finding.id))),
             notes=(*(f"{name} was not there: what needs it is not measured." for name in self.texts.missing), *_NOTES,
-                   *self.warnings_told(but=_TOLD)),
+                   *self.warning_notes(but=_TOLD)),
             seconds=self.seconds(),
             figures=generators_figures(
                 tables,

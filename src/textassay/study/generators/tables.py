@@ -49,25 +49,25 @@ def table_id(what: str, world: str) -> str:
 
 def by_closeness(judged: JudgedWorld) -> tuple[str, ...]:
     """Return all writers, those that DD finds closest to real text first."""
-    found = {writer: math.inf if value is None else value for writer, (value, *_) in judged.values[DD].items()}
-    return tuple(sorted(judged.writers, key=lambda writer: found[writer]))
+    distances = {writer: math.inf if value is None else value for writer, (value, *_) in judged.values[DD].items()}
+    return tuple(sorted(judged.writers, key=lambda writer: distances[writer]))
 
 
 def judged_tables(world: str, judged: JudgedWorld, n: int, *, n_resamples: int, seed: int) -> list[ReproducedTable]:
     """Return what evaluators say of all writers, ranks, the paper's layouts, and correlations among evaluators."""
-    found = [_everything(world, judged), _ranks(world, judged)]
+    tables = [_everything(world, judged), _ranks(world, judged)]
     layouts: tuple[tuple[str, Sequence[str]], ...] = (
         ("figures 4 and 10", (*OVERLAPS, "BLEU, all references")),
         ("table 6", (SELF_BLEU, DIVERSITY, "distinct-1", "distinct-2")),
         ("table 9", (BLEU_TRAIN,)),
     )
-    found.append(_layout(world, "table 4", _accuracies(judged), n))
+    tables.append(_layout(world, "table 4", _accuracies(judged), n))
     for name, columns in layouts:
         cells = [_cell(writer, column, judged, column) for column in columns for writer in judged.writers]
-        found.append(_layout(world, name, [cell for cell in cells if cell.ours is not None], n))
+        tables.append(_layout(world, name, [cell for cell in cells if cell.ours is not None], n))
     if world == REAL:
-        found += _table_7_and_8(judged, n_resamples, seed)
-    return [*found, _among(world, judged)]
+        tables += _table_7_and_8(judged, n_resamples, seed)
+    return [*tables, _among(world, judged)]
 
 
 def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
@@ -146,11 +146,11 @@ def costs_table(world: str, costs: Mapping[str, TrainingCost], stopped: Mapping[
 def text_table(world: str, judged: JudgedWorld) -> ReproducedTable:
     """Return the share of marked words, the length, and how much of the tested text classifiers also learnt from."""
     cells = []
-    for writer, told in judged.of_text.items():
+    for writer, statistics in judged.of_text.items():
         cells += [
-            Cell(writer, "marked words, percent", ours=100 * told["marked"]),
-            Cell(writer, "words of a sentence", ours=told["length"]),
-            Cell(writer, "longest, percent", ours=100 * told["cut"]),
+            Cell(writer, "marked words, percent", ours=100 * statistics["marked"]),
+            Cell(writer, "words of a sentence", ours=statistics["length"]),
+            Cell(writer, "longest, percent", ours=100 * statistics["cut"]),
         ]
         if writer in judged.copied:
             cells.append(Cell(writer, "learnt from, percent", ours=100 * judged.copied[writer]))

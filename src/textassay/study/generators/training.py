@@ -90,7 +90,7 @@ class Trainings:
                 train = text(work)
                 model = make_generator("ngram", order=order, max_length=self.texts.longest).fit(train)
             save_model(model, work.folder / MODEL, form=self.texts.form)
-            return _told(name, model, seconds(), len(train))
+            return _summary(name, model, seconds(), len(train))
 
         source: Any = self.texts.train.settings
         if of_news:
@@ -105,10 +105,10 @@ class Trainings:
 
         def run(work: Work) -> dict[str, Any]:
             train, valid = (part.load(work, self.texts.form) for part in (self.texts.train, self.texts.valid))
-            given: dict[str, Any] = {}
+            attribute_settings: dict[str, Any] = {}
             if conditional:
                 attributes = self.attributes(train)
-                given = {"attributes": attributes}
+                attribute_settings = {"attributes": attributes}
                 train, valid = (
                     in_context(corpus, self.sentiment.get(part), attributes)
                     for part, corpus in (("train", train), ("valid", valid))
@@ -121,7 +121,7 @@ class Trainings:
                 max_length=self.texts.longest,
                 precision=self.precision,
                 **network.changes,
-                **given,
+                **attribute_settings,
             )
             checkpoint = work.folder / _CHECKPOINT
             with processor_seconds(work.folder) as seconds, _one_thread():
@@ -133,7 +133,7 @@ class Trainings:
                 model.fit(train, valid, checkpoint=checkpoint, progress=progress)
             save_model(model, work.folder / MODEL, form=self.texts.form)
             checkpoint.unlink(missing_ok=True)
-            return _told(name, model, seconds(), n * len(model.history.epochs))
+            return _summary(name, model, seconds(), n * len(model.history.epochs))
 
         presets = {**PRESETS, **CONTEXT_PRESETS}[kind][network.preset]
         settings = {
@@ -209,8 +209,8 @@ class Trainings:
             return refreshes * recipe.epochs * recipe.n_negatives + passes * n_train
 
         settings = {"network": dict(network.changes), "recipe": asdict(recipe), "seed": seed}
-        shown = (recipe.cycles * recipe.pretraining_epochs + 1) * self.texts.sizes["train"]
-        return self._rounds(name, settings, begin, seen, 4 * shown / _SHOWN)
+        n_shown = (recipe.cycles * recipe.pretraining_epochs + 1) * self.texts.sizes["train"]
+        return self._rounds(name, settings, begin, seen, 4 * n_shown / _SHOWN)
 
     def from_scratch(self, name: str) -> Stage:
         """Return the stage of CoT or ScratchGAN, which learn against another side from their first step."""
@@ -267,9 +267,9 @@ class Trainings:
                 model = begun.finish(history)
             save_model(model, work.folder / MODEL, form=self.texts.form)
             checkpoint.unlink(missing_ok=True)
-            told = {} if before is None else work.inputs[before].result
-            n_seen = seen(history.kept, len(train)) + told.get("n_seen", 0)
-            return _told(name, model, seconds() + told.get("seconds", 0.0), n_seen, history.stopped)
+            shared = {} if before is None else work.inputs[before].result
+            n_seen = seen(history.kept, len(train)) + shared.get("n_seen", 0)
+            return _summary(name, model, seconds() + shared.get("seconds", 0.0), n_seen, history.stopped)
 
         inputs = (*self.texts.train.inputs, *(() if before is None else (before,)))
         return self._stage(name, decides, run, inputs, cost=cost)
@@ -326,7 +326,7 @@ def _one_thread() -> Iterator[None]:
         yield
 
 
-def _told(name: str, model: Any, seconds: float, n_seen: int, stopped: str | None = None) -> dict[str, Any]:
+def _summary(name: str, model: Any, seconds: float, n_seen: int, stopped: str | None = None) -> dict[str, Any]:
     """Return the result of a stage that trained `model`."""
     return {
         "model": model.name,

@@ -1,4 +1,4 @@
-"""Stages that train what figure 4 sets beside maximum likelihood: ScratchGAN and CoT from scratch, RankGAN after it.
+"""Stages that train the adversarial models of figure 4: ScratchGAN and CoT from scratch, RankGAN after pre-training.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.3 and appendix D.
 Departs from it: CoT, which the paper names and gives no result of. RankGAN begins with the weights of the model that
@@ -48,7 +48,7 @@ _PRESETS: Mapping[str, Any] = {SCRATCHGAN: SCRATCHGAN_PRESETS, COT: COT_PRESETS,
 
 
 def from_scratch_stage(
-    name: str, kind: str, asked: Contest, text: Part, form: TextForm, *, longest: int, seed: int,
+    name: str, kind: str, contest: Contest, text: Part, form: TextForm, *, longest: int, seed: int,
     cost: float,
 ) -> Stage:  # fmt: skip
     """Return the stage that trains `SCRATCHGAN` or `COT`, and keeps it.
@@ -56,8 +56,8 @@ def from_scratch_stage(
     Its result says how many rounds count (``kept``), what was told after the last of them (``last``), and why training
     ended early (``stopped``, none where it did not).
     """
-    preset, recipe = _PRESETS[kind][asked.preset]
-    network, recipe = {**preset, **asked.network}, replace(recipe, **asked.recipe)
+    preset, recipe = _PRESETS[kind][contest.preset]
+    network, recipe = {**preset, **contest.network}, replace(recipe, **contest.recipe)
     settings = _json({"network": network, "recipe": asdict(recipe), "seed": seed, "longest": longest})
     settings |= {"train": text.settings, "form": form.hash}
 
@@ -77,14 +77,14 @@ def from_scratch_stage(
 
 
 def rankgan_stage(
-    name: str, before: Stage, oracle: Stage, asked: Contest, text: Part, form: TextForm, *, n: int,
+    name: str, before: Stage, oracle: Stage, contest: Contest, text: Part, form: TextForm, *, n: int,
     seed: int, cost: float,
 ) -> Stage:  # fmt: skip
     """Return the stage of RankGAN's rounds against text that a random LSTM wrote; see `from_scratch_stage`.
 
     Its result has besides, as ``oracle``, what `ExposureResults.oracle_costs` holds.
     """
-    recipe = replace(_PRESETS[RANKGAN][asked.preset][1], **asked.recipe)
+    recipe = replace(_PRESETS[RANKGAN][contest.preset][1], **contest.recipe)
     settings = _json({"recipe": asdict(recipe), "seed": seed, "n": n, "train": text.settings, "form": form.hash})
 
     def run(work: Work) -> dict[str, Any]:
