@@ -31,7 +31,7 @@ OVERLAP = (*(f"BLEU-{order}" for order in ORDERS), *(f"self-BLEU-{order}" for or
 
 
 def overlap_metrics() -> dict[str, Metric]:
-    """Return what needs no model of ours, by the names that tables use."""
+    """Return the metrics that need no trained model, by their names in tables."""
     return {
         **{f"BLEU-{order}": Bleu(order=order, level=LEVEL) for order in ORDERS},
         **{f"self-BLEU-{order}": SelfBleu(order=order, level=LEVEL) for order in ORDERS},
@@ -122,7 +122,7 @@ def save_estimates(folder: Path, estimates: Mapping[str, Estimate]) -> None:
 
 
 def load_estimates(folder: Path, names: Sequence[str] | Iterable[str]) -> dict[str, Estimate]:
-    """Return the estimates that `save_estimates` kept."""
+    """Return the estimates of `save_estimates`."""
     store = EstimateStore(folder)
     estimates = {}
     for name in names:

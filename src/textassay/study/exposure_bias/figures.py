@@ -35,7 +35,7 @@ _NOTES = (
 
 
 def exposure_reproduction(results: ExposureResults, *, retrained: bool = False, level: float = 0.95) -> Reproduction:
-    """Return the study, ours beside the published."""
+    """Return the study, our results beside the published ones."""
     stopped = [f"{model}: training ended early. {why}" for model, why in results.stopped.items()]
     missing = [f"{text} was not there: what needs it is not measured." for text in results.missing]
     sizes = {

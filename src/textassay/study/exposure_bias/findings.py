@@ -120,7 +120,7 @@ _RULES = {
 def check_findings(
     results: ExposureResults, *, retrained: bool = False, level: float = _LEVEL
 ) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked on what was measured, once for each text or model that can show it."""
+    """Return the verdict on every finding, once for each text or model with the measurements it needs."""
     checked: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
 
     def add(rule: str, about: str, conditions: Conditions) -> None:
@@ -153,7 +153,7 @@ def check_findings(
 
 
 def check_published(level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
-    """Return the findings that the printed tables can show, checked on them."""
+    """Return the verdicts on the published tables."""
     about = "the published numbers"
     checked = [
         _RULES[rule].checked(f"{about}, {model}", conditions, level)
@@ -172,7 +172,7 @@ def check_published(level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
 
 
 def _of_bleu(values: LengthValues, where: str) -> Iterable[tuple[str, str, Conditions]]:
-    """Yield rule, whose values and conditions of all findings about EB-bleu that these values can show."""
+    """Yield the rule, what it is about, and the conditions of each finding about EB-bleu with these values."""
     mean, trend = mean_over(values.lengths), trend_over(values.lengths)
     known = [model for model in (_LSTM, _TF) if ratio_row(model) in values.values]
     for model in known:
@@ -245,7 +245,7 @@ def _corruption(values: LengthValues) -> list[Condition]:
 
 
 def _of_others(results: ExposureResults, *, retrained: bool) -> Iterable[tuple[str, str, Conditions]]:
-    """Yield rule, whose values and conditions of what is not trained by maximum likelihood alone."""
+    """Yield the same for models that are not trained by maximum likelihood alone."""
     for model, rule in ((SCRATCHGAN, "B8, ScratchGAN"), (RANKGAN, "B8, RankGAN"), (COT, "D4")):
         if model not in results.others:
             continue

@@ -148,7 +148,7 @@ def _perplexities(results: ExposureResults) -> Iterable[ReproducedTable]:
 
 
 def _of_others(results: ExposureResults) -> Iterable[ReproducedTable]:
-    """Yield what is trained by maximum likelihood beside what is not, EB-C by length, and what the oracle is asked."""
+    """Yield models with and without adversarial training side by side, EB-C by length, and costs under the oracle."""
     known = {**results.synthetic, **results.others}
     cells, by_length = [], []
     for model, own in results.others.items():

@@ -78,7 +78,7 @@ class PairTexts:
 
 @dataclass(frozen=True)
 class ExposureTexts:
-    """What was found in the folder: free texts by name, pairs, and which of them are not there."""
+    """The texts in the folder: free texts by name, pairs, and the missing ones."""
 
     free: Mapping[str, FreeText]
     pairs: PairTexts | None

@@ -1,10 +1,8 @@
-"""What the study of exposure bias measured at several prefix lengths, how it varies together, and conditions about it.
+"""Values of the study of exposure bias by prefix length, their joint covariance, and conditions about them.
 
-The error of a condition follows from the covariance of all values.
-
-Where runs share one model, what varies is what was drawn: the covariance is that over sequences (delta method), pooled
-over the runs, and intervals are normal. Where each run trained its own model, and for BLEU, whose sentences are not
-kept, it is that over runs, and intervals are Student's. Printed values vary independently, with their printed spreads.
+Where runs share one model, the covariance is over sequences (delta method), pooled over the runs, and intervals are
+normal. Where each run trained its own model, and for BLEU, whose sentences are not kept, it is over runs, and intervals
+are Student's. Published values are independent, with their published spreads.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The study of GANs as language models as a graph of stages: what is trained, and what is measured of it.
+"""The study of GANs as language models as a graph of stages that train and measure.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, sections 4 and 5.
 """
@@ -31,7 +31,7 @@ _MODES: Mapping[str, Mode] = {WGAN: "onehot", WGAN_SOFT: "soft", UNIFORM: "oneho
 
 @dataclass
 class GanExperiment:
-    """All stages of the study; names as in `GanResults`. A stage of costs gives them by N."""
+    """All stages of the study; names as in `GanResults`. The result of a stage of costs is by N."""
 
     # Model to stages; convergence of the first run
     costs: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ def build_gan(text: GanText, scale: GanScale, *, seed: int) -> GanExperiment:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What all parts of the study share, and where they add their stages."""
+    """Settings of the study, and the experiment to which its parts add their stages."""
 
     text: GanText
     scale: GanScale
@@ -77,7 +77,7 @@ class _Plan:
     experiment: GanExperiment
 
     def generators(self) -> dict[str, tuple[TrainedGenerator, ...]]:
-        """Return model to what was trained from each seed."""
+        """Return the trained generators of each seed, by model."""
         text, scale = self.text, self.scale
         windows = cut_windows(text.train, scale.length)
         before = [
@@ -151,7 +151,7 @@ class _Plan:
         }
 
     def table_1(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
-        """Add what all generators cost, each in its window."""
+        """Add the costs of the text under all generators, each in its window."""
         part = evenly_spread(self.text.test, self.scale.n_noise, max(self.scale.windows))
         for model, trained in runs.items():
             corpus, window = (part, WGAN_WINDOW) if model in _MODES else (self.text.test, self.scale.window)
@@ -160,7 +160,7 @@ class _Plan:
             )
 
     def study_of_lengths(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
-        """Add what the same text costs in windows of several lengths."""
+        """Add the costs of the same text in windows of several lengths."""
         scale = self.scale
         part = evenly_spread(self.text.test, scale.n_windows, max(scale.windows))
         for model, trained in runs.items():
@@ -179,7 +179,7 @@ class _Plan:
         self, kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, window: int,
         sizes: list[int] | None = None, *, run: int = 0,
     ) -> Stage:  # fmt: skip
-        """Return what a text costs under one generator."""
+        """Return the stage of the cost of a text under one generator."""
         model = name.partition(" window ")[0]
         mode = _MODES.get(model, "multinomial")
         sample_sizes = [self.scale.n_samples] if sizes is None else sizes
@@ -199,7 +199,7 @@ class _Plan:
         )
 
     def rule(self, model: str, trained: TrainedGenerator) -> Stage:
-        """Return how many draws the stopping rule asks for."""
+        """Return the stage of the stopping rule for the number of samples."""
         scale, mode = self.scale, _MODES.get(model, "multinomial")
         return rule_stage(
             model,

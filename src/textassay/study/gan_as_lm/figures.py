@@ -32,7 +32,7 @@ _NOTES = (
 
 
 def gan_reproduction(results: GanResults, *, level: float = 0.95) -> Reproduction:
-    """Return the study, ours beside the published."""
+    """Return the study, our results beside the published ones."""
     sizes = ", ".join(f"{n:,} {what}" for what, n in results.sizes.items())
     return Reproduction(
         title="Evaluating Text GANs as Language Models",

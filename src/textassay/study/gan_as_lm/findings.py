@@ -77,7 +77,7 @@ _RULES = {
 
 
 def check_findings(results: GanResults, *, level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked on what was measured, once for each generator that can show it."""
+    """Return the verdict on every finding, once for each generator with the measurements it needs."""
     checked: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
 
     def add(rule: str, about: str, conditions: Conditions) -> None:
@@ -136,7 +136,7 @@ def check_findings(results: GanResults, *, level: float = _LEVEL) -> tuple[Check
 
 
 def check_published(level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
-    """Return the findings that the printed numbers can show, checked on them: each differs beyond rounding."""
+    """Return verdicts on the published numbers: each differs beyond rounding."""
 
     def bits(row: str, column: str) -> float:
         return published_bpc(row, column) or math.nan

@@ -1,4 +1,4 @@
-"""Stages that measure what a text costs under a generator by Algorithm 1, and how many draws the stopping rule takes.
+"""Stages that measure the cost of a text under a generator by Algorithm 1, and the samples of the stopping rule.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, algorithm 1, section 5.
 """
@@ -48,7 +48,7 @@ def text_costs(
     seed: int,
     progress: Progress | None = None,
 ) -> dict[int, TextCost]:
-    """Return N to what a text costs from N draws, nested: the first of the largest N.
+    """Return the cost of a text from N samples, by N, nested: the first of the largest N.
 
     `generator`: with a softmax for ``multinomial``; driven by noise for ``soft``; that steps for ``onehot``.
     """
@@ -93,7 +93,7 @@ def rule_curves(
 ) -> list[RuleCurve]:
     """Return the curve of the stopping rule in each of `n_parts` parts of a text; see `rule_curve`.
 
-    Each part is as many windows that follow one another, of which `n_rows` are taken.
+    Parts have equally many consecutive windows, of which `n_rows` are taken.
     """
     text = gold_text(corpus, window=window)
     stepper = generator if mode == "multinomial" else as_window_stepper(generator)
@@ -108,7 +108,7 @@ def cost_stage(
     kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int, mode: Mode, sizes: Sequence[int],
     floor: float, n_stretches: int, seed: int, cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage that measures what `text_costs` does; its result is by N, null where there is no generator."""
+    """Return the stage of `text_costs`; its result is by N, null where there is no generator."""
 
     def run(work: Work) -> dict[str, Any] | None:
         if not trained.exists(work):
@@ -139,7 +139,7 @@ def rule_stage(
     name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int, mode: Mode, n_samples: int, n_rows: int,
     n_parts: int, seed: int, cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage that follows the stopping rule in parts of a text; see `rule_curves`."""
+    """Return the stage of the stopping rule in parts of a text; see `rule_curves`."""
     settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
     options: dict[str, int] = {"n_samples": n_samples, "n_rows": n_rows, "n_parts": n_parts, "seed": seed}
 

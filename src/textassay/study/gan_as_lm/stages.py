@@ -1,4 +1,4 @@
-"""Stages that train SeqGAN, LeakGAN and the recurrent GAN, and keep them: checkpoints along the rounds, the last one.
+"""Stages that train and save SeqGAN, LeakGAN and the recurrent GAN: models along the rounds, and the last one.
 
 Sources: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017; Guo et al., "Long
 Text Generation via Adversarial Training with Leaked Information", AAAI 2018; Press et al., "Language Generation with
@@ -31,7 +31,7 @@ from textassay.network import LeakGanModel, LstmModel, NoiseGru
 from textassay.study.network_stages import MODEL
 from textassay.study.stages import Stage, Work
 
-LAST = "last"  # the folder, in that of a stage, of what training ended with
+LAST = "last"  # folder of the final model, inside that of its stage
 _ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
 
 
@@ -49,11 +49,11 @@ class TrainedGenerator:
         return () if self.stage is None else (self.stage,)
 
     def exists(self, work: Work) -> bool:
-        """Return whether it counts: what a training that ended early kept of later rounds does not."""
+        """Return whether it counts: models of rounds after an early end of training do not."""
         return self.stage is None or not self.folder.isdigit() or int(self.folder) <= self._result(work)["kept"]
 
     def open(self, work: Work) -> object:
-        """Return it."""
+        """Return the generator."""
         if self.stage is None:
             assert self.vocabulary is not None
             return UniformGenerator(self.vocabulary)
@@ -75,7 +75,7 @@ def seqgan_stage(
     name: str, before: Stage, text: Corpus, form: TextForm, *, recipe: SeqGanRecipe, n_checkpoints: int, seed: int,
     cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage of the adversarial rounds; its result tells of each round, and why it ended early if it did."""
+    """Return the stage of the adversarial rounds; its result has each round's values, and why it ended early."""
     phases = (Phase("discriminator", recipe.pretraining_rounds, validated=False), Phase("adversarial", recipe.rounds))
     settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
 
@@ -135,7 +135,7 @@ def _new_leakgan(network: Mapping[str, Any], length: int, seed: int) -> LeakGanM
 def _settings(
     recipe: SeqGanRecipe | LeakGanRecipe, n_checkpoints: int, *, seed: int, text: Corpus, form: TextForm
 ) -> dict[str, Any]:
-    """Return what decides the rounds, JSON-ready."""
+    """Return the settings of the rounds, JSON-ready."""
     kept = checkpoints_of(recipe.rounds, n_checkpoints)
     settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
     return {**settings, "text": text.fingerprint, "form": form.hash}
@@ -145,7 +145,7 @@ def _in_rounds(
     work: Work, training: SeqGan | LeakGan, model: LstmModel | LeakGanModel, form: TextForm, *, kind: str,
     phases: tuple[Phase, Phase], settings: Mapping[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """Train through both phases, keep the model along the second, and return what the stage tells."""
+    """Train through both phases, save the model along the second, and return the result of the stage."""
     before, kept = phases[0].n_rounds, settings["kept"]
 
     def keep(number: int) -> None:
@@ -153,7 +153,7 @@ def _in_rounds(
         training.finish(record)
         save_model(model, work.folder / str(number - before), form=form)
 
-    with workers(1):  # another number of threads sums in another order, and gives other weights
+    with workers(1):  # the weights depend on the number of threads
         history = train_in_rounds(
             training,
             phases,

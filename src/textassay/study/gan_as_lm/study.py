@@ -1,4 +1,4 @@
-"""The study ``gan-as-lm``: computed as far as it is not there yet, and set beside the paper.
+"""The study ``gan-as-lm``: missing stages are computed, and results compared with the paper.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
 Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training.
@@ -45,11 +45,11 @@ class GanStudy(StagedStudy):
         return self.experiment.targets
 
     def result(self) -> Reproduction:
-        """Return what was found beside what was published; all stages are done."""
+        """Return the results beside the published ones; all stages must be done."""
         return gan_reproduction(self.measured())
 
     def measured(self) -> GanResults:
-        """Return what the stages found; all are done."""
+        """Return the results of the stages; all must be done."""
         experiment, n = self.experiment, self.scale.n_samples
         trained = {title: self.outcome(stage) for title, stage in experiment.trained.items()}
         return GanResults(

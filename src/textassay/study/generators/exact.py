@@ -1,7 +1,7 @@
-"""How far a generator is from the oracle, by both models' own probabilities: total variation and Jensen-Shannon.
+"""Exact distance between a generator and the oracle, from both models' probabilities: total variation, Jensen-Shannon.
 
-A generator that answers to contexts writes x with probability sum over c of p(c) p(x | c), where p(c) is the share of
-context c among those that it is given. There are few different ones, so this is a sum that is computed.
+A conditional generator draws x with probability sum over c of p(c) p(x | c), where p(c) is the share of context c.
+There are few different contexts, so the sum is computed.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equation (2); Lin,
 "Divergence measures based on the Shannon entropy", 1991.
@@ -34,7 +34,7 @@ _LEVEL = 0.95
 
 
 class AnswersAsDrawn:
-    """A generator that answers to contexts, each drawn as often as it stands among some; a `ScoredGenerator`."""
+    """A conditional generator as the mixture over the contexts of a corpus; a `ScoredGenerator`."""
 
     def __init__(self, model: Any, contexts: Corpus, *, temperature: float, max_length: int) -> None:
         numbers = context_numbers(contexts, model.attributes)
@@ -50,7 +50,7 @@ class AnswersAsDrawn:
         return f"{self.model.name} in {len(self._different)} contexts"
 
     def sample(self, n: int, *, seed: int) -> Corpus:
-        """Return `n` sentences, each to a context drawn anew."""
+        """Return `n` sentences, each given a random context."""
         rows = stream(seed, "contexts of answers").integers(len(self.contexts), size=n)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".* were cut at ", category=UserWarning)
@@ -76,7 +76,7 @@ class AnswersAsDrawn:
                 columns=columns,
             )  # fmt: skip
             scores = self.model.token_log_probs(with_context, temperature=self.temperature)
-            scores[ends[cut]] = 0.0  # nobody drew the end of what was cut
+            scores[ends[cut]] = 0.0  # the end of a cut sentence is not drawn
             log_probs[row] = np.add.reduceat(scores, begins)
         mixture = logsumexp(log_probs + self._log_shares[:, None], axis=0)
         return np.where(too_long, -np.inf, mixture)

@@ -1,12 +1,12 @@
-"""What is asked of generators that were trained: findings of "Judge the Judges" that need no people, and our own.
+"""Findings about trained generators: those of "Judge the Judges" that need no people, and our own.
 
-K are findings of `textassay.study.judges.findings`, G what that paper says or shows without people, all asked of its
-twelve generators; O is beyond it: of the floor and the known orders.
+K are findings of `textassay.study.judges.findings`, G those of the paper without people, both about its twelve
+generators; O are our own, about the floor and the known orders.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 4 and 5.
-Departs from it: a finding holds, or does not, only beyond the luck of which texts were drawn
-(`textassay.study.drawn_values`); another training of the same generators is not drawn.
+Departs from it: verdicts account for the sampling of texts (`textassay.study.drawn_values`), not for another training
+of the same generators.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,13 +32,13 @@ _GANS = ("SeqGAN", "RankGAN", "LeakGAN")
 
 
 def check_paper(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return what can be asked of the paper's generators without people, checked."""
+    """Return the verdicts on the paper's generators that need no people."""
     kept = [rule for rule in JUDGES_RULES if rule.id in ("K6", "K8", "K11")]
     return check_rules((*kept, *_RULES), values, level=level)
 
 
 def check_orders(values: Mapping[str, DrawnValues], about: str, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return what is asked of the floor and of known orders, checked."""
+    """Return the verdicts on the floor and on known orders."""
     nothing = DrawnValues(about, (), {}, {})
     return tuple(
         finding
@@ -48,7 +48,7 @@ def check_orders(values: Mapping[str, DrawnValues], about: str, *, level: float 
 
 
 def _classifiers(values: DrawnValues) -> list[str]:
-    """Return the classifiers that were asked; KeyError where there are none."""
+    """Return the classifiers with values; KeyError where there are none."""
     known = [name for name in CLASSIFIERS if name in values.values]
     if not known:
         raise KeyError("no classifier")

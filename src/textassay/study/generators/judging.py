@@ -1,8 +1,8 @@
-"""What evaluators say of the generators of a world: stages that measure it, and evaluations made of what they found.
+"""Evaluation of the generators of a world: stages that measure, and evaluations from their results.
 
-Every evaluator is asked of the same writers: `FLOOR`, which is real text that nobody saw, and all generators. Metrics
-read all that a writer wrote; classifiers learn from 70 % of it, choose by 10 and judge 20. The references of word
-overlap are the real texts that classifiers judge; discrepancies are from as many other real texts as a generator wrote.
+Every evaluator scores the same writers: `FLOOR`, which is unseen real text, and all generators. Metrics read all texts
+of a writer; classifiers train on 70 %, validate on 10 % and test on 20 %. The references of word overlap are the real
+test texts of classifiers; discrepancies are from as many other real texts as a generator wrote.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 3.2 to 3.5 and 5.
@@ -66,7 +66,7 @@ class Judges:
 
 @dataclass(frozen=True, eq=False)
 class JudgedWorld:
-    """What was said of all writers of a world, the floor first."""
+    """The evaluations of all writers of a world, the floor first."""
 
     # By evaluator, each of the floor and of all generators for which everything is defined
     evaluations: Mapping[str, Evaluation]
@@ -109,7 +109,7 @@ def judging_stages(world: World, scale: JudgesScale, *, seed: int = 0) -> Judges
 
 
 def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
-    """Return what the stages found; `done` gives one that is done."""
+    """Return the results of the stages; `done` gives the result of one."""
     world = judges.world
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in EVALUATORS}
     of_text: dict[str, Mapping[str, float]] = {}
@@ -236,7 +236,7 @@ def _classifier_stage(world: World, name: str, trials: int, place: int, seed: in
 
 
 def _dealt(corpus: Corpus, writer: str, seed: int) -> Parts:
-    """Return what classifiers learn from, choose by and judge, of one writer."""
+    """Return the training, validation and test texts of one writer."""
     rng = stream(seed, "study", "dealt", writer)
     train, valid, test = (corpus.take(rows) for rows in random_split(len(corpus), rng, DISCRIMINATOR_SHARES))
     return Parts(train, valid, test)

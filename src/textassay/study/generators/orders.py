@@ -1,7 +1,7 @@
-"""The known orders of generators, how evaluators agree with them, and what both say over other draws of the texts.
+"""The known orders of generators, and the agreement of evaluators with them, over resampled texts.
 
 Two orders are known: by the share of the training text, and by the exact distance from the oracle, as total variation
-and as Jensen-Shannon divergence. What the exact values are off by is drawn, too.
+and as Jensen-Shannon divergence. The errors of the exact values are resampled, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -90,9 +90,9 @@ def drawn_values(
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> DrawnValues:
-    """Return what evaluators say of `generators`, as measured and over other draws of the texts.
+    """Return evaluators' values of `generators`, as measured and over resampled texts.
 
-    An evaluator that is better the closer it is to real text is told as its distance from that.
+    For an evaluator that is better the closer to real text, the value is the distance from that.
     """
     together = [one.select(generators) for one in (*evaluations.values(), *orders)]
     drawn = draw_goodness(together, n_resamples=n_resamples, seed=seed)

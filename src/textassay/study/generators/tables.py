@@ -54,7 +54,7 @@ def by_closeness(judged: JudgedWorld) -> tuple[str, ...]:
 
 
 def judged_tables(world: str, judged: JudgedWorld, n: int, *, n_resamples: int, seed: int) -> list[ReproducedTable]:
-    """Return what evaluators say of all writers, ranks, the paper's layouts, and correlations among evaluators."""
+    """Return evaluators' values of all writers, ranks, the paper's layouts, and correlations among evaluators."""
     tables = [_everything(world, judged), _ranks(world, judged)]
     layouts: tuple[tuple[str, Sequence[str]], ...] = (
         ("figures 4 and 10", (*OVERLAPS, "BLEU, all references")),
@@ -71,7 +71,7 @@ def judged_tables(world: str, judged: JudgedWorld, n: int, *, n_resamples: int, 
 
 
 def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
-    """Return how evaluators agree with each known order, and which of them are not told apart from the best."""
+    """Return the agreement of evaluators with each known order, and which are not separated from the best."""
     if judging is None:
         return []
     tables = []
@@ -101,7 +101,7 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
 
 
 def exact_table(world: str, judged: JudgedWorld, exact: Mapping[str, Mapping[str, Any]]) -> list[ReproducedTable]:
-    """Return the exact distances from the oracle and, beside them, what DD finds; `exact` as for `exact_orders`."""
+    """Return the exact distances from the oracle beside DD; `exact` as for `exact_orders`."""
     if not exact:
         return []
     cells = []
@@ -120,7 +120,7 @@ def exact_table(world: str, judged: JudgedWorld, exact: Mapping[str, Mapping[str
 
 
 def costs_table(world: str, costs: Mapping[str, TrainingCost], stopped: Mapping[str, str]) -> ReproducedTable:
-    """Return what generators cost; `stopped` says of some why their training ended early."""
+    """Return the costs of generators; `stopped`: why some trainings ended early."""
     cells = []
     for name, one in costs.items():
         numbers = {

@@ -24,7 +24,7 @@ _SHORTEST = 3  # tokens of a clause, its full stop among them
 
 @dataclass(frozen=True)
 class GeneratorsTexts:
-    """What was read."""
+    """The lines of all parts."""
 
     # Lines that generators learn from, and lines that choose their epochs
     train: tuple[str, ...]
@@ -41,7 +41,7 @@ class GeneratorsTexts:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Folders that are not there: what needs them is not measured."""
+        """Missing folders, without which some results are not measured."""
         return () if self.news else (NEWS,)
 
 

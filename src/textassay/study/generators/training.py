@@ -1,9 +1,9 @@
-"""The stages of the study ``generators`` that train: by counting, by maximum likelihood, against another side.
+"""The training stages of the study ``generators``: by counting, by maximum likelihood, adversarial.
 
 Sources: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, section 2; the papers of the generators, which their modules name.
-Departs from it: RankGAN goes on from the generator that SeqGAN goes on from, so that they differ in the rounds alone.
-Whatever has rounds is kept as the last of them leaves it: none is chosen by its likelihood, which rounds make worse.
+Departs from it: RankGAN and SeqGAN begin with the same generator, so that they differ in the rounds alone. Adversarial
+generators are those after the last round: none is chosen by likelihood, which rounds make worse.
 """
 
 import json
@@ -49,14 +49,14 @@ from textassay.training import single_threaded
 _CHECKPOINT, _ROUNDS, _SECONDS = "training.safetensors", "rounds.safetensors", "seconds.json"
 _KEEP_EVERY = 5.0  # seconds of a processor
 _SHOWN, _ROLLED_OUT = 250.0, 40.0  # sentences for a unit of `Stage.cost`, an eighth of a second at width 128
-_DIPS = Collapse("variety", least=0.05)  # what begins from nothing may for a while write a few words only
+_DIPS = Collapse("variety", least=0.05)  # trainings from scratch begin with a few words only
 
 Seconds = Callable[[], float]
 
 
 @dataclass(frozen=True)
 class _Begun:
-    """A training whose rounds can begin; `finish` makes the generator of what is left."""
+    """An adversarial training before its rounds; `finish` returns the generator after them."""
 
     training: AdversarialTrainer
     phases: tuple[Phase, ...]
@@ -152,7 +152,7 @@ class Trainings:
         return self._stage(name, settings, run, tuple(dict.fromkeys(inputs)), cost=cost)
 
     def attributes(self, train: Corpus) -> Any:
-        """Return what conditional generators of this world answer to."""
+        """Return the contexts of conditional generators of this world."""
         return learnt_attributes(train, self.sentiment.get("train"), min_count=self.context_count)
 
     def after_likelihood(self, name: str, before: Stage, recipe: SeqGanRecipe) -> Stage:
@@ -213,7 +213,7 @@ class Trainings:
         return self._rounds(name, settings, begin, seen, 4 * n_shown / _SHOWN)
 
     def from_scratch(self, name: str) -> Stage:
-        """Return the stage of CoT or ScratchGAN, which learn against another side from their first step."""
+        """Return the stage of CoT or ScratchGAN, which have no pre-training."""
         chosen: Mapping[str, tuple[Network, CotRecipe | ScratchGanRecipe]]
         chosen = {"CoT": self.recipes.cot, "ScratchGAN": self.recipes.scratchgan}
         network, recipe = chosen[name]
@@ -291,7 +291,7 @@ class Trainings:
 
 @contextmanager
 def processor_seconds(folder: Path) -> Iterator[Seconds]:
-    """Give what tells the seconds of a processor that this thread spent in the block; those of killed runs count."""
+    """Yield a function for the processor seconds of this thread in the block; those of killed runs count."""
     path = folder / _SECONDS
     try:
         before = float(parse_json(read_document(path)))
@@ -319,7 +319,7 @@ def processor_seconds(folder: Path) -> Iterator[Seconds]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Compute with one thread: another number sums in another order, and gives other weights."""
+    """Compute with one thread: the weights depend on the number of threads."""
     with ExitStack() as stack:
         stack.enter_context(workers(1))
         stack.enter_context(single_threaded())

@@ -1,6 +1,6 @@
-"""What people and evaluators say over other draws of the judged texts, and what is printed, as findings look at it.
+"""Values of people and evaluators over bootstrap draws of the judged texts, and published values, for findings.
 
-Texts of each generator are drawn with replacement, the same for all evaluators; so are real texts.
+Texts of each generator are resampled with replacement, the same for all evaluators; so are real texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def drawn_values(
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> DrawnValues:
-    """Return what was measured, and the same over draws of texts.
+    """Return values as measured and over draws of texts.
 
     `real_right`: classifier to how often it was right on each real text, shape (n_real,).
     """

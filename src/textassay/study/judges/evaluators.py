@@ -1,8 +1,8 @@
-"""What evaluators say of texts that people judged: stages that measure it, and evaluations made of what they found.
+"""Evaluators on texts that people judged: stages that measure, and evaluations from their results.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 3.2 to 3.5.
-Departs from it: classifiers are cross-fitted on the judged texts, several times where asked, since there is no other
+Departs from it: classifiers are cross-fitted on the judged texts, on one or several partitions, since there is no other
 text of these generators; nearest texts are by TF-IDF.
 """
 
@@ -67,7 +67,7 @@ SECONDS: Mapping[str, float] = {"LSTM": 28, "CNN": 11, "CNN & LSTM": 32, "RF": 1
 
 @dataclass(frozen=True)
 class JudgesScale:
-    """How much is computed."""
+    """The scale of the study."""
 
     networks: bool  # Whether the three networks are among the classifiers
     partitions: int  # How often texts are dealt into folds anew, for every classifier
@@ -81,7 +81,7 @@ class JudgesScale:
 
 @dataclass(frozen=True, eq=False)
 class JudgedTexts:
-    """Texts and what people said of them."""
+    """Texts and people's judgements of them."""
 
     judgements: Judgements  # Generators have the names of the tables
     # The texts, in the order of the items; generators in the order of the tables
@@ -91,7 +91,7 @@ class JudgedTexts:
 
     @property
     def key(self) -> str:
-        """A hash of all texts and of who wrote them."""
+        """Hash of all texts and their writers."""
         told = {name: corpus.texts for name, corpus in {"": self.real, **self.generated}.items()}
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
@@ -136,7 +136,7 @@ def metric_stages(judged: JudgedTexts, *, seed: int) -> dict[str, Stage]:
 
 
 def metric_evaluation(name: str, result: Mapping[str, Any]) -> tuple[Evaluation, dict[str, tuple[float, float]]]:
-    """Return the evaluation that a metric's stage found, and generator to its interval."""
+    """Return the evaluation of a metric's stage, and the interval of each generator."""
     rows = result["generators"]
     has_terms = all(row["terms"] for row in rows.values())
     evaluation = Evaluation(

@@ -1,9 +1,8 @@
-"""The findings of the paper that judges evaluators by people, checked on any values: the published ones, or ours.
+"""The findings of the paper that evaluates evaluators by people, checked on published or on our values.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 4 and 5.
-Departs from it: a finding holds, or does not, only beyond the luck of which texts were drawn
-(`textassay.study.drawn_values`).
+Departs from it: verdicts account for the sampling of texts (`textassay.study.drawn_values`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +34,7 @@ _ALL, _REAL, _GENERATED = range(3)
 
 
 def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked."""
+    """Return the verdict on every finding."""
     return check_rules(RULES, values, level=level)
 
 

@@ -1,4 +1,4 @@
-"""The published tables of the paper that judges evaluators by people, as data, and evaluations made of them.
+"""The published tables of the paper that evaluates evaluators by people, as data and as evaluations.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, tables 2 to 9; the values behind figures 4 and 10, and people's shares in figure

@@ -1,4 +1,4 @@
-"""The study ``judges``: what evaluators say of texts that people judged, set beside the paper that asked first.
+"""The study ``judges``: evaluators on texts that people judged, compared with the paper.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019.
@@ -95,11 +95,11 @@ class JudgesStudy(StagedStudy):
 
     @property
     def targets(self) -> Sequence[Stage]:
-        """All stages; none builds on another."""
+        """All stages; they are independent."""
         return [*self.metrics.values(), *(stage for found in self.classifiers.values() for stage in found)]
 
     def result(self) -> Reproduction:
-        """Return what was found; all stages are done."""
+        """Return the results; all stages must be done."""
         judged = self.judged
         names = tuple(judged.generated)
         people = [
@@ -164,7 +164,7 @@ class JudgesStudy(StagedStudy):
     def _majority(
         self, results: Mapping[str, Sequence[Mapping[str, Any]]], metrics: Mapping[str, Evaluation]
     ) -> list[Evaluation]:
-        """Return evaluators with the majority for the truth: agreement with it, and overlap of what it called fake."""
+        """Return evaluators with the majority as the truth: agreement with it, and overlap of texts called fake."""
         found = []
         for name, rows in results.items():
             each = [

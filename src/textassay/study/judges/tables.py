@@ -79,7 +79,7 @@ def human_tables(analysis: HumanAnalysis, unchecked: HumanAnalysis | None) -> li
 
 
 def reasons_table(analysis: HumanAnalysis) -> list[ReproducedTable]:
-    """Return how many comments give each of the eight reasons; nothing where there are no comments."""
+    """Return the number of comments with each of the eight reasons; nothing without comments."""
     found = analysis.reasons
     if found is None:
         return []
@@ -187,7 +187,7 @@ def from_printed_values() -> list[ReproducedTable]:
 
 
 def majority_table(majority: Sequence[Evaluation], agreements: Sequence[Agreement]) -> list[ReproducedTable]:
-    """Return how often classifiers say what most people say, and how they then rank generators; figures 6 and 11."""
+    """Return the agreement of classifiers with people's majority, and their ranks of generators; figures 6 and 11."""
     cells = [
         Cell(generator, one.name, 100 * value, 100 * (value - half), 100 * (value + half))
         for one in majority
