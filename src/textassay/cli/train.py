@@ -492,7 +492,7 @@ class TrainNetwork(Monitors, TrainCatalogued):
         found: dict[str, int] = {}
         if self.auto_batch:
             before = parse_json(read_document(self.out / SETTINGS)) if resumes else {}
-            found[FOUND] = fitting_batch_size(model, texts.train, found=before.get(FOUND))
+            found[FOUND] = fitting_batch_size(model, texts.train, known=before.get(FOUND))
             self.say(f"--auto-batch: batches of {found[FOUND]} sentences")
             model = cast("NetworkLanguageModel", self.new_model({**told, "batch_size": found[FOUND]}))
         monitor = self.new_monitor(texts.valid, seed=self.seed, folder=self.out, quiet=self.quiet)

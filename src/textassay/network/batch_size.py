@@ -17,13 +17,13 @@ from textassay.training import (
 )
 
 
-def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, found: int | None = None) -> int:
+def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, known: int | None = None) -> int:
     """Return the batch size of `model`, halved until a step on the longest sentences of `train` fits into memory.
 
     Call it in every process of a launcher; all use the main process's result.
     """
     together = launched() or Processes()
-    return int(together.from_main(lambda: found or largest_batch(_fits(model, train), model.batch_size)))
+    return int(together.from_main(lambda: known or largest_batch(_fits(model, train), model.batch_size)))
 
 
 def fit_in_memory(model: NetworkLanguageModel, train: Corpus, valid: Corpus | None, **settings: Any) -> None:

@@ -103,8 +103,8 @@ def rankgan_stage(
             history = _trained(training, phases, RANKGAN, settings, work)
             costs[RANKGAN] = _cost(truth, training.sample(n, seed=seed_for(seed, "after")))
         training.finish({"kind": "rankgan", "kept": history.kept, "seed": seed})
-        told = {"oracle": {title: quantity_to_dict(found) for title, found in costs.items()}}
-        return told | _kept(model, form, history, work)
+        oracle_costs = {"oracle": {title: quantity_to_dict(cost) for title, cost in costs.items()}}
+        return oracle_costs | _kept(model, form, history, work)
 
     return Stage(_KIND, name, settings, run, tuple(dict.fromkeys((before, oracle, *text.inputs))), cost)
 
@@ -133,10 +133,10 @@ def _kept(model: LstmModel, form: TextForm, history: RoundsHistory, work: Work) 
 
 def _of_length(model: LstmModel, length: int | None) -> LstmModel:
     """Return a model with the same weights and sentences of `length` tokens."""
-    found = LstmModel(**{**model.settings, "recipe": model.recipe, "length": length, "max_length": length})
+    fixed_length = LstmModel(**{**model.settings, "recipe": model.recipe, "length": length, "max_length": length})
     arrays = {name: weight.cpu().numpy() for name, weight in model.weights.items()}
-    found.restore(arrays, vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=model.record)
-    return found
+    fixed_length.restore(arrays, vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=model.record)
+    return fixed_length
 
 
 def _cost(oracle: LanguageModel, drawn: Corpus) -> Quantity:
@@ -148,8 +148,8 @@ def _cost(oracle: LanguageModel, drawn: Corpus) -> Quantity:
 
 def _json(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as they come back from JSON."""
-    found: dict[str, Any] = json.loads(json.dumps(settings))
-    return found
+    document: dict[str, Any] = json.loads(json.dumps(settings))
+    return document
 
 
 @contextmanager

@@ -124,11 +124,11 @@ def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *,
     tables = {kind: np.stack([run.means[distance] for run in runs]) for kind, runs in cut.items()}
     with np.errstate(divide="ignore", invalid="ignore"):
         tables[EB_C] = np.where(tables["data"] > _NONE, tables["model"] / tables["data"], np.nan)
-    found = _over_runs(lengths, tables)
+    over_runs = _over_runs(lengths, tables)
     n_runs, size = len(cut["data"]), len(lengths)
     if retrained and n_runs > 1:
-        return found
-    total = np.zeros_like(found.covariance)
+        return over_runs
+    total = np.zeros_like(over_runs.covariance)
     for run in range(n_runs):
         known = np.zeros((size * len(cut), size * len(cut)))
         slopes = np.zeros((size * len(tables), size * len(cut)))
@@ -142,7 +142,7 @@ def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *,
                 begin = names.index(kind) * size
                 slopes[-size:, begin : begin + size] = np.diag(np.where(bottom > _NONE, slope, np.nan))
             total += slopes @ known @ slopes.T
-    return replace(found, covariance=total / n_runs**2, degrees=math.inf)
+    return replace(over_runs, covariance=total / n_runs**2, degrees=math.inf)
 
 
 def _over_runs(lengths: tuple[int, ...], tables: Mapping[str, FloatArray]) -> LengthValues:

@@ -115,8 +115,8 @@ def exact_stage(
         q: ScoredGenerator = AsDrawn(model, words, temperature=temperature, max_length=longest)
         if contexts is not None:
             attributes = model.attributes  # type: ignore[attr-defined]
-            given = in_context(contexts.load(work, texts.form), None, attributes)
-            q = AnswersAsDrawn(model, given, temperature=temperature, max_length=longest)
+            context_corpus = in_context(contexts.load(work, texts.form), None, attributes)
+            q = AnswersAsDrawn(model, context_corpus, temperature=temperature, max_length=longest)
         with workers(1), single_threaded():
             p = AsDrawn(truth, words, max_length=longest)
             discrepancy = as_drawn_discrepancy(p, q, n=n, max_length=longest, level=_LEVEL, seed=seed)

@@ -115,8 +115,8 @@ def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
     of_text: dict[str, Mapping[str, float]] = {}
     for writer in world.parts:
         for stage in (judges.discrepancies[writer], judges.metrics[writer]):
-            found = done(stage)
-            for name, estimate in load_estimates(found.folder / ESTIMATES, found.result["estimates"]).items():
+            outcome = done(stage)
+            for name, estimate in load_estimates(outcome.folder / ESTIMATES, outcome.result["estimates"]).items():
                 estimates[name][writer] = estimate
         of_text[writer] = done(judges.metrics[writer]).result
     answers = {name: [done(stage).result for stage in stages] for name, stages in judges.classifiers.items()}

@@ -82,7 +82,7 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
         pairs = {score.evaluator: score for score in judging.pair_scores if score.gold == verdict.gold}
         cells += [Cell(name, "pairs", ours=pairs[name].accuracy) for name in order]
         n = len(judging.generators)
-        told = [
+        notes = [
             f"Higher is better, {n} generators; intervals are over other generators and other texts; pairs: share of "
             "pairs of generators in the same order.",
             f"Not told apart from {verdict.may_be_best[0]}: {join_words(judging.not_separated(verdict)) or 'none'}."
@@ -94,7 +94,7 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
         tables.append(
             ReproducedTable(
                 table_id(f"agreement with {verdict.gold}", world), "Correlation of evaluators with a known order",
-                tuple(cells), note=" ".join(filter(None, told)),
+                tuple(cells), note=" ".join(filter(None, notes)),
             )
         )  # fmt: skip
     return tables
@@ -134,13 +134,13 @@ def costs_table(world: str, costs: Mapping[str, TrainingCost], stopped: Mapping[
     for name, one in costs.items():
         if one.trained_as != name:
             shared.setdefault(one.trained_as, []).append(name)
-    told = [
+    notes = [
         "Seconds of one processor, with what was trained before: SeqGAN's rounds go on from MLE SeqGAN. "
         "Sentences count as often as they were shown.",
         *(f"{join_words(names)}: the model of {name}." for name, names in shared.items()),
         *(f"{name}: {why}." for name, why in stopped.items()),
     ]
-    return ReproducedTable(table_id("costs", world), "What generators cost", tuple(cells), note=" ".join(told))
+    return ReproducedTable(table_id("costs", world), "What generators cost", tuple(cells), note=" ".join(notes))
 
 
 def text_table(world: str, judged: JudgedWorld) -> ReproducedTable:
@@ -195,10 +195,10 @@ def _accuracies(judged: JudgedWorld) -> list[Cell]:
     rows = [*judged.writers, ALL, OF_REAL, GENERATED]
     cells = []
     for name in (*CLASSIFIERS, INDIVIDUAL):
-        found = judged.accuracies.get(name, {})
+        accuracies = judged.accuracies.get(name, {})
         for row in rows[: len(judged.writers)] if name == INDIVIDUAL else rows:
-            if row in found:
-                value, low, high = (None if end is None else 100 * end for end in found[row])
+            if row in accuracies:
+                value, low, high = (None if end is None else 100 * end for end in accuracies[row])
                 cells.append(Cell(row, name, value, low, high))
     return cells
 
@@ -216,11 +216,11 @@ def _table_7_and_8(judged: JudgedWorld, n_resamples: int, seed: int) -> Iterable
     """Yield correlations with Self-BLEU and with BLEU of the training text, over the paper's generators."""
     names = [name for name in PAPER_NAMES if name in judged.ranked]
     known: dict[str, Evaluation] = {name: one.select(names) for name, one in judged.evaluations.items()}
-    asked = [known[name] for name in (*CLASSIFIERS, *OVERLAPS) if name in known]
+    evaluators = [known[name] for name in (*CLASSIFIERS, *OVERLAPS) if name in known]
     for table, gold in (("table 7", SELF_BLEU), ("table 8", BLEU_TRAIN)):
         if gold in known and len(names) > 1:
-            found = agreements(known[gold], asked, level=LEVEL, n_resamples=n_resamples, seed=seed)
-            yield correlation_table(table, found, by_gold=False, differs="as in tables 4, 6 and 9")
+            coefficients = agreements(known[gold], evaluators, level=LEVEL, n_resamples=n_resamples, seed=seed)
+            yield correlation_table(table, coefficients, by_gold=False, differs="as in tables 4, 6 and 9")
 
 
 def _among(world: str, judged: JudgedWorld) -> ReproducedTable:

@@ -220,12 +220,12 @@ class Trainings:
         seed = seed_for(self.seed, self.texts.name, name)
 
         def begin(work: Work, train: Corpus) -> _Begun:
-            told: dict[str, Any] = {"max_length": self.texts.longest, "seed": seed}
+            shared: dict[str, Any] = {"max_length": self.texts.longest, "seed": seed}
             training: FromScratch
             if isinstance(recipe, CotRecipe):
-                training = CoT(LstmModel(**network.changes, **told), train, recipe=recipe, seed=seed)
+                training = CoT(LstmModel(**network.changes, **shared), train, recipe=recipe, seed=seed)
             else:
-                training = ScratchGan(TiedLstm(**network.changes, **told), train, recipe=recipe, seed=seed)
+                training = ScratchGan(TiedLstm(**network.changes, **shared), train, recipe=recipe, seed=seed)
 
             def finish(history: RoundsHistory) -> LstmModel:
                 training.finish(history, {"seed": seed})

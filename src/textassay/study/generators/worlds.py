@@ -200,11 +200,11 @@ class _Plan:
 
         def run(work: Work) -> dict[str, Any]:
             model: Any = load_generator(work.inputs[trained].folder / MODEL).model
-            given: dict[str, Any] = {}
+            conditions: dict[str, Any] = {}
             if contexts is not None:
-                given = {"context": in_context(contexts.load(work, texts.form), sentiment, model.attributes)}
+                conditions = {"context": in_context(contexts.load(work, texts.form), sentiment, model.attributes)}
             with processor_seconds(work.folder) as seconds, workers(1), single_threaded():
-                corpus: Corpus = model.sample(n, seed=seed, temperature=temperature, **given)
+                corpus: Corpus = model.sample(n, seed=seed, temperature=temperature, **conditions)
             corpus = as_written(corpus, texts.form, texts.longest)
             save_draws(work.folder / f"{DRAWN}.npz", corpus)
             return {

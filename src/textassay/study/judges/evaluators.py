@@ -92,8 +92,8 @@ class JudgedTexts:
     @property
     def key(self) -> str:
         """Hash of all texts and their writers."""
-        told = {name: corpus.texts for name, corpus in {"": self.real, **self.generated}.items()}
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+        texts = {name: corpus.texts for name, corpus in {"": self.real, **self.generated}.items()}
+        return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
 
 def judged_texts(judgements: Judgements, *, votes: int) -> JudgedTexts:

@@ -258,12 +258,14 @@ def published_evaluations() -> dict[str, Evaluation]:
         ("table 6", (DIVERSITY,), "higher"),
         ("table 9", (BLEU_TRAIN,), "higher"),
     )
-    found = {}
+    evaluations = {}
     for table, columns, better in sources:
         for column in columns:
             values = published_table(table).column(column)
-            found[column] = Evaluation(column, better, GENERATORS, np.array([values[name] for name in GENERATORS]))
-    return found
+            evaluations[column] = Evaluation(
+                column, better, GENERATORS, np.array([values[name] for name in GENERATORS])
+            )
+    return evaluations
 
 
 def short_name(generator: str) -> str:
