@@ -104,7 +104,7 @@ def test_a_prefix_stays() -> None:
     texts = model.sample(2, seed=0, prefix=prefix).texts
     assert texts[0].startswith("a b")
     assert texts[1].startswith("c")
-    with pytest.raises(InputError, match="writes 5 tokens, a prefix has 6: shorten it"):
+    with pytest.raises(InputError, match="draws 5 tokens, but a prefix has 6: shorten it"):
         model.sample(1, seed=0, prefix=FORM.corpus(["a a a a a a"]))
 
 

@@ -82,7 +82,7 @@ def continue_prefixes(
 def check_prefixes(prefixes: IntArray, n_types: int, *, ends: Ends) -> None:
     """Raise unless `prefixes`, (N, l), hold ids of words below `n_types`, and ends only as `ends` allows."""
     if prefixes.ndim != 2 or not np.issubdtype(prefixes.dtype, np.integer):
-        raise InputError(f"prefixes must be whole numbers of shape (N, l), got {prefixes.dtype} of {prefixes.shape}")
+        raise InputError(f"prefixes must be integers of shape (N, l), got {prefixes.dtype} of {prefixes.shape}")
     if prefixes.size == 0:
         return
     if prefixes.min() < 0 or prefixes.max() >= n_types:

@@ -36,7 +36,7 @@ class _External:
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
         """Raise `OptionError`: there is nothing to fit."""
-        raise OptionError(f"{self.name} cannot be fitted: only its samples are here")
+        raise OptionError(f"{self.name} is external and cannot be fitted")
 
     def _corpus(self, texts: list[str]) -> Corpus:
         if isinstance(self.form, TextForm):

@@ -189,7 +189,7 @@ class NoiseGru(FittedNetwork):
         tokens = tokens_in(self.vocabulary, prefix, generator=self.name)
         longest = int(prefix.lengths.max())
         if longest > self.length:
-            raise InputError(f"{self.name} writes {self.length} tokens, a prefix has {longest}: shorten it")
+            raise InputError(f"{self.name} draws {self.length} tokens, but a prefix has {longest}: shorten it")
         rows = np.full((len(prefix), longest), EOS, dtype=np.int64)
         inside = np.arange(longest) < prefix.lengths[:, None]
         rows[inside] = tokens

@@ -44,7 +44,7 @@ class Measured:
             places = {name: place for names in self.families.values() for place, name in enumerate(names, start=1)}
             return [gold_by_volume(places)]
         if EXACT not in self.values:
-            raise InputError("synthetic text has its gold order by exact discrepancy, and that was not measured")
+            raise InputError("the order on synthetic text needs the exact discrepancy, which was not measured")
         return self.values[EXACT]
 
     def groups(self) -> dict[str, tuple[str, ...]]:

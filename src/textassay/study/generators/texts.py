@@ -54,7 +54,7 @@ def read_generators_texts(folder: Path, scale: GeneratorsScale) -> GeneratorsTex
     """
     reviews = folder / REVIEWS
     if not folder.is_dir():
-        raise InputError(f"no folder {folder}: --data names one that holds {REVIEWS} and, if you like, {NEWS}")
+        raise InputError(f"no folder {folder}: --data names one that holds {REVIEWS} and, optionally, {NEWS}")
     lacking = [name for name in ("train.txt", "valid.txt") if not (reviews / name).is_file()]
     if lacking:
         raise InputError(f"{reviews} lacks {', '.join(lacking)}: the study needs them")
@@ -134,5 +134,5 @@ def _news(folder: Path) -> tuple[str, ...]:
         return ()
     there = [folder / name for name in _NEWS_FILES if (folder / name).is_file()]
     if not there:
-        raise InputError(f"{folder} has none of {', '.join(_NEWS_FILES)}: add one, or take the folder away")
+        raise InputError(f"{folder} has none of {', '.join(_NEWS_FILES)}: add one, or remove the folder")
     return tuple(line.lower() for path in there for line in read_texts(path).texts)
