@@ -173,7 +173,7 @@ def test_what_lacks_a_context_is_refused(models: dict[type[ContextModel], Any], 
         models[kind].next_vectors(np.array([[4, 5]]))
     with pytest.raises(OptionError, match="1 or 3"):
         models[kind].sample(3, seed=0, context=toy(2))
-    with pytest.raises(OptionError, match="name its attributes"):
+    with pytest.raises(OptionError, match="it needs attributes"):
         kind(8).fit(toy(10))
 
 
