@@ -23,6 +23,7 @@ def bench_document(bench: Bench) -> Document:
     """Return a bench as a report."""
     summaries = summarize(bench)
     n = max(bench.sizes)
+    seeds = seeds_sentence(bench.seeds).removeprefix("Seeds ").removesuffix(".")
     corpora = ", ".join(f"{name} ({count(size)} texts)" for name, size in bench.corpora.items())
     growth = None if len(bench.sizes) == 1 else section("Mean share by texts a side", _growth(bench, summaries))
     sections = (
@@ -39,7 +40,7 @@ def bench_document(bench: Bench) -> Document:
     return Document(
         "How much of a known discrepancy is found",
         _answer(summaries, n),
-        (("Generators fitted to", corpora), ("Seeds", seeds_sentence(bench.seeds).removeprefix("Seeds ").removesuffix("."))),
+        (("Generators fitted to", corpora), ("Seeds", seeds)),
         sections,
         lead="bench",
         version=version("textassay"),
