@@ -113,7 +113,8 @@ def _judging() -> Report:
 def _stress() -> Report:
     names, damages = ("dd", "a-metric(of=a-long-variant)"), tuple(DAMAGES)[:8]
     curves = tuple(
-        DamageCurve(name, "lower", damage, (0.1, 0.8), np.zeros((2, 3)), verdict="sees", smallest=0.1, monotone=False)
+        DamageCurve(name, "lower", damage, (0.1, 0.8), np.zeros((2, 3)), effects=(0.1, 0.2), lows=(0.0, 0.1),
+                    highs=(0.2, 0.3), verdict="sees", smallest=0.1, monotone=False)
         for name in names
         for damage in damages
     )

@@ -1,8 +1,6 @@
 """The files of a document: Markdown, page, LaTeX, records as CSV, figures as SVG."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from textassay.corpus import csv_text
 from textassay.report.document import Cell, Column, Document, Row, Table, with_unique_names
@@ -27,11 +25,6 @@ def document_files(document: Document, *, stem: str = "report") -> dict[str, Con
     if any(table.main for table in document.tables):
         files[f"{stem}.tex"] = to_latex(document)
     return files | {f"figures/{name}.svg": on_white(svg) for name, svg in drawings.items()}
-
-
-def result_files(values: Mapping[str, Any], document: Document, *, stem: str) -> dict[str, Content]:
-    """Return name to content of a result: its values as ``STEM.json``, and its document."""
-    return {f"{stem}.json": json.dumps(values, indent=1, allow_nan=False) + "\n", **document_files(document, stem=stem)}
 
 
 def to_csv(table: Table) -> str:

@@ -32,7 +32,7 @@ from textassay.report.document import (
 from textassay.report.exposure import switching_section
 from textassay.report.files import record
 from textassay.report.number import MISSING, decimals, number, sign_of_width, span
-from textassay.report.reproduction_plots import reproduction_figures, taus_figure
+from textassay.report.reproduction_figures import reproduction_figures, taus_figure
 from textassay.report.words import join_words, slug
 
 _VERDICTS = (
