@@ -59,7 +59,7 @@ def judge_document(judging: Judging) -> Document:
     besides = [f"{name} is left out: {reason}" for name, reason in judging.left_out.items()] + list(judging.warnings)
     return Document(
         "Which metric to trust",
-        (verdict_sentences(judging, first)[0], *_read_warnings_first(judging)),
+        (*_read_warnings_first(judging), verdict_sentences(judging, first)[0]),
         (
             ("Generators", ", ".join(judging.generators)),
             ("Judged by", join_words([_gold_name(gold.name) for gold in judging.golds])),

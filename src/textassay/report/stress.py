@@ -62,7 +62,7 @@ def stress_document(stress: Stress) -> Document:
         _answer(stress),
         (
             ("Texts", texts),
-            ("Parts", f"{count(stress.n_sentences)} texts each, {stress.n_draws} random draws"),
+            ("Parts", f"{count(stress.n_sentences)} texts a part, {stress.n_draws} random draws"),
             ("Settings", f"intervals and tests at {level(stress.level)}; seed {stress.seed}"),
         ),
         (
