@@ -112,6 +112,8 @@ from textassay.report.runs import runs_table as runs_table
 from textassay.report.sentences import examples_of as examples_of
 from textassay.report.sentences import open_sentences as open_sentences
 from textassay.report.sentences import sentence_table as sentence_table
+from textassay.report.side_by_side import changes as changes
+from textassay.report.side_by_side import side_by_side_document as side_by_side_document
 from textassay.report.stress_files import write_stress as write_stress
 from textassay.report.stress_text import render_stress as render_stress
 from textassay.report.svg import PALETTE as PALETTE
