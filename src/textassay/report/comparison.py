@@ -8,7 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from textassay.comparison import FLOOR, Comparison, Explanation, Giveaway, PairDifference, check_same_comparison
+from textassay.comparison import (
+    FLOOR,
+    Comparison,
+    DiscriminativeNgram,
+    Explanation,
+    PairDifference,
+    check_same_comparison,
+)
 from textassay.corpus import parse_json, read_document
 from textassay.errors import InputError
 from textassay.estimate import Estimate
@@ -696,7 +703,7 @@ def _message(message: str, others: Sequence[str]) -> str:
     return textwrap.shorten(whole, _MESSAGE_LINES * _LINE, placeholder=" …")
 
 
-def _giveaway_line(title: str, giveaways: Sequence[Giveaway], width: int) -> str:
+def _giveaway_line(title: str, giveaways: Sequence[DiscriminativeNgram], width: int) -> str:
     """Return as many n-grams as a line holds, none of them cut but the first where it is longer than the line."""
     line = ""
     for giveaway in giveaways[:_MOST_GIVEAWAYS]:
