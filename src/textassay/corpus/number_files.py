@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.limits import current_limits, long_input
+from textassay.corpus.limits import current_limits, input_too_long
 from textassay.corpus.source import Source, check_exists
 from textassay.errors import InputError
 
@@ -95,7 +95,7 @@ def _check_arrays(archive: zipfile.ZipFile, path: Path) -> None:
     """Raise where arrays are larger, or say in their headers that they are, than what is read of one input."""
     limit = current_limits().max_input
     if sum(member.file_size for member in archive.infolist()) > limit:
-        raise long_input(str(path), limit)
+        raise input_too_long(str(path), limit)
     for member in archive.infolist():
         with archive.open(member) as stream:
             version = np.lib.format.read_magic(stream)

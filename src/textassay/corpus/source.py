@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from textassay.corpus.limits import LEAST_LINE, current_limits, document_limit, long_input, long_text
+from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long, text_too_long
 from textassay.errors import EmptyCorpusError, InputError
 
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
@@ -56,13 +56,13 @@ class Source:
                 if b"\0" in read:
                     self._decode(b"".join([*begun, read]), n_bytes, n_lines)
                 if n_read > limit:
-                    raise long_input(self.place, limit)
+                    raise input_too_long(self.place, limit)
                 cut = read.rfind(b"\n") + 1
                 if read and not cut:
                     begun.append(read)
                     if max_line is not None and n_read - n_bytes > _BYTES_OF_CHARACTER * max_line:
                         n = _characters_of_line(begun, stream)
-                        raise long_text(f"{self.place} line {n_lines + 1}", n, max_line)
+                        raise text_too_long(f"{self.place} line {n_lines + 1}", n, max_line)
                     continue
                 data, begun = b"".join([*begun, read[:cut]]), [read[cut:]]
                 if data:
@@ -72,8 +72,8 @@ class Source:
                     break
                 n_bytes += len(data)
                 n_lines += data.count(b"\n")
-                if n_lines * LEAST_LINE > limit:
-                    raise long_input(self.place, limit, n_lines=n_lines)
+                if n_lines * MIN_LINE_BYTES > limit:
+                    raise input_too_long(self.place, limit, n_lines=n_lines)
         if n_bytes == 0 and data in (b"", _BOM.encode()):
             raise EmptyCorpusError(f"{self.place} is empty: give a file with one sentence or more")
 
@@ -95,7 +95,7 @@ class Source:
     def _check_size(self, limit: int) -> None:
         """Raise where the file is seen to be too long before it is read."""
         if self.path is not None and not self.is_gzipped and self.path.stat().st_size > limit:
-            raise long_input(self.place, limit)
+            raise input_too_long(self.place, limit)
 
     def _decode(self, data: bytes, n_bytes: int, n_lines: int) -> str:
         """Decode a block that comes after `n_bytes` bytes and `n_lines` lines."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from textassay.corpus.documents import json_error, parse_json
-from textassay.corpus.limits import current_limits, long_text
+from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.source import Source
 from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError
@@ -130,7 +130,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
                 yield reader.line_num, row
         except csv.Error as error:
             if "field limit" in str(error):
-                raise long_text(f"{source.place} line {reader.line_num}: a field", None, _line_limit()) from None
+                raise text_too_long(f"{source.place} line {reader.line_num}: a field", None, _line_limit()) from None
             raise InputError(
                 f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that hold quotes "
                 "or line breaks in double quotes, with the quotes inside doubled"

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.limits import current_limits, long_text
+from textassay.corpus.limits import current_limits, text_too_long
 from textassay.errors import InputError, OptionError
 
 _USUAL_COLUMNS = ("text", "sentence", "content")
@@ -46,7 +46,7 @@ class TextFile:
         if longest > limit:
             place = self.name if self.path is None else self.path
             number = next(number for number, text in enumerate(self.texts, start=1) if len(text) > limit)
-            raise long_text(f"{place}: text {number}", len(self.texts[number - 1]), limit)
+            raise text_too_long(f"{place}: text {number}", len(self.texts[number - 1]), limit)
 
     def __len__(self) -> int:
         return len(self.texts)
