@@ -108,7 +108,9 @@ def _has_type(value: object, kind: Any) -> bool:
             return False
         return -(2**63) <= value < 2**63 if isinstance(value, int) else math.isfinite(value)
     if isinstance(outer, type) and issubclass(outer, Mapping):
-        return isinstance(value, Mapping) and all(_has_type(k, inner[0]) and _has_type(v, inner[1]) for k, v in value.items())
+        return isinstance(value, Mapping) and all(
+            _has_type(k, inner[0]) and _has_type(v, inner[1]) for k, v in value.items()
+        )
     if isinstance(outer, type) and issubclass(outer, Collection):
         return isinstance(value, (list, tuple)) and all(_has_type(each, inner[0]) for each in value)
     raise TypeError(f"values of {kind} cannot be checked")

@@ -22,8 +22,8 @@ from textassay.corpus import (
     Texts,
     as_texts,
     docstring_sentences,
-    opened_texts,
     prepare_corpora,
+    read_if_path,
     resolve_tokenizer,
 )
 from textassay.discriminator import Balance, Discriminator, MetaEvaluation, as_discriminator
@@ -248,7 +248,7 @@ def judge(
     notes: list[str] = []
     texts: dict[str, Any] = {}
     if not isinstance(generated, Comparison):
-        texts = {name: as_texts(opened_texts(source), name) for name, source in {FLOOR: real, **generated}.items()}
+        texts = {name: as_texts(read_if_path(source), name) for name, source in {FLOOR: real, **generated}.items()}
     golds = [found.select(names) for found in _golds(ratings, gold, texts, names, votes, notes)]
     if isinstance(generated, Comparison):
         comparison = generated

@@ -51,6 +51,7 @@ class BytePairs:
         return f"bpe-{len(self.types)}-{hashlib.blake2b(learnt.encode(), digest_size=4).hexdigest()}"
 
     def __call__(self, text: str) -> list[str]:
+        """Return the tokens of one text."""
         ids, _ = self.encode([text])
         return [self.types[number] for number in ids.tolist()]
 

@@ -14,7 +14,7 @@ from textassay.corpus.split import contiguous_bounds
 from textassay.errors import EmptyCorpusError
 
 
-def read_running(source: str | os.PathLike[str], *, column: str | None = None) -> str:
+def read_running_text(source: str | os.PathLike[str], *, column: str | None = None) -> str:
     """Return a whole file as one string, with a space for each line break or between two rows of a table."""
     with running_text():
         text = " ".join(read_texts(source, column=column).texts)

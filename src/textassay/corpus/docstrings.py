@@ -12,7 +12,16 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-_SKIPPED_FOLDERS = {"dist-packages", "idle_test", "lib2to3", "pydoc_data", "site-packages", "test", "tests", "turtledemo"}
+_SKIPPED_FOLDERS = {
+    "dist-packages",
+    "idle_test",
+    "lib2to3",
+    "pydoc_data",
+    "site-packages",
+    "test",
+    "tests",
+    "turtledemo",
+}
 _MIN_TOKENS, _MAX_TOKENS = 4, 40
 _MIN_WORD_SHARE = 0.65  # of the tokens; with fewer words it is code or a table
 _MIN_WORD_SHARE_LOWER = 0.8  # the same for a sentence that begins in lower case
@@ -104,7 +113,11 @@ def _paragraphs(docstring: str) -> Iterator[str]:
 
 def _is_sentence(tokens: list[str], *, is_summary: bool) -> bool:
     """Return whether `tokens` look like a sentence by length, start, end and share of words."""
-    if not _MIN_TOKENS <= len(tokens) <= _MAX_TOKENS or not tokens[0][0].isalpha() or _NO_PROSE.search(" ".join(tokens)):
+    if (
+        not _MIN_TOKENS <= len(tokens) <= _MAX_TOKENS
+        or not tokens[0][0].isalpha()
+        or _NO_PROSE.search(" ".join(tokens))
+    ):
         return False
     if not tokens[-1].endswith(_ENDS) and not (is_summary and tokens[-1].isalpha()):
         return False

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, remove_abandoned, written_whole
+from textassay.corpus import Corpus, atomic_write, remove_stale_drafts
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
 from textassay.embedding.given import GivenEncoder
@@ -122,8 +122,8 @@ def _write(path: Path, vectors: FloatArray) -> None:
     """Write under a temporary name and rename: a killed run leaves nothing half-written under the right one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(path.parent)
-        with written_whole(path) as file:
+        remove_stale_drafts(path.parent)
+        with atomic_write(path) as file:
             np.save(file, vectors, allow_pickle=False)
     except OSError as error:
         raise OutputError(f"cannot write to {path.parent}: {error.strerror or error}; choose another --out") from error
