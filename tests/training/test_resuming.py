@@ -85,7 +85,7 @@ def failing_at(number: int, weights: dict[str, Any]) -> Callable[[Any, Any], Any
 def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path: Path, seconds: float) -> None:
     path = tmp_path / "run.safetensors"
     weights = dropout_run.started()
-    message = r"the loss of epoch 2 is inf; a lower learning rate may help; the last good checkpoint stays in .*run\.s"
+    message = r"the loss of epoch 2 is inf; a lower learning rate may help; the last good checkpoint is in .*run\.s"
     with pytest.raises(InputError, match=message):
         dropout_run.run(weights, loss=failing_at(8, weights), checkpoint=path, checkpoint_seconds=seconds)
     tensors, document = load_checkpoint(path)
@@ -149,7 +149,7 @@ def test_time_decides_when_a_checkpoint_is_written(tmp_path: Path, monkeypatch: 
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path, changes: dict[str, Any], what: str) -> None:
     path = tmp_path / "run.safetensors"
     weights = dropout_run.started()
-    with pytest.raises(InputError, match="stays in"):
+    with pytest.raises(InputError, match="is in"):
         dropout_run.run(
             weights, loss=failing_at(5, weights), checkpoint=path, checkpoint_seconds=0, config={"layers": 1}
         )
@@ -194,7 +194,7 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
             dropout_run.run(dropout_run.started(), Recipe(1), checkpoint=path)
         assert "\n" not in str(caught.value)
 
-    truncated = r"cannot read the checkpoint .*run\.safetensors: truncated, .*; delete it to begin anew"
+    truncated = r"cannot read the checkpoint .*run\.safetensors: truncated, .*; delete it to start again"
     refused(good[:100], truncated)
     refused(good[:-1], truncated)
     refused(b"", truncated)
