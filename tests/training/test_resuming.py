@@ -143,7 +143,7 @@ def test_time_decides_when_a_checkpoint_is_written(tmp_path: Path, monkeypatch: 
         ({"seed": 4}, "another seed: delete it"),
         ({"config": {"layers": 2}}, "another config"),
         ({"recipe": replace(dropout_run.RECIPE, max_epochs=9), "seed": 4}, "another recipe and seed"),
-        ({"batches": lambda epoch: [dropout_run.BATCHES[0]] * 3}, "is of other batches"),
+        ({"batches": lambda epoch: [dropout_run.BATCHES[0]] * 3}, "belongs to other batches"),
     ],
 )
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path, changes: dict[str, Any], what: str) -> None:
@@ -165,7 +165,7 @@ def test_auto_precision_of_another_machine_is_refused(tmp_path: Path, monkeypatc
     assert dropout_run.run(dropout_run.started(), recipe, checkpoint=path).precision == "bfloat16"
     assert dropout_run.run(dropout_run.started(), recipe, checkpoint=path).precision == "bfloat16"
     monkeypatch.setattr("textassay.training.backend.bfloat16_is_native", lambda device: False)
-    with pytest.raises(InputError, match=r"trained in bfloat16, .*'auto' is not on this machine \(float32\)"):
+    with pytest.raises(InputError, match=r"trained in bfloat16, but this run uses float32"):
         dropout_run.run(dropout_run.started(), recipe, checkpoint=path)
     assert dropout_run.run(dropout_run.started(), recipe).precision == "float32"
 
