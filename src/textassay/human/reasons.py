@@ -59,7 +59,7 @@ class Reasons:
 
 
 @dataclass(frozen=True)
-class ReasonsFound:
+class ReasonCounts:
     """How many comments fall in each group."""
 
     n_comments: int  # That say something
@@ -69,7 +69,7 @@ class ReasonsFound:
     uncoded: tuple[Comment, ...]  # Comments that fall in no group
 
 
-def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -> ReasonsFound:
+def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -> ReasonCounts:
     """Return how many of `comments` fall in each group of `reasons`, by default the list that comes along."""
     reasons = read_reasons() if reasons is None else reasons
     counts = {group.name: 0 for group in reasons.groups}
@@ -85,7 +85,7 @@ def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -
             counts[name] += 1
         if not found:
             uncoded.append(comment)
-    return ReasonsFound(
+    return ReasonCounts(
         n_comments, n_empty, counts, {group.name: group.title for group in reasons.groups}, tuple(uncoded)
     )
 
