@@ -92,7 +92,7 @@ def test_what_cannot_be_learnt_or_saved_is_one_line() -> None:
         learn("bpe-256")
     with pytest.raises(OptionError, match="max_size and min_count do not apply"):
         learn("bpe-300", max_size=100)
-    with pytest.raises(OptionError, match="cannot be saved, since it is code"):
+    with pytest.raises(OptionError, match="cannot be saved, because it is code"):
         TextForm.learn(TEXTS, tokenizer=lambda text: text.split(",")).to_dict()
 
 

@@ -127,7 +127,7 @@ def test_names_keys_and_settings() -> None:
 def test_what_cannot_be_cross_fitted_is_refused() -> None:
     with pytest.raises(OptionError, match="n_folds must be at least 2"):
         CrossFittedEncoder(Spy(), n_folds=1)
-    with pytest.raises(OptionError, match="nothing to cross-fit"):
+    with pytest.raises(OptionError, match="cannot be cross-fitted"):
         CrossFittedEncoder(PrecomputedEncoder())
     with pytest.raises(EmptyCorpusError):
         CrossFittedEncoder(Spy()).fit(Corpus.from_texts([]))

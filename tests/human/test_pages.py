@@ -16,11 +16,11 @@ from textassay.human import (
     Study,
     StudyItem,
     StudyPage,
+    assign_generators,
     build_study,
-    deal,
-    giveaways,
     load_study,
     save_study,
+    side_cues,
     skipped_blanks,
 )
 
@@ -73,7 +73,7 @@ def test_a_seed_gives_the_same_study_and_another_another() -> None:
 
 @pytest.mark.parametrize(("n_pages", "per_page", "n_generators"), [(12, 10, 8), (5, 3, 15), (7, 10, 2), (4, 2, 1)])
 def test_generators_are_dealt_evenly(n_pages: int, per_page: int, n_generators: int) -> None:
-    pages = deal(n_pages, per_page, n_generators, np.random.default_rng(0))
+    pages = assign_generators(n_pages, per_page, n_generators, np.random.default_rng(0))
     total = np.zeros(n_generators, dtype=np.int64)
     for page in pages:
         counts = np.bincount(page, minlength=n_generators)
@@ -140,16 +140,16 @@ def test_instructions_say_only_what_is_so_and_giveaways_are_told() -> None:
     assert "underscores" not in plain.instructions
     assert "lower case" not in plain.instructions
     assert "which answer to choose" not in plain.instructions
-    assert giveaways(plain) == []
+    assert side_cues(plain) == []
     marked = build_study(["a __"] * 10, {"a": ["c __"] * 10})
     assert "underscores" in marked.instructions
     assert "lower case" in marked.instructions
     assert "which answer to choose" in marked.instructions
-    assert giveaways(marked) == []
+    assert side_cues(marked) == []
     uneven = build_study(["A b"] * 10, {"a": ["c __"] * 10})
     assert "underscores" not in uneven.instructions
     assert "lower case" not in uneven.instructions
-    assert [line.partition(",")[0] for line in giveaways(uneven)] == [
+    assert [line.partition(",")[0] for line in side_cues(uneven)] == [
         "only real texts have capital letters",
         "only generated texts have words shown as underscores",
     ]

@@ -105,5 +105,5 @@ def test_what_cannot_be_is_refused() -> None:
         BoundRule(0.5).bound(none, some, alpha=0.05)
     with pytest.raises(OptionError, match="alpha"):
         choose_bound(some, some, n_real=1, n_generated=1, alpha=1.0)
-    with pytest.raises(OptionError, match="must be tested"):
+    with pytest.raises(OptionError, match="at least one test text"):
         choose_bound(some, some, n_real=0, n_generated=1, alpha=0.05)

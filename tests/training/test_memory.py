@@ -62,7 +62,7 @@ def test_a_step_is_tried_and_leaves_nothing_behind() -> None:
 
 
 def test_the_error_names_the_batch_size_that_would_fit() -> None:
-    message = "^out of memory with batch_size 64: 16 fits, checked on the longest sentences; checkpoints are kept"
+    message = "^out of memory with batch_size 64: 16 fits, checked on the longest texts; checkpoints are kept"
     with pytest.raises(OptionError, match=message) as caught:
         with_memory_explained(too_much, batch_size=64, fits=lambda n: n <= 20)
     assert "\n" not in str(caught.value)
@@ -111,7 +111,7 @@ def test_a_trial_holds_nothing_when_memory_is_given_back(monkeypatch: pytest.Mon
         found = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor]
         left.append(sum(tensor.shape == (12345,) for tensor in found))
 
-    monkeypatch.setattr("textassay.training.memory._give_back", count_tensors)
+    monkeypatch.setattr("textassay.training.memory._release_memory", count_tensors)
     weights = {"w": torch.ones(12345, requires_grad=True)}
 
     def loss(fails: bool, rng: Any) -> Any:

@@ -202,7 +202,7 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
     number = good.index(b'loss_sum\\":') + len('loss_sum\\": ')
     refused(good[:number] + b"7" + good[number + 1 :], "its checksum differs")
     monkeypatch.setattr(checkpoint_module, "FORMAT", 3)
-    refused(good, "has format 2, this version of textassay reads 3: go on with the version that wrote it")
+    refused(good, "has format 2, this version of textassay reads 3: continue with the version that wrote it")
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(2)}, path)

@@ -99,8 +99,12 @@ def rater_correlation(units: IntArray, raters: IntArray, values: FloatArray) -> 
         return math.nan
     others = (sums[units] - values) / (counts[units] - 1)
     n = np.bincount(raters)
-    own_centred, others_centred = (side - (np.bincount(raters, side) / np.maximum(n, 1))[raters] for side in (values, others))
-    products, first, second = (np.bincount(raters, side) for side in (own_centred * others_centred, own_centred**2, others_centred**2))
+    own_centred, others_centred = (
+        side - (np.bincount(raters, side) / np.maximum(n, 1))[raters] for side in (values, others)
+    )
+    products, first, second = (
+        np.bincount(raters, side) for side in (own_centred * others_centred, own_centred**2, others_centred**2)
+    )
     is_usable = (n >= _MIN_SHARED) & (first > 1e-12) & (second > 1e-12)
     if not is_usable.any():
         return math.nan
@@ -126,12 +130,16 @@ def agreements(
             ("fleiss-kappa", labels, name, equal & sides[name], votes, partial(_fleiss, table))
             for labels, name, table in tables
         ]
-        coefficients.append(("krippendorff-alpha", "real/fake", "all", is_shared, None, partial(_alpha, judgements, "nominal")))
+        coefficients.append(
+            ("krippendorff-alpha", "real/fake", "all", is_shared, None, partial(_alpha, judgements, "nominal"))
+        )
     else:
         for level_of_data in _LEVELS[1:]:
             alpha = partial(_alpha, judgements, level_of_data)
             coefficients.append(("krippendorff-alpha", level_of_data, "all", is_shared, None, alpha))
-        coefficients.append(("rater-correlation", "interval", "all", is_shared, None, partial(_correlation, judgements)))
+        coefficients.append(
+            ("rater-correlation", "interval", "all", is_shared, None, partial(_correlation, judgements))
+        )
     results = []
     for measure, labels, name, keep, n_votes, statistic in coefficients:
         if keep.any():
@@ -185,7 +193,9 @@ def _krippendorff(units: IntArray, values: FloatArray, level: Level) -> float:
     return 1 - float(observed / expected) if len(distinct) > 1 else math.nan
 
 
-def _with_interval(statistic: _Statistic, keep: BoolArray, groups: IntArray, level: float) -> tuple[float, Interval | None]:
+def _with_interval(
+    statistic: _Statistic, keep: BoolArray, groups: IntArray, level: float
+) -> tuple[float, Interval | None]:
     """Return a coefficient with its jackknife interval over groups of pages."""
     value = statistic(keep)
     present, sizes = np.unique(groups[keep], return_counts=True)
@@ -197,5 +207,7 @@ def _with_interval(statistic: _Statistic, keep: BoolArray, groups: IntArray, lev
 
 def _warned(name: str, value: float) -> float:
     if math.isnan(value):
-        warnings.warn(f"{name} is undefined: no item has two judgements, or all are equal", RuntimeWarning, stacklevel=3)
+        warnings.warn(
+            f"{name} is undefined: no item has two judgements, or all are equal", RuntimeWarning, stacklevel=3
+        )
     return value

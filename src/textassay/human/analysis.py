@@ -23,7 +23,7 @@ from textassay.human.agreement import Agreement, agreements
 from textassay.human.disagreement import DisputedTexts, JudgedText, judged_texts, most_disputed, most_misleading
 from textassay.human.judgements import Judgements, Scale
 from textassay.human.raters import MIN_SECONDS, RaterSummary, summarise_raters
-from textassay.human.reasons import Reasons, ReasonCounts, code_comments
+from textassay.human.reasons import ReasonCounts, Reasons, code_comments
 from textassay.human.verdicts import Share, Ties, Verdict, judgement_verdict, majority_verdict, usual_votes
 from textassay.metric import check_level
 
@@ -206,9 +206,7 @@ def _warnings(
     if judgements.scale == "real-or-fake":
         n_unequal = int(((counts > 0) & (counts != votes)).sum())
         if n_unequal:
-            messages.append(
-                f"Fleiss' kappa leaves out {n_unequal} texts that do not have exactly {votes} judgements"
-            )
+            messages.append(f"Fleiss' kappa leaves out {n_unequal} texts that do not have exactly {votes} judgements")
     return messages
 
 

@@ -29,7 +29,9 @@ def read_answers(path: Path, study: Study) -> list[Submission]:
             raise InputError(f"{row.place}: the answer belongs to another study")
         item, rater, label = (row.values[name].strip() for name in _COLUMNS)
         if item not in page_of:
-            raise InputError(f"{row.place}: the study has no item {item[:40]!r}; does the file belong to another study?")
+            raise InputError(
+                f"{row.place}: the study has no item {item[:40]!r}; does the file belong to another study?"
+            )
         if not rater:
             raise InputError(f"{row.place}: the rater is missing")
         key = (rater, page_of[item])

@@ -134,4 +134,6 @@ def _check_once(what: str, names: Sequence[str]) -> None:
 
 def _check_places(what: str, places: IntArray, n: int) -> None:
     if places.size and not (places.min() >= 0 and places.max() < n):
-        raise InputError(f"{what} numbers of judgements must be from 0 to {n - 1}, got {places.min()} to {places.max()}")
+        raise InputError(
+            f"{what} numbers of judgements must be from 0 to {n - 1}, got {places.min()} to {places.max()}"
+        )

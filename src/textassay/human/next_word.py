@@ -45,7 +45,9 @@ class Prefix:
 
     def __post_init__(self) -> None:
         if len(self.candidates) < 2 or len(set(self.candidates)) != len(self.candidates):
-            raise InputError(f"prefix {self.text[:40]!r} must have at least two distinct candidates, got {', '.join(self.candidates) or 'none'}")
+            raise InputError(
+                f"prefix {self.text[:40]!r} must have at least two distinct candidates, got {', '.join(self.candidates) or 'none'}"
+            )
 
 
 def build_next_word(
@@ -83,7 +85,9 @@ def build_next_word(
     pages = []
     for number in range(len(data) // half):
         rows = slice(number * half, (number + 1) * half)
-        page_prefixes = [(data[place], None) for place in orders[0][rows]] + [(model[place], name) for place in orders[1][rows]]
+        page_prefixes = [(data[place], None) for place in orders[0][rows]] + [
+            (model[place], name) for place in orders[1][rows]
+        ]
         items = []
         for slot, place in enumerate(rng.permutation(page_size).tolist()):
             prefix, generator = page_prefixes[place]

@@ -128,7 +128,9 @@ def _match_part(tokens, places, starts, first, last, one_side, groups, counts, l
         longest = max(longest, starts[token + 1] - starts[token])
     here, there = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     here_starts, there_starts = np.empty(longest + 1, dtype=np.int64), np.empty(longest + 1, dtype=np.int64)
-    runs = np.empty((longest, 2), dtype=np.int64)  # first occurrence in a text (text and position), and number of occurrences
+    runs = np.empty(
+        (longest, 2), dtype=np.int64
+    )  # first occurrence in a text (text and position), and number of occurrences
     slots = np.empty(longest, dtype=np.int32)
     slot_sizes = np.empty(longest, dtype=np.int64)
     slot_firsts = np.empty(longest, dtype=np.int64)

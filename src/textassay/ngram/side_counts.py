@@ -51,7 +51,9 @@ class SideCounts:
     def build(cls, real: Corpus, generated: Corpus, *, max_order: int) -> "SideCounts":
         """Return the counts of two corpora that share a vocabulary."""
         if len(real) == 0 or len(generated) == 0:
-            raise EmptyCorpusError("counting by side needs at least one text per side, got {len(real)} and {len(generated)}")
+            raise EmptyCorpusError(
+                "counting by side needs at least one text per side, got {len(real)} and {len(generated)}"
+            )
         index = NgramIndex.build([real, generated], max_order=max_order)
         ids = np.concatenate([index.all_ids(real), index.all_ids(generated)], axis=1)
         offsets = np.concatenate([real.offsets, generated.offsets[1:] + real.offsets[-1]])
