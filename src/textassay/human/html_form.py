@@ -51,7 +51,9 @@ function add(parent, tag, text, attributes) {
 }
 function key() { return "textassay/" + study.id + "/" + rater.value + "/" + pages.value; }
 function currentAnswers() { return Object.fromEntries(new FormData(form)); }
-function store() { try { localStorage.setItem(key(), JSON.stringify(currentAnswers())); } catch (error) { /* no storage */ } }
+function store() {
+  try { localStorage.setItem(key(), JSON.stringify(currentAnswers())); } catch (error) { /* no storage */ }
+}
 function load(fallback) {
   let before = fallback || {};
   try { before = JSON.parse(localStorage.getItem(key())) || before; } catch (error) { /* no storage */ }

@@ -1,7 +1,7 @@
 """Raters: accuracy, agreement with the others, and signs of careless judging.
 
-Some criteria are relative to the raters of the same texts. If all raters were equally good, the votes on a text could be
-permuted among its raters, so that each vote of a rater is correct with the fraction of correct votes on its text,
+Some criteria are relative to the raters of the same texts. If all raters were equally good, the votes on a text could
+be permuted among its raters, so that each vote of a rater is correct with the fraction of correct votes on its text,
 independently over texts; a rater's number of correct answers is tested against the distribution of this sum. Relative
 criteria fail if all raters are equally careless, so others are absolute: too little time to read, one answer to
 everything, a failed attention check, answers in a pattern, and two raters with the same mistakes.
@@ -270,8 +270,8 @@ def _twin_reasons(
 ) -> list[tuple[int, str]]:
     """Return raters with the same answers as another to all texts that both judged, which is unlikely by chance.
 
-    Under the null hypothesis the rater's mistakes on real and on generated texts could fall on any texts, with odds from
-    the mistakes of others on the text and on texts of the same generator. Raters without mistakes, and those with one
+    Under the null hypothesis the rater's mistakes on real and on generated texts could fall on any texts, with odds
+    from the mistakes of others on the text and on texts of the same generator. Raters without mistakes, and those with one
     answer to everything, are excluded.
     """
     items, wrong = {}, {}

@@ -19,6 +19,7 @@ _PEOPLE = ("", "real", "(real)")
 
 
 def is_ratings(columns: tuple[str, ...]) -> bool:
+    """Return whether `columns` are those of such a file."""
     return all(name in columns for name in COLUMNS[:3])
 
 

@@ -33,8 +33,8 @@ class ReasonGroup:
 class Reasons:
     """Groups of keywords, and whole comments to ignore.
 
-    A keyword is one or more whole words in any case, without apostrophes. ``*`` matches any letters of a word, ``..`` up
-    to four words of the same sentence.
+    A keyword is one or more whole words in any case, without apostrophes. ``*`` matches any letters of a word, ``..``
+    up to four words of the same sentence.
     """
 
     groups: tuple[ReasonGroup, ...]

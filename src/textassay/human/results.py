@@ -46,7 +46,7 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
         command = "analyse" if study.kind == "real-or-fake" else "exposure"
         raise InputError(f"the study in {path} is a {study.kind} task: analyse it with 'textassay human {command}'")
     from textassay.human.server.database import DATABASE_FILE, database_url, open_database
-    from textassay.human.server.results import check_same_study, read_handed_in, to_judgements
+    from textassay.human.server.results import check_same_study, read_submitted, to_judgements
 
     if database is None and not (path / DATABASE_FILE).is_file():
         if (path / JUDGEMENTS_FILE).is_file():
@@ -54,7 +54,7 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
         raise InputError(f"nobody has judged the study in {path} yet: run 'textassay human serve {path}'")
     with open_database(database or database_url(path), may_be_new=False) as opened:
         opened.run_now(lambda connection: check_same_study(connection, study))
-        rows = opened.run_now(read_handed_in)
+        rows = opened.run_now(read_submitted)
     times = ((row.submission.rater, row.at - row.taken, len(row.submission.answers)) for row in rows if row.is_accepted)
     return Results(to_judgements(study, rows), _mean_seconds(times), _checks(study, [row.submission for row in rows]))
 

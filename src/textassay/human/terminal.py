@@ -25,7 +25,7 @@ class TerminalSession:
                 self.answers |= {(one.rater, item): label for item, label in one.answers.items()}
 
     def next_page(self) -> StudyPage | None:
-        """Return the rater's next page: an unfinished one, else the one with the fewest raters; None if all are done."""
+        """Return the rater's next page: an unfinished one, else the one with the fewest raters; None at the end."""
         own = {page.id: self.n_judged(page) for page in self.study.pages}
         begun = [page for page in self.study.pages if 0 < own[page.id] < len(page.items)]
         fresh = [page for page in self.study.pages if own[page.id] == 0]

@@ -73,8 +73,8 @@ class Verdict:
 
     name: str  # "H1", "H2" or "ratings"
     rule: str  # What is counted, and how ties are broken
-    # Fraction judged correctly: of all, of real (judged real), of generated (judged fake). None for ratings, and without
-    # such items.
+    # Fraction judged correctly: of all, of real (judged real), of generated (judged fake). None for ratings, and if
+    # there are no such items.
     accuracy: Share | None
     true_positive_rate: Share | None
     true_negative_rate: Share | None

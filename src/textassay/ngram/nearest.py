@@ -1,7 +1,7 @@
 """The longest n-gram that a text shares with a collection, and the most similar texts of the collection.
 
-A suffix array sorts all positions of the collection by the tokens that follow, up to the end of the text. The neighbours
-of the insertion point of a suffix share the most tokens with it. The longest shared n-gram is exact.
+A suffix array sorts all positions of the collection by the tokens that follow, up to the end of the text. The
+neighbours of the insertion point of a suffix share the most tokens with it. The longest shared n-gram is exact.
 
 Source: Manber, Myers, "Suffix arrays: a new method for on-line string searches", SIAM Journal on Computing 22, 1993
 (sorted by doubling).

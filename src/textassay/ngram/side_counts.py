@@ -52,7 +52,7 @@ class SideCounts:
         """Return the counts of two corpora that share a vocabulary."""
         if len(real) == 0 or len(generated) == 0:
             raise EmptyCorpusError(
-                "counting by side needs at least one text per side, got {len(real)} and {len(generated)}"
+                f"counting by side needs at least one text per side, got {len(real)} and {len(generated)}"
             )
         index = NgramIndex.build([real, generated], max_order=max_order)
         ids = np.concatenate([index.all_ids(real), index.all_ids(generated)], axis=1)

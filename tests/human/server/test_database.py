@@ -17,7 +17,7 @@ from textassay.human.server import (
     database_url,
     lock_statement,
     open_database,
-    read_handed_in,
+    read_submitted,
     tables,
     to_progress,
 )
@@ -169,7 +169,7 @@ def test_all_sql_is_postgresqls_too(tmp_path: Path) -> None:
     site.join()
     site.enter_owner()
     site.database.run_now(lambda connection: to_progress(connection, site.pool))
-    site.database.run_now(read_handed_in)
+    site.database.run_now(read_submitted)
     sites.close()
     assert len(seen) > 15
     assert str(lock_statement().compile(dialect=dialect)).rstrip().endswith("FOR UPDATE")
