@@ -72,7 +72,7 @@ def test_raters_can_be_left_out_and_that_is_said(run: Run, refused: Refused, jud
     assert re.fullmatch(r"left out: 12 judgements of raters named by --exclude: w3, w4", note)
     assert "w3" not in {rater["rater"] for rater in found["raters"]}
     message = refused("human", "analyse", judged, "--exclude", "w333")
-    assert "there is no rater 'w333' among the 48; did you mean w33 or w3" in message
+    assert "there is no rater 'w333' among the 48 raters; did you mean w33 or w3" in message
     everybody = [option for number in range(48) for option in ("--exclude", f"w{number}")]
     assert "--exclude leaves no judgement" in refused("human", "analyse", judged, *everybody)
     assert "min_seconds must be at least 0" in refused("human", "analyse", judged, "--min-seconds", "-1")
@@ -91,7 +91,7 @@ def test_programs_that_answer_at_once_are_suspicious(run: Run, folder: Path) -> 
     assert "3 of 3 raters are suspicious" in words
     found = json.loads(run("human", "analyse", folder / "study", "--json", "--out", folder / "out").stdout)
     assert [rater["flags"][0] for rater in found["raters"]] == ["too fast"] * 3
-    assert found["raters"][1]["reasons"][0] == "0.002 s a text, below the limit of 2 s"
+    assert found["raters"][1]["reasons"][0] == "0.002 s per text, below the limit of 2 s"
     assert "below the limit of 2 s" in (folder / "out" / "raters.csv").read_text()
     assert "limit" not in run("human", "analyse", folder / "study", "--min-seconds", 0).stdout
 
@@ -156,7 +156,7 @@ def test_what_cannot_be_used_is_refused(refused: Refused, judged: Path, folder: 
     (folder / "empty").mkdir()
     (folder / "bad.yaml").write_text("groups: 1")
     for arguments, message in (
-        (("missing.csv",), "missing.csv is not there"),
+        (("missing.csv",), "missing.csv does not exist"),
         (("real.txt",), "real.txt"),
         (("unjudged",), "nobody has judged the study"),
         (("words",), "next-word task"),

@@ -46,7 +46,7 @@ class Prefix:
     def __post_init__(self) -> None:
         if len(self.candidates) < 2 or len(set(self.candidates)) != len(self.candidates):
             raise InputError(
-                f"prefix {self.text[:40]!r} must have at least two distinct candidates, got {', '.join(self.candidates)}"
+                f"prefix {self.text[:40]!r} must have two or more distinct candidates, got {', '.join(self.candidates)}"
             )
 
 

@@ -271,8 +271,8 @@ def _twin_reasons(
     """Return raters with the same answers as another to all texts that both judged, which is unlikely by chance.
 
     Under the null hypothesis the rater's mistakes on real and on generated texts could fall on any texts, with odds
-    from the mistakes of others on the text and on texts of the same generator. Raters without mistakes, and those with one
-    answer to everything, are excluded.
+    from the mistakes of others on the text and on texts of the same generator. Raters without mistakes, and those
+    with one answer to everything, are excluded.
     """
     items, wrong = {}, {}
     for number, rows in rows_by_rater:

@@ -169,7 +169,7 @@ def explain(error: BaseException) -> str:
 
     text = _first(error.orig if isinstance(error, sa.exc.DBAPIError) else error)
     known = {
-        "database is locked": "another program has locked it; end that program, or name another database with --database",
+        "database is locked": "another program has locked it; end it, or name another database with --database",
         "file is not a database": "it is not an SQLite database; move it away or name another with --database",
         "malformed": "it is damaged; restore a copy, or move it away",
         "unable to open database file": "it cannot be created or opened there",
