@@ -121,7 +121,7 @@ def test_candidates_are_the_models_most_probable_words() -> None:
     for chosen, row in zip(candidates_of(model, prefixes, corpus.vocabulary, 3), log_probs, strict=True):
         best = [corpus.vocabulary.tokens[token] for token in np.argsort(-row)[:3]]
         assert list(chosen) == [END if word == "<eos>" else word for word in best]
-    with pytest.raises(OptionError, match="n_candidates must be at most 9, .* got 10"):
+    with pytest.raises(OptionError, match=r"n_candidates must be at most 9, .* got 10"):
         candidates_of(model, prefixes, corpus.vocabulary, 10)
 
 
