@@ -43,4 +43,4 @@ def test_without_sizes_there_is_no_rate_and_without_a_listener_nothing_happens()
     assert told == [Step(1, 1, 2, 2.0, None, 1.0)]
     silent = Pace(1, None)
     silent.begin(1, 0, 1)
-    silent.tell(1.0, Epoch(1, 1.0, 1.0))
+    silent.report(1.0, Epoch(1, 1.0, 1.0))
