@@ -189,7 +189,7 @@ def test_power_alone_and_with_a_pilot(study: Study, folder: Path, run: Run) -> N
         (("judge", "nowhere", "--rater", "a", "--out", "x"), "no study in nowhere"),
         (("next-word", "--out", "x"), "give MODEL and --real FILE"),
         (("next-word", "--out", "x", "--page-size", "3"), "even, got 3"),
-        (("exposure", "real.txt"), "no column|holds no judgements|parted by"),
+        (("exposure", "real.txt"), "no column|holds no judgements|separated by"),
         (("exposure", "nowhere.csv"), "does not exist"),
         (("power", "--accuracy", "1"), "between 0 and 1, got 1"),
         (("power", "--accuracy", "0.5"), "must differ"),
