@@ -1,10 +1,10 @@
 from textassay.adversarial.alternating import Alternating as Alternating
 from textassay.adversarial.alternating import discriminator_loss as discriminator_loss
 from textassay.adversarial.alternating import generator_loss as generator_loss
-from textassay.adversarial.cot import COT_PRESETS as COT_PRESETS
 from textassay.adversarial.cot import CoT as CoT
-from textassay.adversarial.cot import CotRecipe as CotRecipe
 from textassay.adversarial.cot import divergence as divergence
+from textassay.adversarial.cot_recipe import COT_PRESETS as COT_PRESETS
+from textassay.adversarial.cot_recipe import CotRecipe as CotRecipe
 from textassay.adversarial.from_scratch import FromScratch as FromScratch
 from textassay.adversarial.gumbel import annealed as annealed
 from textassay.adversarial.gumbel import gumbel_max as gumbel_max
@@ -54,8 +54,8 @@ from textassay.adversarial.wgan_critic import critic_loss as critic_loss
 from textassay.adversarial.wgan_critic import gradient_norms as gradient_norms
 from textassay.adversarial.wgan_critic import gradient_penalty as gradient_penalty
 from textassay.adversarial.wgan_recipe import WGAN_PRESETS as WGAN_PRESETS
+from textassay.adversarial.wgan_recipe import Curriculum as Curriculum
 from textassay.adversarial.wgan_recipe import WganRecipe as WganRecipe
-from textassay.adversarial.wgan_rows import Curriculum as Curriculum
 from textassay.adversarial.wgan_rows import TextWindows as TextWindows
 from textassay.adversarial.wgan_rows import helped as helped
 from textassay.adversarial.wgan_rows import left_padded as left_padded

@@ -9,8 +9,27 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from textassay.adversarial.wgan_rows import Curriculum
 from textassay.errors import check_least, check_positive, check_share
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Lengths from 1 to `longest`, each for `rounds` rounds; both at least 1."""
+
+    longest: int
+    rounds: int
+
+    def __post_init__(self) -> None:
+        check_least(self, ("longest", "rounds"), 1)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of all lengths."""
+        return self.longest * self.rounds
+
+    def length(self, number: int) -> int:
+        """Return the length in round `number`, from 1."""
+        return min(self.longest, 1 + (number - 1) // self.rounds)
 
 
 @dataclass(frozen=True)

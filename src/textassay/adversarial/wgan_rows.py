@@ -5,40 +5,19 @@ curriculum, variable length and teacher helping. Rows that are shorter than the 
 the left, so that what is newest always stands last.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import EOS, Corpus
-from textassay.errors import InputError, check_least
+from textassay.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 IntArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Curriculum:
-    """Lengths from 1 to `longest`, each for `rounds` rounds; both at least 1."""
-
-    longest: int
-    rounds: int
-
-    def __post_init__(self) -> None:
-        check_least(self, ("longest", "rounds"), 1)
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds of all lengths."""
-        return self.longest * self.rounds
-
-    def length(self, number: int) -> int:
-        """Return the length in round `number`, from 1."""
-        return min(self.longest, 1 + (number - 1) // self.rounds)
 
 
 class TextWindows:

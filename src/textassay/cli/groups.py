@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from textassay.cli.adapter import Command, add_command
+from textassay.cli.adapter import Command, add_command, answer_help
 from textassay.errors import unknown_name
 
 MODELS: Mapping[str, str] = {
@@ -109,11 +109,8 @@ def add_group(app: typer.Typer, group: Group, **settings: Any) -> None:
             return args[0], self.commands[args[0]], args[1:]
 
     metavar = f"{group.what.upper()} [OPTIONS]"
-    commands = typer.Typer(name=group.name, help=group.help, cls=ThisGroup, subcommand_metavar=metavar)
-
-    @commands.callback(invoke_without_command=True)
-    def _list(context: typer.Context) -> None:
-        if context.invoked_subcommand is None:
-            print(context.get_help())
-
+    commands = typer.Typer(
+        name=group.name, help=group.help, cls=ThisGroup, subcommand_metavar=metavar, add_help_option=False
+    )
+    commands.callback(invoke_without_command=True)(answer_help)
     app.add_typer(commands, **settings)

@@ -21,13 +21,13 @@ METAVARS = {int: "N", float: "X", str: "NAME"}
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a class, such as a recipe, as options: setting to its help, or to the option's name and its help.
+    """Fields of a class, such as a recipe, as options: setting to its help, or to the option's name and its help.
 
     `group` is the name under which a command asks for what was given.
     """
 
     group: str
-    owner: Callable[..., Any]
+    owner: type
     panel: str
     help: Help
 
@@ -98,7 +98,7 @@ def with_settings(
     ]
     settings: dict[str, _Setting] = {}
     for part in parts:
-        hints = get_type_hints(part.owner.__init__)
+        hints = get_type_hints(part.owner)
         for setting, told in part.help.items():
             option, line = (setting, told) if isinstance(told, str) else told
             kind, metavar, parse = _as_option(hints[setting])

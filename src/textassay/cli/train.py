@@ -90,12 +90,14 @@ class Train(Files, Computing, WithSettings):
 
         Of several processes that a launcher started, only the main one prints and writes the model.
         """
-        from textassay.cli.trained_folder import finished
         from textassay.training import is_main
 
         if not is_main() and not self.quiet:
             return replace(self, quiet=True).run()
         self.check()
+
+        from textassay.cli.trained_folder import finished
+
         with self.computing():
             texts = self.read()
             record = json.loads(json.dumps(self.record(texts)))
@@ -198,8 +200,7 @@ class TrainText(Train):
         told = (self.byte_pairs, self.vocabulary_size, self.tokenizer, self.lowercase, self.min_count)
         if self.like is not None and told != (None, None, "auto", False, 1):
             raise OptionError("--like MODEL brings tokenizer and vocabulary: leave options of these out")
-        if self.valid is not None:
-            check_sources(self.real, {"--valid": self.valid}, {"--valid": _VALIDATE})
+        check_sources(self.real, {} if self.valid is None else {"--valid": self.valid}, {"--valid": _VALIDATE})
         check_writable(self.out)
 
     def read(self) -> TrainingTexts:

@@ -15,10 +15,11 @@ from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainingTexts
 from textassay.cli.train_adversarial import ROUNDS, Begun, Tell, TrainWithOracle
-from textassay.network import LstmModel, TiedLstm
+from textassay.model_store import SETTING_TYPES
 
 if TYPE_CHECKING:
     from textassay.adversarial import FromScratch, RoundsHistory
+    from textassay.network import LstmModel
 
 _COLLAPSED = 0.05  # share of the pairs of neighbours that real text has; dips to a few words are how it begins
 
@@ -61,7 +62,7 @@ class TrainFromScratch(TrainWithOracle):
         _, two_sided = self.sides()
         training = two_sided(model, texts.train, texts.valid, oracle=oracle, **told)
 
-        def finish(history: "RoundsHistory") -> LstmModel:
+        def finish(history: "RoundsHistory") -> "LstmModel":
             training.finish(history, {"recipe": json.loads(json.dumps(asdict(recipe))), "oracle": self.oracle})
             return model
 
@@ -76,7 +77,7 @@ class TrainFromScratch(TrainWithOracle):
             finish=finish,
         )
 
-    def untrained(self, longest: int | None = None) -> tuple[LstmModel, AnyRecipe]:
+    def untrained(self, longest: int | None = None) -> "tuple[LstmModel, AnyRecipe]":
         """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
         from textassay.embedding import word_vector_size
 
@@ -108,6 +109,7 @@ class TrainCot(TrainFromScratch):
     def sides(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
         """Return the class of the generator, and what makes the training."""
         from textassay.adversarial import CoT
+        from textassay.network import LstmModel
 
         return LstmModel, CoT
 
@@ -128,6 +130,7 @@ class TrainScratchGan(TrainFromScratch):
     def sides(self) -> "tuple[type[LstmModel], Callable[..., FromScratch]]":
         """Return the class of the generator, and what makes the training."""
         from textassay.adversarial import ScratchGan
+        from textassay.network import TiedLstm
 
         return TiedLstm, ScratchGan
 
@@ -153,7 +156,9 @@ _ADAM: Help = {
 def command(name: str) -> type[Command]:
     """Return the command of one of the two, with its settings."""
     if name == "cot":
-        network = Settings("network", LstmModel, "Model", {**_SHAPE, "width": "Embedding and hidden dimension."})
+        network = Settings(
+            "network", SETTING_TYPES["lstm"], "Model", {**_SHAPE, "width": "Embedding and hidden dimension."}
+        )
         rounds = Settings("rounds", CotRecipe, ROUNDS, {**_STEPS, **_ADAM})
         mediator = Settings("rounds", CotRecipe, "Mediator", {
             "mediator_learning_rate": "Learning rate of the mediator.",
@@ -163,7 +168,7 @@ def command(name: str) -> type[Command]:
         })  # fmt: skip
         parts = [network, rounds, mediator]
         return with_settings(TrainCot, name, MODELS[name], parts, presets=COT_PRESETS, preset="tiny")
-    network = Settings("network", TiedLstm, "Model", {
+    network = Settings("network", SETTING_TYPES["tied-lstm"], "Model", {
         **_SHAPE,
         "dimension": ("embedding_width", "Embedding dimension that is learnt."),
         "fixed": ("fixed_width", "Embedding dimension that is not learnt; that of --vectors where they are given."),

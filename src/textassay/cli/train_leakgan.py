@@ -10,10 +10,11 @@ from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.train import TrainingTexts
 from textassay.cli.train_adversarial import ROUNDS, Begun, Tell, TrainAdversarial
-from textassay.network import LeakGanModel
+from textassay.model_store import SETTING_TYPES
 
 if TYPE_CHECKING:
     from textassay.adversarial import RoundsHistory
+    from textassay.network import LeakGanModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class TrainLeakGan(TrainAdversarial):
         model, recipe = self.untrained(texts.longest)
         training = LeakGan(model, texts.train, texts.valid, recipe=recipe, seed=self.seed)
 
-        def finish(history: "RoundsHistory") -> LeakGanModel:
+        def finish(history: "RoundsHistory") -> "LeakGanModel":
             recorded = json.loads(json.dumps(asdict(recipe)))
             training.finish({"kind": "leakgan", **history.ending, "recipe": recorded})
             return model
@@ -43,8 +44,10 @@ class TrainLeakGan(TrainAdversarial):
             finish=finish,
         )
 
-    def untrained(self, longest: int | None = None) -> tuple[LeakGanModel, LeakGanRecipe]:
+    def untrained(self, longest: int | None = None) -> "tuple[LeakGanModel, LeakGanRecipe]":
         """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
+        from textassay.network import LeakGanModel
+
         network, recipe = self.chosen_preset()
         with self.as_options("rounds"):
             recipe = replace(recipe, **self.given("rounds"))
@@ -56,7 +59,7 @@ class TrainLeakGan(TrainAdversarial):
 
 def command(name: str) -> type[Command]:
     """Return the command, with LeakGAN's settings."""
-    network = Settings("network", LeakGanModel, "Model", {
+    network = Settings("network", SETTING_TYPES["leakgan"], "Model", {
         "width": "Hidden dimension of manager and worker.",
         "goal": "Dimension of a goal embedding.",
         "memory": "Goals that the worker reads, and tokens that a goal is for.",

@@ -13,10 +13,11 @@ from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainingTexts
 from textassay.cli.train_adversarial import ROUNDS, Begun, Tell, TrainWithOracle
 from textassay.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
-from textassay.network import LstmModel
+from textassay.model_store import SETTING_TYPES
 
 if TYPE_CHECKING:
     from textassay.adversarial import Phase, RoundsHistory, SeqGan
+    from textassay.network import LstmModel
 
 MLE = "mle"  # folder in the folder: the generator before the rounds
 
@@ -63,6 +64,8 @@ class TrainSeqGan(TrainWithOracle):
 
     def check_plan(self) -> None:
         """Raise where a setting is out of range."""
+        from textassay.network import LstmModel
+
         network, _ = self._plan()
         with self.as_options("network", "training"):
             LstmModel(**network, length=self.sentence_length)
@@ -78,6 +81,7 @@ class TrainSeqGan(TrainWithOracle):
         from textassay.cli.progress import tell_step
         from textassay.cli.trained_folder import CHECKPOINT
         from textassay.model_store import save_model
+        from textassay.network import LstmModel
 
         network, recipe = self._plan()
         oracle, length = self.opened_oracle(), self.sentence_length
@@ -93,7 +97,7 @@ class TrainSeqGan(TrainWithOracle):
         sides = self.two_sided()
         training = sides(model, texts.train, texts.valid, recipe=recipe, oracle=oracle, seed=self.seed)
 
-        def finish(history: "RoundsHistory") -> LstmModel:
+        def finish(history: "RoundsHistory") -> "LstmModel":
             recorded = json.loads(json.dumps(asdict(recipe)))
             training.finish({"kind": self.model, **history.ending, "recipe": recorded, "oracle": self.oracle})
             return model
@@ -135,9 +139,9 @@ def command(name: str) -> type[Command]:
     owner = RankGanRecipe if ranks else SeqGanRecipe
     rest = {**_JUDGE, **_RANKS} if ranks else _JUDGE
     parts = [
-        Settings("network", LstmModel, MODEL, LSTM),
+        Settings("network", SETTING_TYPES["lstm"], MODEL, LSTM),
         RECIPE,
-        Settings("network", LstmModel, TRAINING, BATCH),
+        Settings("network", SETTING_TYPES["lstm"], TRAINING, BATCH),
         Settings("rounds", owner, ROUNDS, _ROUNDS),
         Settings("rounds", owner, "Ranker" if ranks else _DISCRIMINATOR, rest),
     ]

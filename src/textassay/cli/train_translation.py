@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from typer import Option
@@ -15,13 +16,16 @@ from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.train import Train
+from textassay.corpus import check_exists, is_url
 from textassay.errors import InputError, OptionError
+from textassay.model_store import SETTING_TYPES
 from textassay.training import DecayRecipe
-from textassay.translation import TRANSLATION_PRESETS, TranslationModel
+from textassay.translation import TRANSLATION_PRESETS
 
 if TYPE_CHECKING:
     from textassay.corpus import ParallelText, TextForm
     from textassay.report import TrainedText, Training
+    from textassay.translation import TranslationModel
 
 BYTE_PAIRS = 8000
 HELD_BACK = ("held-back-source.jsonl", "held-back-real.jsonl")  # in the folder of the model
@@ -66,16 +70,19 @@ class TrainTranslation(Train):
         named = (self.source, self.real, self.valid_source, self.valid)
         if named.count(STANDARD_INPUT) > 1:
             raise OptionError("standard input can be read once only: name a file for each side")
+        for source in named:
+            if source is not None and source != STANDARD_INPUT and not is_url(source):
+                check_exists(Path(source))
         self._new_model()
         check_writable(self.out)
 
-    def _new_model(self) -> TranslationModel:
+    def _new_model(self) -> "TranslationModel":
         from textassay.model_store import make_generator
 
         given = self.given("network", "training")
         with self.as_options("network", "training"):
             model = make_generator(self.model, preset=self.preset, seed=self.seed, **given)
-        return cast(TranslationModel, model)
+        return cast("TranslationModel", model)
 
     def read(self) -> _Texts:
         """Return the pairs that training needs; say what was held back or held out."""
@@ -177,7 +184,7 @@ class TrainTranslation(Train):
 
 def command(name: str) -> type[Command]:
     """Return the command, with the settings of translation models."""
-    network = Settings("network", TranslationModel, "Model", {
+    network = Settings("network", SETTING_TYPES["translation"], "Model", {
         "width": "Embedding dimension, a multiple of --heads.",
         "inner": ("feedforward_width", "Width of the feed-forward layers."),
         "encoder_layers": "Blocks of the encoder.",
@@ -185,7 +192,7 @@ def command(name: str) -> type[Command]:
         "heads": "Attention heads.",
         "dropout": "Dropout of embeddings, attention and blocks.",
     })  # fmt: skip
-    training = Settings("training", TranslationModel, "Training", {
+    training = Settings("training", SETTING_TYPES["translation"], "Training", {
         "batch_tokens": "Tokens in a batch, padding included.",
         "smoothing": ("label_smoothing", "Label smoothing."),
     })  # fmt: skip

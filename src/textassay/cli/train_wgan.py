@@ -9,10 +9,11 @@ from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.train import TrainingTexts
 from textassay.cli.train_adversarial import ROUNDS, Begun, Tell, TrainAdversarial
-from textassay.network import NoiseGru
+from textassay.model_store import SETTING_TYPES
 
 if TYPE_CHECKING:
     from textassay.adversarial import RoundsHistory
+    from textassay.network import NoiseGru
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ class TrainWgan(TrainAdversarial):
             self.say(f"{n_long} sentences have more than {model.length} tokens: only what they begin with is learnt")
         training = WganTraining(model, texts.train, texts.valid, recipe, seed=self.seed)
 
-        def finish(history: "RoundsHistory") -> NoiseGru:
+        def finish(history: "RoundsHistory") -> "NoiseGru":
             training.finish(history)
             return model
 
@@ -53,8 +54,10 @@ class TrainWgan(TrainAdversarial):
             finish=finish,
         )
 
-    def untrained(self, longest: int | None = None) -> tuple[NoiseGru, WganRecipe]:
+    def untrained(self, longest: int | None = None) -> "tuple[NoiseGru, WganRecipe]":
         """Return a generator that has learnt nothing, and the recipe; the critic is as wide unless it is said."""
+        from textassay.network import NoiseGru
+
         network, recipe = self.chosen_preset()
         network |= self.given("network")
         changes = self.given("rounds")
@@ -70,7 +73,7 @@ class TrainWgan(TrainAdversarial):
 
 def command(name: str) -> type[Command]:
     """Return the command, with the settings of the Wasserstein GAN."""
-    network = Settings("network", NoiseGru, "Model", {
+    network = Settings("network", SETTING_TYPES["noise-gru"], "Model", {
         "width": "Embedding and hidden dimension, and that of the noise; of the critic, too, without --critic-width.",
         "noise": "Standard deviation of the noise.",
         "feeds": "What a step reads when it draws: argmax (the chosen token) or distribution.",

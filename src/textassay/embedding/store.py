@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -19,10 +20,10 @@ import numpy.typing as npt
 from textassay.corpus import Corpus, atomic_write, remove_stale_drafts
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
-from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.embedding.precomputed import PrecomputedEncoder
-from textassay.embedding.sentence_transformer import sentence_transformer
 from textassay.errors import OptionError, OutputError
+
+_NAMES = ("given", "lsa")
 
 Value = TypeVar("Value")
 
@@ -145,19 +146,24 @@ def feature_store(folder: Path | None = None) -> Iterator[None]:
 def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
     """Return an encoder by name: ``lsa``, ``given``, or the name or folder of a sentence-transformers model."""
     if isinstance(encoder, str | Path):
-        if str(encoder) in _NAMED:
-            return _NAMED[str(encoder)]
+        if str(encoder) in _NAMES:
+            return _named(str(encoder))
+        from textassay.embedding.sentence_transformer import sentence_transformer
+
         return sentence_transformer(str(encoder))
     if isinstance(encoder, Encoder):
         return encoder
-    names = ", ".join(_NAMED)
+    names = ", ".join(_NAMES)
     raise OptionError(f"encoder must be {names}, a model's name or folder, or an Encoder, got {encoder!r}")
 
 
-_NAMED: dict[str, Encoder] = {
-    "given": PrecomputedEncoder(),
-    "lsa": CrossFittedEncoder(LatentSemanticEncoder(), name="lsa"),
-}
+@cache
+def _named(name: str) -> Encoder:
+    if name == "given":
+        return PrecomputedEncoder()
+    from textassay.embedding.latent_semantic import LatentSemanticEncoder
+
+    return CrossFittedEncoder(LatentSemanticEncoder(), name="lsa")
 
 
 def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:

@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-import joblib
-
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import device_name
+from textassay.execution import allowed_workers, device_name
 
 if TYPE_CHECKING:
     import torch
@@ -84,7 +82,7 @@ def threads() -> AbstractContextManager[None]:
 
     The last bits of weights depend on the number of threads. Inside a `single_threaded` block it stays at one.
     """
-    return _limit_threads(joblib.effective_n_jobs(None))
+    return _limit_threads(allowed_workers())
 
 
 @contextmanager
