@@ -164,7 +164,7 @@ def test_what_cannot_be_used_is_refused(refused: Refused, judged: Path, folder: 
         ((judged, "--ties", "none"), "unknown ties 'none'"),
         ((judged, "--votes", "0"), "--votes must be a whole number from 1, or all, got '0'"),
         ((judged, "--votes", "-2"), "--votes must be a whole number"),
-        ((judged, "--votes", "9"), "no item has exactly 9 votes: they have 4"),
+        ((judged, "--votes", "9"), "no text has exactly 9 judgements: they have 4"),
         ((judged, "--texts", 0), "at least 1"),
         ((judged, "--level", 1), "level must be between 0 and 1"),
         ((judged, "--seed", -1), "seed must be at least 0"),

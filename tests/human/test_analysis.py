@@ -170,7 +170,7 @@ def test_bad_settings_are_refused() -> None:
     ):
         with pytest.raises(OptionError, match=message):
             analyse(judgements, **settings)
-    with pytest.raises(InputError, match="nothing was judged yet"):
+    with pytest.raises(InputError, match="there is no judgement to analyse yet"):
         analyse(from_table({"a": ("g", (None,))}))
 
 

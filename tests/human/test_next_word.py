@@ -99,7 +99,7 @@ def test_a_prefix_twice_and_candidates_that_are_not_different() -> None:
     data = _prefixes("data", 5)
     with pytest.raises(InputError, match="'data prefix 0' occurs 2 times"):
         build_next_word(data, [data[0], *_prefixes("model", 4)])
-    with pytest.raises(InputError, match="all different"):
+    with pytest.raises(InputError, match="distinct candidates"):
         Prefix("a", ("b", "b"))
     with pytest.raises(InputError, match="as many candidates"):
         build_next_word(data, [Prefix("a", ("b", "c")), *_prefixes("model", 4)])
@@ -150,7 +150,7 @@ def test_a_file_of_prefixes(tmp_path: Path) -> None:
     for line, message in (
         ("{", "line 1: must be like"),
         ('{"prefix": "a", "from": "lm", "candidates": ["x", 3]}', "line 1: must be like"),
-        ('{"prefix": "a", "from": "lm", "candidates": ["x", "x"]}', "line 1: .* all different"),
+        ('{"prefix": "a", "from": "lm", "candidates": ["x", "x"]}', "line 1: .* distinct candidates"),
         (json.dumps(rows[0]), "of one model, got 0 models"),
     ):
         path.write_text(line)

@@ -129,7 +129,7 @@ def test_bad_settings_are_refused() -> None:
         majority_verdict(SMALL, ties="both")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="exactly 4 judgements: they have 0, 2, 3"):
         majority_verdict(SMALL, votes=4)
-    with pytest.raises(InputError, match="every item is tied"):
+    with pytest.raises(InputError, match="all texts are tied"):
         majority_verdict(from_table({"a": ("g", (1, 0))}), ties="drop")
 
 
