@@ -169,7 +169,7 @@ def test_what_cannot_be_used_is_refused(refused: Refused, judged: Path, folder: 
         ((judged, "--level", 1), "level must be between 0 and 1"),
         ((judged, "--seed", -1), "seed must be at least 0"),
         ((judged, "--reasons", "bad.yaml"), "must have 'groups'"),
-        ((judged, "--database", "sqlite:///x"), "--database goes with the folder of a study"),
+        ((judged, "--database", "sqlite:///x"), "--database needs the folder of a study"),
     ):
         assert message in refused("human", "analyse", *arguments)
 

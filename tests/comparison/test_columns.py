@@ -37,7 +37,7 @@ def test_columns_have_a_fingerprint_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("features", "error", "message"),
     [
-        ({**GOOD, "lstm": np.ones((3, 2))}, InputError, "features of lstm must have one row per text: 2, got 3"),
+        ({**GOOD, "lstm": np.ones((3, 2))}, InputError, "features of lstm must have one row a sentence: 2, got 3"),
         ({**GOOD, "lstm": np.ones(2)}, InputError, "features of lstm must have shape"),
         ({**GOOD, "lstm": [[1.0, 2.0], [np.nan, 0.0]]}, InputError, "row 2 holds NaN"),
         ({**GOOD, "lstm": [[1.0, -np.inf], [0.0, 0.0]]}, InputError, "row 1 holds -infinity"),

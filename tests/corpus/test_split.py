@@ -139,9 +139,9 @@ def test_too_few_sentences() -> None:
         (lambda: nested_fractions(0), "no text"),
         (lambda: contiguous_split(10), "10 texts are too few for parts of 0.9, 0.05, 0.05"),
         (lambda: random_split(5, rng), "5 texts are too few for parts of 0.8, 0.1, 0.1"),
-        (lambda: fold_numbers(4, 5, rng), "4 sentences are too few for 5 folds"),
+        (lambda: fold_numbers(4, 5, rng), "4 texts are too few for 5 folds"),
         (lambda: fold_numbers(4, 3, rng, np.array([0, 0, 1, 1])), "2 groups are too few for 3 folds"),
-        (lambda: halves(1, rng), "1 sentences are too few for 2 folds"),
+        (lambda: halves(1, rng), "1 texts are too few for 2 folds"),
     ):
         with pytest.raises(TooFewSentencesError, match=message):
             call()

@@ -101,7 +101,7 @@ def test_a_prefix_twice_and_candidates_that_are_not_different() -> None:
         build_next_word(data, [data[0], *_prefixes("model", 4)])
     with pytest.raises(InputError, match="distinct candidates"):
         Prefix("a", ("b", "b"))
-    with pytest.raises(InputError, match="as many candidates"):
+    with pytest.raises(InputError, match="the same number of candidates"):
         build_next_word(data, [Prefix("a", ("b", "c")), *_prefixes("model", 4)])
 
 
