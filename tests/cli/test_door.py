@@ -10,8 +10,7 @@ import pytest
 import typer
 
 from textassay.cli.main import make_app
-from textassay.cli.monitored import MONITOR
-from textassay.cli.trained_folder import CHECKPOINT, SETTINGS, begun
+from textassay.cli.trained_folder import CHECKPOINT, MONITOR, SETTINGS, begun
 from textassay.errors import InputError
 
 Refused = Callable[..., str]

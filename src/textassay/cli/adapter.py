@@ -2,10 +2,11 @@
 
 `add_command` turns it into a Typer command. A field is annotated as Typer reads it, with a `Between` where its number
 has a range, and a `Check` where the library has a function that raises for a wrong value:
-``Annotated[int, Option(metavar="N", help="..."), Between(1)]``.
+``Annotated[int, option("...", "N"), Between(1)]``.
 """
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pkgutil import resolve_name
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
@@ -41,6 +42,13 @@ class Check:
     def check(self, name: str, value: Any) -> None:
         """Raise what the function raises."""
         resolve_name(self.function)(value)
+
+
+def option(
+    help: str, metavar: str | None = None, panel: str | None = None, *, names: Sequence[str] = (), **settings: Any
+) -> Any:
+    """Return an option: its line of help, what stands for its value there, the panel; others go to Typer."""
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **settings)
 
 
 class Command(Protocol):

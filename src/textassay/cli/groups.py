@@ -81,9 +81,9 @@ class _Commands(Mapping[str, Any]):
         if name not in self._group.commands:
             raise KeyError(name)
         if name not in self._made:
-            made: type[Command] = import_module(self._group.module).command(name)
+            sub_command: type[Command] = import_module(self._group.module).command(name)
             app = typer.Typer(add_completion=False)
-            add_command(app, made, name)
+            add_command(app, sub_command, name)
             self._made[name] = typer.main.get_command(app)
         return self._made[name]
 
@@ -92,8 +92,8 @@ def add_group(app: typer.Typer, group: Group, **settings: Any) -> None:
     """Add a group of commands to `app`; without a command, it lists them."""
 
     class ThisGroup(TyperGroup):
-        def __init__(self, **given: Any) -> None:
-            super().__init__(**given)
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
             self.commands = _Commands(group)  # type: ignore[assignment]
 
         def list_commands(self, ctx: Any) -> list[str]:

@@ -13,13 +13,8 @@ from textassay.training import Recipe
 MODEL, TRAINING = "Model", "Training"
 
 _OTHERS = {  # in files of their own
-    "cot": "train_from_scratch",
-    "leakgan": "train_leakgan",
-    "rankgan": "train_seqgan",
-    "scratchgan": "train_from_scratch",
-    "seqgan": "train_seqgan",
+    **dict.fromkeys(("cot", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan"), "train_adversarial"),
     "translation": "train_translation",
-    "wgan": "train_wgan",
 }
 
 RECIPE = Settings("training", Recipe, TRAINING, {
@@ -83,8 +78,8 @@ _COUNTED = {
 def command(name: str) -> type[Command]:
     """Return the command of one model."""
     if name in _OTHERS:
-        made: type[Command] = import_module(f"textassay.cli.{_OTHERS[name]}").command(name)
-        return made
+        other: type[Command] = import_module(f"textassay.cli.{_OTHERS[name]}").command(name)
+        return other
     presets = {**PRESETS, **CONTEXT_PRESETS}[name]
     if name in _COUNTED:
         return with_settings(TrainCounted, name, MODELS[name], [_COUNTED[name]], presets=presets, preset="small")
