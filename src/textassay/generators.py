@@ -265,7 +265,7 @@ class TextGenerator:
 
     def _known(self) -> tuple[Any, TextForm]:
         if self._fitted is None:
-            raise InputError(f"{type(self).__name__} has learnt nothing yet: call fit first")
+            raise InputError(f"{type(self).__name__} is not fitted: call fit first")
         return self._fitted
 
     def _check_new(self) -> None:
@@ -728,7 +728,7 @@ class SeqGan(Adversarial):
     def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
         """Return the phases; without rounds nobody asks the discriminator, which then learns nothing."""
         pretraining = recipe.pretraining_rounds if recipe.rounds else 0
-        first = systems.Phase("discriminator", pretraining, judged=False)
+        first = systems.Phase("discriminator", pretraining, validated=False)
         return first, systems.Phase("adversarial", recipe.rounds)
 
 

@@ -30,12 +30,12 @@ from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS as RANKGAN_PRES
 from textassay.adversarial.rankgan_recipe import RankGanRecipe as RankGanRecipe
 from textassay.adversarial.roll_outs import Actions as Actions
 from textassay.adversarial.rounds import COLLAPSE as COLLAPSE
+from textassay.adversarial.rounds import AdversarialTrainer as AdversarialTrainer
 from textassay.adversarial.rounds import Collapse as Collapse
 from textassay.adversarial.rounds import Phase as Phase
-from textassay.adversarial.rounds import TwoSided as TwoSided
 from textassay.adversarial.rounds import train_in_rounds as train_in_rounds
 from textassay.adversarial.scratchgan import ScratchGan as ScratchGan
-from textassay.adversarial.scratchgan_network import new_step_judge as new_step_judge
+from textassay.adversarial.scratchgan_network import new_step_discriminator as new_step_discriminator
 from textassay.adversarial.scratchgan_network import returns_of as returns_of
 from textassay.adversarial.scratchgan_network import step_logits as step_logits
 from textassay.adversarial.scratchgan_network import step_loss as step_loss

@@ -1,4 +1,4 @@
-"""How CoT is trained, and the presets."""
+"""CoT's recipe and presets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,22 +12,20 @@ from textassay.errors import check_least, check_positive, check_share
 class CotRecipe:
     """How the two sides are trained."""
 
-    # Rounds, at least 0, and steps of a round, at least 1: each is one update of the mediator, then one of the
-    # generator
+    # rounds, at least 0, and steps of a round, at least 1: one update of the mediator, then one of the generator
     rounds: int = 200
     iterations: int = 500
-    batch_size: int = 64  # Drawn sentences of a step, and as many real ones for the mediator; at least 1
-    # Of the generator, above 0; decays of its Adam, in [0, 1)
+    batch_size: int = 64  # drawn sentences of a step, and as many real ones for the mediator; at least 1
+    # Adam of the generator: learning rate, above 0; decays, in [0, 1)
     learning_rate: float = 1e-3
     beta1: float = 0.9
     beta2: float = 0.95
-    # Of the mediator: above 0; numbers in a word vector and in its state, and its layers, at least 1; share left out in
-    # training, at least 0 and below 1
+    # mediator: learning rate, above 0; embedding and hidden dimension, layers, at least 1; dropout, in [0, 1)
     mediator_learning_rate: float = 3e-3
     mediator_width: int = 64
     mediator_layers: int = 1
     mediator_dropout: float = 0.5
-    n_validation: int = 10_000  # Sentences drawn to ask an oracle about, at least 1
+    n_validation: int = 10_000  # sentences drawn for the oracle to score, at least 1
 
     def __post_init__(self) -> None:
         check_least(self, ("rounds",), 0)
@@ -36,7 +34,7 @@ class CotRecipe:
         check_share(self, ("beta1", "beta2", "mediator_dropout"))
 
 
-# The generator (`LstmModel`) and how both sides are trained.
+# settings of the generator (`LstmModel`) and of the cooperative training
 COT_PRESETS: Mapping[str, tuple[Mapping[str, Any], CotRecipe]] = MappingProxyType(
     {
         "paper": ({"width": 32, "dropout": 0.0}, CotRecipe()),

@@ -510,7 +510,7 @@ class TrainNetwork(Monitors, TrainCatalogued):
         batch: dict[str, int] = {}
         if self.auto_batch:
             before = parse_json(read_document(self.out / SETTINGS)) if resumes else {}
-            batch[FOUND] = fitting_batch_size(model, texts.train, found=before.get(FOUND))
+            batch[FOUND] = fitting_batch_size(model, texts.train, known=before.get(FOUND))
             self.say(f"--auto-batch: batches of {batch[FOUND]} sentences")
             model = cast("NetworkLanguageModel", self.new_model({**known, "batch_size": batch[FOUND]}))
         monitor = self.new_monitor(texts.valid, seed=self.seed, folder=self.out, quiet=self.quiet)

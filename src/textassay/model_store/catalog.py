@@ -1,4 +1,4 @@
-"""The generators that learn from a text, by name: made from a preset, or from what was saved of one."""
+"""The trainable generators by name, created from presets or from saved settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -51,16 +51,15 @@ KINDS: Mapping[str, type] = MappingProxyType(
 
 
 def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
-    """Return a generator that has learnt nothing yet.
+    """Return an unfitted generator.
 
-    `name`: one of `PRESETS`; ``random-lstm``, which learns nothing, or ``noise-gru``, which learns against a critic and
-    has no likelihood: they have no presets here; ``translation``, which learns from pairs; or one of `CONTEXT_PRESETS`,
-    which learn from sentences with contexts; `preset`: its name among `PRESETS`, `CONTEXT_PRESETS` or
-    `TRANSLATION_PRESETS`; none for ``small``.
+    `name`: one of `PRESETS` or `CONTEXT_PRESETS`; ``translation``, trained on pairs; ``random-lstm``, which is not
+    trained, or ``noise-gru``, trained against a critic, which have no presets here; `preset`: its name among `PRESETS`,
+    `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; None for ``small``.
     """
     kind = _kind(name)
     presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
-    if name == TiedLstm.kind:  # its presets are those of the training that makes it
+    if name == TiedLstm.kind:  # its presets are those of ScratchGAN
         presets = {"small": {"recipe": SMALL}}
     preset = "small" if preset is None else preset
     if preset not in presets:
@@ -88,12 +87,12 @@ def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
     _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
     recipe = settings.get("recipe", {})
     generator = make_generator(name, **{**{key: settings[key] for key in settings if key != "recipe"}, **recipe})
-    made: dict[str, Any] = loads(dumps(cast(Any, generator).settings))  # tuples are lists in JSON
-    _check_names("setting", settings, made)
+    known: dict[str, Any] = loads(dumps(cast(Any, generator).settings))  # tuples are lists in JSON
+    _check_names("setting", settings, known)
     if recipe:
-        _check_names("setting of its recipe", recipe, made["recipe"])
-    if made != settings:  # one was taken for an argument of another name
-        changed = next(key for key in made if made[key] != settings[key])
+        _check_names("setting of its recipe", recipe, known["recipe"])
+    if known != settings:  # a setting was taken for an argument of another name
+        changed = next(key for key in known if known[key] != settings[key])
         raise OptionError(f"setting '{changed}' of {name} cannot be {settings[changed]}")
     return generator
 
@@ -105,7 +104,7 @@ def _kind(name: str) -> type:
 
 
 def _check_settings(settings: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
-    """Raise where a setting is not of the kind that the argument of its name has; unknown names are passed over."""
+    """Raise where a setting has not the type of the argument of its name; unknown names are ignored."""
     for key, value in settings.items():
         if key == "recipe":
             check_type("recipe", value, Mapping[str, Any])
@@ -114,14 +113,14 @@ def _check_settings(settings: Mapping[str, Any], kinds: Mapping[str, Any]) -> No
             check_type(key, value, kinds[key])
 
 
-def _check_names(what: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    for key in sorted(found.keys() ^ wanted.keys()):
-        raise OptionError(f"{what} '{key}' is missing" if key in wanted else f"unknown {what} '{key}'")
+def _check_names(what: str, names: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    for key in sorted(names.keys() ^ expected.keys()):
+        raise OptionError(f"{what} '{key}' is missing" if key in expected else f"unknown {what} '{key}'")
 
 
 @runtime_checkable
 class Shaped(Protocol):
-    """A network that knows the shapes of its weights before there are any."""
+    """A network that knows the shapes of its weights before it is fitted."""
 
     def shapes(self, n_types: int, longest: int) -> Mapping[str, tuple[int, ...]]:
         """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
@@ -130,13 +129,13 @@ class Shaped(Protocol):
 
 @dataclass(frozen=True)
 class ParameterCounts:
-    """How many numbers a network learns, and with the two moments that Adam keeps of each: three times as many."""
+    """Number of weights, alone and with the two moments that Adam keeps of each."""
 
     trainable: int
 
     @property
     def with_moments(self) -> int:
-        """What the main paper prints as parameters."""
+        """Three times as many, which the main paper prints as parameters."""
         return 3 * self.trainable
 
 

@@ -1,9 +1,9 @@
-"""The presets of the generators that learn from a text, by name.
+"""The presets of the trainable generators, by name.
 
-``paper`` is as Cai et al., "Distributional Discrepancy", have it (generators it does not have: as good as they get);
-that of ``transformer-xl``, and the sizes of ``exposure-512``, ``exposure-32`` and ``exposure-600`` of ``lstm``,
-are those of He et al., "Quantifying Exposure Bias for Neural Language Generation", which does not say how its LSTMs are
-trained. ``small`` is good on two processors within minutes, ``tiny`` is for trying things out, within seconds.
+``paper`` has the settings of Cai et al., "Distributional Discrepancy", or our best where that lacks the generator;
+that of ``transformer-xl``, and the sizes of ``exposure-512``, ``exposure-32`` and ``exposure-600`` of ``lstm``, are
+those of He et al., "Quantifying Exposure Bias for Neural Language Generation", which does not say how its LSTMs are
+trained. ``small`` trains well on two processors within minutes, ``tiny`` within seconds, for trying things out.
 """
 
 from collections.abc import Mapping
@@ -58,12 +58,12 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     },
     "ngram": {"paper": {"order": 5}, "small": {"order": 3}, "tiny": {"order": 2}},
     "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
-    "scheduled-sampling": {  # the LSTM's, with mixing of our own choice
+    "scheduled-sampling": {  # those of the LSTM, with our own schedules
         "paper": {**LSTM_PRESETS["paper"], "mixing": "inverse-sigmoid(k=8000)"},  # half after k ln k steps
         "small": {
             **LSTM_PRESETS["small"],
             "mixing": "linear(k=1,c=0.00005,least=0.5)",
-        },  # without a least, it falls apart
+        },  # with least=0, samples degenerate
         "tiny": {**LSTM_PRESETS["tiny"], "mixing": "linear(k=1,c=0.0005,least=0.5)"},
     },
     "transformer-xl": {
