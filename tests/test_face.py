@@ -14,7 +14,7 @@ import pytest
 import textassay as ta
 from made_up import sentences
 from textassay.errors import InputError, UnavailableError
-from textassay.meta_evaluation import WORLD_NAMES
+from textassay.meta_evaluation import PAIR_NAMES
 from textassay.metric import CATALOG, parse_metric
 
 REAL = sentences(120, 1)
@@ -184,7 +184,7 @@ def test_stress_and_bench_take_texts(tmp_path: Path) -> None:
     found = ta.stress(real, n_sentences=50, **asked)
     assert found.metrics == ("length",)
     assert ta.stress(path, n_sentences=50, **asked).to_dict() == found.to_dict()
-    run = ta.bench({"made-up": real}, estimators=["length"], worlds=WORLD_NAMES[:1], n_sentences=[60], n_truth=100)
+    run = ta.bench({"made-up": real}, estimators=["length"], worlds=PAIR_NAMES[:1], n_sentences=[60], n_truth=100)
     assert run.cells
 
 

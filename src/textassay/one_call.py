@@ -65,18 +65,18 @@ from textassay.inspection import CHARACTERS, UNSPACED
 from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
     N_FOR_TRUTH,
-    WORLD_NAMES,
+    PAIR_NAMES,
     Bench,
     Evaluation,
     Evaluator,
     Judging,
+    KnownTruthPair,
     ModelDiscrepancy,
     Stress,
-    World,
     evaluations_of,
     judge_evaluators,
     model_discrepancy,
-    neural_worlds,
+    neural_pairs,
     parse_estimator,
     place_judgements,
     read_gold,
@@ -203,7 +203,7 @@ def bench(
     return run_bench(
         corpora,
         [parse_estimator(name, level=level) for name in estimators],
-        world_names=names,
+        pair_names=names,
         extra=partial(_networks, names=networks) if networks else None,
         sizes=sorted(set(n_sentences)),
         n_truth=n_truth,
@@ -219,17 +219,17 @@ def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]
     A name stands for all worlds that begin with it.
     """
     if worlds is None:
-        return list(WORLD_NAMES), []
+        return list(PAIR_NAMES), []
     chosen: list[str] = []
     networks = []
     if not worlds:
         raise OptionError("no world is named: name a world or more, or leave them out")
     for name in worlds:
-        matching = [world for world in WORLD_NAMES if _is_part(name, world)]
+        matching = [world for world in PAIR_NAMES if _is_part(name, world)]
         if _is_part(_NETWORKS, name):
             networks.append(name)
         elif not matching:
-            raise unknown_name("world", name, [*WORLD_NAMES, _NETWORKS])
+            raise unknown_name("world", name, [*PAIR_NAMES, _NETWORKS])
         chosen += matching
     return list(dict.fromkeys(chosen)), networks
 
@@ -238,9 +238,9 @@ def _is_part(beginning: str, name: str) -> bool:
     return name == beginning or name.startswith(f"{beginning}-")
 
 
-def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[World]:
+def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[KnownTruthPair]:
     """Return the worlds of networks that are called for; they are trained anew each time."""
-    worlds = neural_worlds(corpus, seed)
+    worlds = neural_pairs(corpus, seed)
     for name in names:
         if not any(_is_part(name, world.name) for world in worlds):
             raise unknown_name("world", name, [world.name for world in worlds])
@@ -766,7 +766,7 @@ def approximate(
     ----------
     generator
         A fitted generator of `textassay.generators`, or the folder of one; or an object of your own that has
-        `vocabulary` and ``step(gold_prefixes, seed=)``.
+        `vocabulary` and ``step(prefixes, seed=)``.
     text
         Real text, as `textassay.compare` takes it; with `window`, one running text.
     mode

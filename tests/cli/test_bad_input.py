@@ -240,7 +240,7 @@ def test_inputs_beside_the_texts(refused: Refused, arguments: tuple[str, ...], e
     ("change", "expected"),
     [
         ({11: "-inf"}, "log-probs of lstm, real side must be finite numbers, row 12 holds -infinity (1 such row)"),
-        ({11: "-inf"}, "the model gives this sentence probability 0"),
+        ({11: "-inf"}, "the model gives this text probability 0"),
         ({11: "nan", 12: "nan"}, "row 12 holds NaN (2 such rows)"),
         ({305: "0.25"}, "log-probs of lstm, generated side must be at most 0, row 6 holds 0.25"),
         ({305: "-1 -2"}, "lp.txt, line 306: must hold one number, got '-1 -2'"),
@@ -259,7 +259,7 @@ def test_log_probabilities_that_cannot_be(refused: Refused, change: dict[int, st
     ("shape", "row", "expected"),
     [
         ((300, 4), 41, "features of lstm must be finite numbers, row 42 holds NaN"),
-        ((299, 4), None, "features of lstm must have one row a sentence: 300, got 299"),
+        ((299, 4), None, "features of lstm must have 300 rows, one for each text, got 299"),
         ((300, 5), None, "features must have one width"),
         ((300,), None, "lstm.npy must have one row per text, shape (N, d)"),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.approximation import gold_text
+from textassay.approximation import reference_windows
 from textassay.corpus import TextForm, contiguous_bounds, input_limits, read_running_text, split_characters, symbols
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 
@@ -44,7 +44,7 @@ def test_text_like_text8_has_27_symbols_and_is_cut_into_consecutive_windows(data
         form = TextForm.learn([texts[0]], tokenizer="chars")
     assert symbols(texts[0]) == ALPHABET
     assert sorted(form.vocabulary.tokens[4:]) == list(ALPHABET)
-    cut = gold_text(form.corpus([texts[2]]), window=7)
+    cut = reference_windows(form.corpus([texts[2]]), window=7)
     assert cut.rows.shape == (108_931 // 7, 7)
     assert cut.n_dropped == 108_931 % 7 == 4
     assert cut.unknown_share == 0

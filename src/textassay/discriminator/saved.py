@@ -127,9 +127,9 @@ class _Unpickler(pickle.Unpickler):
         """Return a class that a discriminator may be made of."""
         parts = module.split(".")
         if parts[0] == "textassay" and len(parts) > 1 and parts[1] in _ROOMS and "." not in name:
-            found = getattr(import_module(module), name, None)
-            if isinstance(found, type) and found.__module__ == module:
-                return found
+            cls = getattr(import_module(module), name, None)
+            if isinstance(cls, type) and cls.__module__ == module:
+                return cls
         if (module, name) in _ALLOWED:
             return super().find_class(module, name)
         raise InputError(f"a saved discriminator may not name {module}.{name}")

@@ -120,13 +120,13 @@ class StackDiscriminator:
     def valid_scores(self) -> tuple[FloatArray, FloatArray]:
         """Scores of the validation sentences by a stack that learnt from the training sentences alone."""
         if self._valid_scores is None:
-            raise OptionError("a stack must be fitted before it judges")
+            raise OptionError("a stack must be fitted before it scores texts")
         return self._valid_scores
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
-            raise OptionError("a stack must be fitted before it judges")
+            raise OptionError("a stack must be fitted before it scores texts")
         features, top, n_columns = self._fitted
         return np.asarray(expit(top.log_odds(features.describe(corpus)[:, :n_columns])), dtype=np.float64)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from textassay.comparison import FLOOR, TRAIN, Giveaway, Result, Standings
+from textassay.comparison import FLOOR, TRAIN, DiscriminativeNgram, Result, Standings
 from textassay.corpus import EOS, SOS, SPECIAL_TOKENS
 from textassay.estimate import Estimate
 from textassay.inspection import Finding
@@ -184,7 +184,7 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: width - 3 - tail].rstrip()} … {text[len(text) - tail :].lstrip()}"
 
 
-def excerpt(text: str, width: int, evidence: Sequence[Giveaway]) -> str:
+def excerpt(text: str, width: int, evidence: Sequence[DiscriminativeNgram]) -> str:
     """Return `text` in at most `width` characters, cut at spaces around the first n-gram of `evidence` that it holds.
 
     Without one that it holds as it is written there, as `shorten` does.

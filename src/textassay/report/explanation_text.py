@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from textassay.comparison import FLAT, Example, Explanation, Giveaway
+from textassay.comparison import FLAT, DiscriminativeNgram, Example, Explanation
 from textassay.report.console import heading, print_table, safe
 from textassay.report.digest import excerpt, printable
 from textassay.report.number import MISSING, count, level, number, p_value, span
@@ -88,7 +88,9 @@ class _Printer:
         for note in found.notes:
             self._say(note)
 
-    def _giveaways(self, title: str, shown: Sequence[Giveaway], found: Sequence[Giveaway]) -> None:
+    def _giveaways(
+        self, title: str, shown: Sequence[DiscriminativeNgram], found: Sequence[DiscriminativeNgram]
+    ) -> None:
         self._title(title)
         if not found:
             self._say("No n-gram is significantly so.")
@@ -175,7 +177,9 @@ class _Printer:
             )
         self._print(table)
 
-    def _sentences(self, title: str, examples: Sequence[Example], kind: str, evidence: Sequence[Giveaway]) -> None:
+    def _sentences(
+        self, title: str, examples: Sequence[Example], kind: str, evidence: Sequence[DiscriminativeNgram]
+    ) -> None:
         self._title(f"{title} (probability of being real)")
         if not examples:
             self._say(f"No {kind}.")

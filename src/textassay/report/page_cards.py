@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from textassay.comparison import Explanation, Giveaway
+from textassay.comparison import DiscriminativeNgram, Explanation
 from textassay.report.digest import Digest, excerpt
 from textassay.report.explanation_text import curve_statement, prefix_statement
 from textassay.report.judges import judged_alone
@@ -96,7 +96,7 @@ def _giveaways(found: Explanation) -> tuple[tuple[str, tuple[tuple[str, str, str
     )
 
 
-def _row(giveaway: Giveaway) -> tuple[str, str, str]:
+def _row(giveaway: DiscriminativeNgram) -> tuple[str, str, str]:
     return giveaway.ngram, _per_thousand(giveaway.share_generated), _per_thousand(giveaway.share_real)
 
 

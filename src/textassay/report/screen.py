@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from textassay.comparison import FLOOR, TRAIN, Explanation, Giveaway
+from textassay.comparison import FLOOR, TRAIN, DiscriminativeNgram, Explanation
 from textassay.report.answer import answer
 from textassay.report.console import ARROWS, heading, label_grid, print_table, safe
 from textassay.report.digest import Digest, join_words, shorten
@@ -213,7 +213,7 @@ def giveaway_lines(explanation: Explanation, width: int, *, both: bool) -> list[
     return list(filter(None, lines)) or ["no phrase stands out"]
 
 
-def _line(title: str, giveaways: Sequence[Giveaway], width: int) -> str:
+def _line(title: str, giveaways: Sequence[DiscriminativeNgram], width: int) -> str:
     """Return as many n-grams as a line holds, none of them cut but the first where it is longer than the line."""
     line = ""
     for giveaway in giveaways[:_MOST_GIVEAWAYS]:
