@@ -1,4 +1,4 @@
-"""Files that stand whole under their names or not at all, and what killed runs left of them."""
+"""Atomic writing of files, and removal of the drafts that killed runs left."""
 
 import os
 import time
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 _SUFFIX = ".tmp"
-_QUIET_SECONDS = 10  # a file that is being written changes more often, whoever writes it, on whatever machine
-_ABANDONED_SECONDS = 24 * 3600  # after which the number of a process may belong to another one
+_QUIET_SECONDS = 10  # a file that is being written, also on another machine, changes more often
+_ABANDONED_SECONDS = 24 * 3600  # after which a process id may have been reused
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write; it stands at `path` when all is written, or not at all."""
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
+    """Yield a draft to write; it becomes `path` when the block ends without an error."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_SUFFIX}")
     try:
         with draft.open("xb") as file:
@@ -25,8 +25,8 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
             draft.unlink(missing_ok=True)
 
 
-def remove_abandoned(folder: Path) -> None:
-    """Remove what runs that are no more left half-written in `folder`; what others write there now is left alone."""
+def remove_stale_drafts(folder: Path) -> None:
+    """Remove drafts in `folder` whose processes have ended, but none that is being written."""
     for draft in folder.glob(f".*{_SUFFIX}"):
         process = draft.name.split(".")[-3]
         with suppress(OSError):
@@ -37,8 +37,8 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def is_running(process: int) -> bool:
-    """Return whether a process of this number runs on this machine; True where that cannot be asked."""
-    if os.name == "nt":  # where signal 0 is not a question
+    """Return whether a process of this id runs on this machine; True where that cannot be known."""
+    if os.name == "nt":  # signal 0 does not test a process there
         return True
     try:
         os.kill(process, 0)
