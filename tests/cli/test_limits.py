@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from textassay.cli.main import main
 from textassay.cli.messages import shortened
+from textassay.storage import host_name
 
 Refused = Callable[..., str]
 INSPECT = ("inspect", "--real", "real.txt", "g=lstm.txt")
@@ -125,7 +126,7 @@ def test_a_refused_comparison_leaves_the_folder_as_it_was(refused: Refused, fold
 def test_what_a_killed_run_left_is_cleared_by_the_next(folder: Path, run: Any) -> None:
     estimates = folder / "out" / "estimates"
     estimates.mkdir(parents=True)
-    left = estimates / ".0123.npz.999999999.abcd.tmp"
+    left = estimates / f".0123.npz.{host_name()}.999999999.abcd.tmp"
     left.touch()
     os.utime(left, (time.time() - 60,) * 2)
     arguments = ("--metrics", "length", "--no-explain", "--quiet", "--out", "out")

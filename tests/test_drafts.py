@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import pytest
 
-from textassay.corpus import atomic_write, is_running, remove_stale_drafts
+from textassay.storage import atomic_write, host_name, is_running, remove_stale_drafts
 
 
 def dead_process() -> int:
@@ -41,11 +41,11 @@ def test_what_dead_runs_left_is_removed_and_what_others_write_is_not(tmp_path: P
     assert is_running(os.getpid())
     assert not is_running(dead)
     files = {
-        f".a.npz.{dead}.0a.tmp": (60, False),
-        f".b.npz.{dead}.0a.tmp": (0, True),  # of another machine, perhaps, that writes it now
-        f".c.npz.{os.getpid()}.0a.tmp": (60, True),
-        f".d.npz.{os.getpid()}.0a.tmp": (2 * 24 * 3600, False),  # the number belongs to another process by now
-        f".e.npz.{os.getppid()}.0a.tmp": (60, True),
+        f".a.npz.{host_name()}.{dead}.0a.tmp": (0, False),
+        f".b.npz.elsewhere.{dead}.0a.tmp": (60, True),  # another machine may be writing it
+        f".c.npz.{host_name()}.{os.getpid()}.0a.tmp": (60, True),
+        f".d.npz.elsewhere.{os.getpid()}.0a.tmp": (2 * 24 * 3600, False),
+        f".e.npz.{host_name()}.{os.getppid()}.0a.tmp": (60, True),
         "mine.tmp": (10**6, True),
         "a.npz": (10**6, True),
     }
