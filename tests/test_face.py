@@ -107,7 +107,7 @@ def test_texts_come_as_lists_columns_tables_paths_and_corpora(tmp_path: Path) ->
 
 
 def test_a_single_text_is_no_path() -> None:
-    with pytest.raises(InputError, match=r"^generated: expected many sentences, got one str; put it in a list$"):
+    with pytest.raises(InputError, match=r"^generated: expected many texts, got one str; put it in a list$"):
         ta.bleu("the cat sat", REAL)
     with pytest.raises(InputError, match=r"no file missing\.txt"):
         ta.bleu("missing.txt", REAL)

@@ -38,8 +38,8 @@ from textassay.corpus import (
     Texts,
     as_texts,
     docstring_sentences,
-    opened_texts,
     prepare_corpora,
+    read_if_path,
     resolve_tokenizer,
 )
 from textassay.discriminator import Balance, Discriminator, MetaEvaluation, as_discriminator
@@ -399,7 +399,7 @@ def _judged_texts(
     if generated:
         if real is None:
             raise OptionError("real text is missing: metrics compare generated text with it")
-        return {name: as_texts(opened_texts(texts), name) for name, texts in {FLOOR: real, **generated}.items()}
+        return {name: as_texts(read_if_path(texts), name) for name, texts in {FLOOR: real, **generated}.items()}
     if people is None:
         raise OptionError("nothing is to be judged: give texts, a comparison, or ratings with texts")
     texts: dict[str, Any] = {
@@ -413,7 +413,7 @@ def _judged_texts(
     texts[FLOOR] = [item.text for item in people.items if item.generator is None] if real is None else real
     if real is None and not all(texts[FLOOR] or [""]):
         raise InputError(f"{source} has no real texts: give real text")
-    return {name: as_texts(opened_texts(judged), name) for name, judged in texts.items()}
+    return {name: as_texts(read_if_path(judged), name) for name, judged in texts.items()}
 
 
 def _of_people(
@@ -628,7 +628,7 @@ def exposure_bias(
                 f"{len(tokens[1])} tokens, {len(tokens[0] & tokens[1])} in both: train one like (--like) the other, on "
                 "text that it drew"
             )
-    file = as_texts(opened_texts(real), "the text")
+    file = as_texts(read_if_path(real), "the text")
     corpus = opened.corpus(file)
     tokens_in(opened.form.vocabulary, corpus, generator=opened.model.name)  # raises where a text holds <eos>
     if corpus.unk_rate == 1:

@@ -303,10 +303,10 @@ class TrainText(Train):
 
     def _texts(self, source: str) -> list[str]:
         """Return the sentences of a file; running text is one."""
-        from textassay.corpus import read_running
+        from textassay.corpus import read_running_text
 
         if self.window_size is not None:
-            return [read_running(source, column=self.column)]
+            return [read_running_text(source, column=self.column)]
         return list(self.read_file(source).texts)
 
     def _cut(self, corpus: "Corpus") -> "Corpus":

@@ -44,8 +44,8 @@ from textassay.corpus import (
     Texts,
     Tokenizer,
     halves,
-    opened_texts,
     prepare_corpora,
+    read_if_path,
 )
 from textassay.embedding import Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
@@ -153,7 +153,7 @@ def compare(
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
-    real = opened_texts(real)
+    real = read_if_path(real)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it

@@ -18,9 +18,10 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from textassay.corpus import parse_json, remove_abandoned, written_whole
+from textassay.corpus import parse_json
 from textassay.errors import OutputError, TextassayError
 from textassay.estimate import Estimate, Evidence
+from textassay.storage import atomic_write, remove_stale_drafts
 
 _ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 
@@ -42,7 +43,7 @@ class EstimateStore:
             with _writing(folder):
                 self._new_folders = [each for each in (folder, *folder.parents) if not each.exists()]
                 folder.mkdir(parents=True, exist_ok=True)
-                remove_abandoned(folder)
+                remove_stale_drafts(folder)
 
     def __enter__(self) -> Self:
         """Return the store; if the input is refused inside the ``with`` block, its files are removed afterwards."""
@@ -55,7 +56,7 @@ class EstimateStore:
         if self._folder is None:
             return
         with suppress(OSError):
-            remove_abandoned(self._folder)
+            remove_stale_drafts(self._folder)
         if isinstance(error, TextassayError) and not isinstance(error, OutputError):
             with suppress(OSError):
                 for path in self._written:
@@ -114,7 +115,7 @@ class EstimateStore:
         path = self._folder / name
         with _writing(self._folder):
             is_new = not path.exists()
-            with written_whole(path) as file:
+            with atomic_write(path) as file:
                 yield file
         if is_new:
             self._written.append(path)

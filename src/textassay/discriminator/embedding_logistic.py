@@ -22,7 +22,14 @@ from scipy.special import expit
 from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_cross_entropy
 from textassay.discriminator.newton import fit_logistic
-from textassay.embedding import FEATURES, Encoder, FittedEncoder, GivenEncoder, LatentSemanticEncoder, resolve_encoder
+from textassay.embedding import (
+    FEATURES,
+    Encoder,
+    FittedEncoder,
+    LatentSemanticEncoder,
+    PrecomputedEncoder,
+    resolve_encoder,
+)
 from textassay.errors import OptionError
 from textassay.execution import one_blas_thread
 
@@ -72,7 +79,7 @@ class EmbeddingLogisticDiscriminator:
         fitted = type(self)(self.encoder, strengths=self.strengths)
         uses_features = self.encoder == "auto" and all(FEATURES in corpus.columns for corpus in (*train, *valid))
         with one_blas_thread():
-            encoder = (GivenEncoder() if uses_features else self._encoder).fit(Corpus.concatenate(train))
+            encoder = (PrecomputedEncoder() if uses_features else self._encoder).fit(Corpus.concatenate(train))
             vectors = np.concatenate([encoder.encode(corpus) for corpus in train]).astype(np.float64)
             weights = np.repeat([0.5 / len(corpus) for corpus in train], [len(corpus) for corpus in train])
             centre = weights @ vectors

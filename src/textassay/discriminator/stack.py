@@ -24,7 +24,7 @@ from textassay.discriminator.dense_logistic import DenseLogistic, fit_dense_logi
 from textassay.discriminator.linear_margins import MARGINS_TOLD
 from textassay.discriminator.stack_features import StackFeatures
 from textassay.errors import OptionError
-from textassay.ngram import PATTERNS_TOLD, STRENGTHS
+from textassay.ngram import SKIP_PATTERNS_LABEL, STRENGTHS
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class StackDiscriminator:
     def features(self) -> str:
         """N-grams, models and strengths of regularisation."""
         strengths = ",".join(f"{strength:g}" for strength in STRENGTHS)
-        also = [name for name, there in ((PATTERNS_TOLD, self.skips), (MARGINS_TOLD, self.margins)) if there]
+        also = [name for name, there in ((SKIP_PATTERNS_LABEL, self.skips), (MARGINS_TOLD, self.margins)) if there]
         models = [f"Witten-Bell, Kneser-Ney and shrunk ({strengths}) log-ratios of 1-{self.max_order}-grams with ends"]
         grid, bends = (",".join(f"{value:g}" for value in values) for values in (self.grid, self.bends))
         return f"{', '.join(models + also)}, log-probabilities cut, C={grid}, bends={bends}"
