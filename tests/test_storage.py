@@ -3,10 +3,8 @@
 import errno
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import pytest
 
 from textassay.errors import OutputError
-from textassay.storage import Content, remove_abandoned, write_file, write_files, written_whole
+from textassay.storage import Content, host_name, write_file, write_files
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -137,7 +135,7 @@ def test_a_run_that_is_killed_leaves_the_files_and_the_next_one_clears_up(tmp_pa
 
 
 def test_drafts_of_dead_runs_are_removed_and_of_living_ones_kept(tmp_path: Path) -> None:
-    host = socket.gethostname()
+    host = host_name()
     abandoned = tmp_path / f".writing-{host}-{_dead()}-00"
     living = tmp_path / f".writing-{host}-{os.getppid()}-00"
     elsewhere = tmp_path / ".writing-some-other-host-1-00"
@@ -171,39 +169,3 @@ def test_two_writers_leave_the_files_of_one_of_them(tmp_path: Path) -> None:
     assert len(mixed) == 20
     assert {len(contents) for contents in mixed} == {1}
     assert {path.name for path in tmp_path.iterdir()} == set(names)
-
-
-def test_one_file_is_whole_or_absent(tmp_path: Path) -> None:
-    path = tmp_path / "a.bin"
-    with written_whole(path) as file:
-        file.write(b"half")
-        assert not path.exists()
-        file.write(b" and whole")
-    assert path.read_bytes() == b"half and whole"
-
-    def fails() -> None:
-        with written_whole(path) as file:
-            file.write(b"worse")
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        fails()
-    assert path.read_bytes() == b"half and whole"
-    assert [one.name for one in tmp_path.iterdir()] == ["a.bin"]
-
-
-def test_abandoned_drafts_go_when_nobody_writes_them(tmp_path: Path) -> None:
-    dead, minutes_ago = _dead(), time.time() - 120
-    drafts = {name: tmp_path / name for name in (
-        f".a.bin.{dead}.12345678.tmp", f".b.bin.{os.getpid()}.87654321.tmp", f".fresh.bin.{dead}.abcdef01.tmp",
-        ".old.tmp", "mine.tmp",
-    )}  # fmt: skip
-    for draft in drafts.values():
-        draft.write_bytes(b"half")
-        os.utime(draft, (minutes_ago, minutes_ago))
-    os.utime(drafts[f".fresh.bin.{dead}.abcdef01.tmp"])
-    os.utime(drafts[".old.tmp"], (0, 0))
-    remove_abandoned(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        f".b.bin.{os.getpid()}.87654321.tmp", f".fresh.bin.{dead}.abcdef01.tmp", "mine.tmp"
-    }  # fmt: skip

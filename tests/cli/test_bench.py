@@ -18,7 +18,7 @@ from tabled import toy
 from textassay.cli.bench import parse_seeds
 from textassay.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.meta_evaluation import World
+from textassay.meta_evaluation import KnownTruthPair
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -30,10 +30,10 @@ def test_tables_and_files(folder: Path, run: Run) -> None:
     done = run("bench", "train.txt", *SMALL, "--sentences", 80, "--seeds", "0,100-101", "--out", "out")
     assert done.status == 0
     assert "train (300 texts)" in done.stdout
-    assert "Seeds 0 (for development: report nothing of them), 100-101 (for tests)." in " ".join(done.stdout.split())
+    assert "Seeds 0 (for development: report nothing of them), 100-101 (for tests)" in " ".join(done.stdout.split())
     for told in ("plain", "bleu(order=2)", "growth-4-0.2", "identical-2", "share", "within 2", "World by world, 80"):
         assert told in done.stdout
-    assert "wrote out/bench.json, out/bench.csv, out/bench.svg" in done.stderr
+    assert "wrote bench.json, bench.csv, bench.md, bench.html, bench.tex, 1 figure in figures to out" in done.stderr
     document = json.loads((folder / "out" / "bench.json").read_text())
     assert len(document["cells"]) == 3 * 5 * 2 * 2
     assert (document["seeds"], document["sizes"]) == ([0, 100, 101], [60, 80])
@@ -42,7 +42,7 @@ def test_tables_and_files(folder: Path, run: Run) -> None:
     with (folder / "out" / "bench.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["truth"]) for row in rows] == [cell["truth"] for cell in document["cells"]]
-    assert (folder / "out" / "bench.svg").read_text().startswith("<?xml")
+    assert (folder / "out" / "figures" / "bench.svg").read_text().startswith("<?xml")
     assert not list((folder / "out").glob(".*"))
 
 
@@ -84,10 +84,10 @@ def test_text_of_one_sentence_is_measured(folder: Path, run: Run) -> None:
 def test_worlds_of_networks_join_where_asked_for(
     folder: Path, run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(corpus: Corpus, seed: int) -> list[World]:
-        return [World(f"lstm-{name}", "lstm", "lstm", *toy()) for name in ("narrow", "wide")]
+    def made(corpus: Corpus, seed: int) -> list[KnownTruthPair]:
+        return [KnownTruthPair(f"lstm-{name}", "lstm", "lstm", *toy()) for name in ("narrow", "wide")]
 
-    monkeypatch.setattr(import_module("textassay.meta_evaluation.neural_worlds"), "neural_worlds", made)
+    monkeypatch.setattr(import_module("textassay.one_call"), "neural_pairs", made)
     rest = ("--sentences", 60, "--truth", 300, "--estimators", "plain", "--quiet")
     for asked, names in (
         ("lstm,identical-2", ["identical-2", "lstm-narrow", "lstm-wide"]),

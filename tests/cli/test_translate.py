@@ -107,7 +107,7 @@ def test_forced_beginnings_stand_side_by_side_and_are_not_scored(trained: Path, 
 
 def test_a_translation_model_is_refused_where_there_is_no_source(trained: Path, refused: Refused) -> None:
     for command in (("sample", "out", "-n", 3), ("likelihood", "out", "b.en")):
-        assert "knows only what follows a source: give the sources, or use 'translate'" in refused(*command)
+        assert "needs a source for each text: set context or source, or use 'translate'" in refused(*command)
 
 
 def test_bad_input(trained: Path, run: Run, refused: Refused) -> None:
@@ -119,7 +119,7 @@ def test_bad_input(trained: Path, run: Run, refused: Refused) -> None:
     assert "hold the same sentences" in refused(*asked, "a.de", *out)
     assert "unknown option '--max-tokens'" in refused(*asked, "a.en", "--max-tokens", 9, *out)
     assert "--valid and --valid-source belong together" in refused(*asked, "a.en", "--valid", "b.en", *out)
-    assert "of 120 pairs, 119 cannot be held back" in refused(*asked, "a.en", "--hold-back", 119, *out)
+    assert "of 120 pairs, 119 cannot be held out" in refused(*asked, "a.en", "--hold-back", 119, *out)
     assert "unknown option '--source'" in refused("train", "ngram", "--real", "a.en", "--source", "a.de", *out)
     assert not (trained / "other").exists()
     assert "unknown prefix mode 'data4'" in refused("translate", "out", "b.de", "--prefix-mode", "data4")

@@ -14,6 +14,7 @@ from textassay.errors import InputError, OptionError, OutputError
 from textassay.generator import LanguageModel, WordShuffler
 from textassay.model_store import PRESETS, load_model, make_generator, save_model
 from textassay.network import NetworkLanguageModel
+from textassay.storage import host_name
 
 pytest.importorskip("torch")
 
@@ -95,7 +96,7 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
     document.write_text(told[:-50], "utf-8")
     refused(r"cannot read .*model\.json, it is truncated or damaged")
     document.write_text("[1]", "utf-8")
-    refused("describes no model of textassay")
+    refused("does not describe a model of textassay")
     for change, message in (
         (lambda d: d.update(format=2, version="9.9"), r"by textassay 9\.9 in format 2; this version, .* format 1"),
         (lambda d: d.pop("checksum"), "is damaged: it lacks checksum"),
@@ -105,9 +106,9 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
         (lambda d: d["settings"].update(layers=2), r"'layer 1 bias' must have shape \(8?\d+,\), got None"),
         (lambda d: d["settings"].update(depth=2), "unknown setting of lstm 'depth'"),
         (lambda d: d.update(kind="rnn"), "unknown generator 'rnn'"),
-        (lambda d: d.update(form=[]), "holds no model that can be used"),
-        (lambda d: d.update(settings="x"), "holds no model that can be used"),
-        (lambda d: d["settings"].update(recipe=None), "holds no model that can be used"),
+        (lambda d: d.update(form=[]), "holds no usable model"),
+        (lambda d: d.update(settings="x"), "holds no usable model"),
+        (lambda d: d["settings"].update(recipe=None), "holds no usable model"),
     ):  # fmt: skip
         document.write_text(told, "utf-8")
         changed(document, change)
@@ -126,7 +127,7 @@ def test_a_vocabulary_of_another_size_does_not_fit_the_weights(folder: Path) -> 
 def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
     model = fitted("ngram")
     other = TextForm.learn(TEXTS, tokenizer="words", min_count=2)
-    with pytest.raises(OptionError, match="was fitted to text of another form than the one given"):
+    with pytest.raises(OptionError, match="was fitted to text with another tokenizer or vocabulary"):
         save_model(model, tmp_path, form=other)
     with pytest.raises(InputError, match="call fit first"):
         save_model(make_generator("lstm", preset="tiny"), tmp_path, form=FORM)
@@ -134,7 +135,7 @@ def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot write the model to"):
         save_model(model, tmp_path / "file", form=FORM)
     before = (folder / "model.json").read_bytes()
-    with pytest.raises(OptionError, match="cannot be saved: only what textassay trains itself can be"):
+    with pytest.raises(OptionError, match="cannot be saved: only models that textassay trains can be"):
         save_model(WordShuffler().fit(FORM.corpus(TEXTS)), folder, form=FORM)
     assert (folder / "model.json").read_bytes() == before
 
@@ -142,8 +143,10 @@ def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
 def test_what_a_killed_save_left_is_cleared_away(tmp_path: Path) -> None:
     for number in (2**22 + 1, os.getppid()):  # no process has the first number
         for name in ("model.json", "model.safetensors"):
-            (tmp_path / f".{name}.{number}.tmp").touch()
+            (tmp_path / f".{name}.{host_name()}.{number}.0a.tmp").touch()
     save_model(fitted("ngram"), tmp_path, form=FORM)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        f".model.json.{os.getppid()}.tmp", f".model.safetensors.{os.getppid()}.tmp", "model.json", "model.safetensors",
-    ]  # fmt: skip
+        *(f".{name}.{host_name()}.{os.getppid()}.0a.tmp" for name in ("model.json", "model.safetensors")),
+        "model.json",
+        "model.safetensors",
+    ]

@@ -27,7 +27,8 @@ from textassay.human import (
     read_ratings,
     save_study,
 )
-from textassay.report import open_sentences, write_analysis, write_report, write_reproduction
+from textassay.report import document_files, open_sentences, reproduction_document, write_analysis, write_report
+from textassay.storage import write_files
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")
 TEXTS = ("a\rb", "=1+1", "-2+3", "\t=1", "\r=1", "+x", "@y", '"=z"', "a,b;c", "line\nbreak", "\0zero", "- dash", "'")
@@ -70,7 +71,7 @@ def _contexts(folder: Path) -> None:
 
 
 def _study_of_a_paper(folder: Path) -> None:
-    write_reproduction(make_reproduction(), folder)
+    write_files(folder, document_files(reproduction_document(make_reproduction()), stem="study"))
 
 
 @pytest.mark.parametrize("write", [_report, _analysis, _study_files, _contexts, _study_of_a_paper])

@@ -11,9 +11,9 @@ from rich.console import Console
 from made_up import sentences
 from made_up_comparisons import HOSTILE
 from textassay.comparison import (
+    DiscriminativeNgram,
     Example,
     Explanation,
-    Giveaway,
     LengthBin,
     Pilot,
     PilotCurve,
@@ -27,9 +27,9 @@ from textassay.report import (
     curve_statement,
     excerpt,
     explanation_document,
+    plan_document,
     prefix_statement,
     print_document,
-    render_plan,
     shorten,
 )
 
@@ -89,7 +89,7 @@ def test_nothing_in_a_text_steers_the_terminal(explanation: Explanation) -> None
     hostile = replace(
         explanation,
         generator="[bold]x[/bold]",
-        more_generated=tuple(Giveaway(text, 1, 0, 9, 0.0, 0.5, 0.01) for text in HOSTILE),
+        more_generated=tuple(DiscriminativeNgram(text, 1, 0, 9, 0.0, 0.5, 0.01) for text in HOSTILE),
         most_generated=tuple(Example(text, 0.0) for text in HOSTILE),
         mistaken=(),
     )
@@ -146,7 +146,7 @@ def test_a_plan_fits_and_shows_its_numbers(explanation: Explanation, folds: int)
     )
     found = plan(pilot=Pilot(generators, 0.2), folds=folds)
     file = io.StringIO()
-    render_plan(found, Console(file=file, width=80))
+    print_document(plan_document(found), Console(file=file, width=80))
     text = file.getvalue()
     assert max(cell_len(line) for line in text.splitlines()) <= 80
     for requirement in found.requirements:

@@ -112,8 +112,9 @@ def _latex(comparison: Comparison) -> dict[str, list[Column]]:
         for line in table.splitlines():
             cells = [part.strip() for part in line.removesuffix(r"\\").split("&")]
             if r"\multicolumn" in line:
-                for width, group in re.findall(r"\\multicolumn\{(\d)\}\{c\}\{([^}]*)\}", line):
-                    groups += [re.sub(r" ?\$.*", "", group)] * int(width)
+                for cell in cells[1:]:
+                    span = re.match(r"\\multicolumn\{(\d)\}\{c\}\{([^}]*)\}", cell)
+                    groups += [""] if span is None else [re.sub(r" ?\$.*", "", span[2])] * int(span[1])
             elif cells[0] == "generator":
                 heads = [re.sub(r" ?\$.*", "", cell) for cell in cells[1:]]
                 for group, head in zip(groups or [""] * len(heads), heads, strict=True):

@@ -39,23 +39,23 @@ from textassay.report import (
     AdversarialTraining,
     TrainedText,
     Training,
+    bench_document,
     comparison_document,
     explanation_document,
+    judge_document,
+    plan_document,
     print_document,
     print_table,
     render_adversarial_training,
     render_analysis,
     render_approximation,
-    render_bench,
     render_discrepancy,
-    render_judging,
     render_likelihood,
-    render_plan,
     render_power,
-    render_reproduction,
-    render_stress,
     render_training,
+    reproduction_document,
     screen_document,
+    stress_document,
 )
 from textassay.report.exposure_text import render_exposure
 from textassay.report.human_study import render_exposure as render_human_exposure
@@ -109,18 +109,30 @@ def _judging() -> Report:
     ]
     gold = Evaluation("H1", "higher", names, np.array([terms.mean() for terms in texts.values()]), texts)
     judging = judge_evaluators([gold], metrics, n_resamples=100)
-    return lambda console: render_judging(judging, console)
+    return lambda console: print_document(judge_document(judging), console)
 
 
 def _stress() -> Report:
     names, damages = ("dd", "a-metric(of=a-long-variant)"), tuple(DAMAGES)[:8]
     curves = tuple(
-        DamageCurve(name, "lower", damage, (0.1, 0.8), np.zeros((2, 3)), verdict="sees", smallest=0.1, monotone=False)
+        DamageCurve(
+            name,
+            "lower",
+            damage,
+            (0.1, 0.8),
+            np.zeros((2, 3)),
+            effects=(0.1, 0.2),
+            lows=(0.0, 0.1),
+            highs=(0.2, 0.3),
+            verdict="sees",
+            smallest=0.1,
+            monotone=False,
+        )
         for name in names
         for damage in damages
     )
     stress = Stress(curves, names, damages, (0.1, 0.8), 2000, 5, 0.95, 0, {"real": 10_000})
-    return lambda console: render_stress(stress, console)
+    return lambda console: print_document(stress_document(stress), console)
 
 
 def _bench() -> Report:
@@ -133,7 +145,7 @@ def _bench() -> Report:
     ]  # fmt: skip
     names = tuple(dict.fromkeys(cell.estimator for cell in cells))
     bench = Bench(tuple(cells), names, (500, 20_000), (100,), {"news": 10_000})
-    return lambda console: render_bench(bench, console)
+    return lambda console: print_document(bench_document(bench), console)
 
 
 def _adversarial() -> Report:
@@ -164,7 +176,7 @@ def _discrepancy() -> Report:
 def _plan() -> Report:
     points = make_explanation("lstm").curve
     pilot = Pilot((PilotGenerator("lstm", 0.3, 0.6, 0.7, 400, 400, PilotCurve(points, True, 0.1, 0.0, 0.2)),), None)
-    return lambda console: render_plan(plan(pilot=pilot, folds=1), console)
+    return lambda console: print_document(plan_document(plan(pilot=pilot, folds=1)), console)
 
 
 def _power() -> Report:
@@ -209,7 +221,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "train": _training,
     "train seqgan": _adversarial,
     "discrepancy": _discrepancy,
-    "study": lambda: lambda console: render_reproduction(make_reproduction(), console),
+    "study": lambda: lambda console: print_document(reproduction_document(make_reproduction()), console),
     "human analyse": lambda: lambda console: render_analysis(analyse(STUDY), console),
     "human power": _power,
     "human exposure": _next_words,

@@ -8,7 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from textassay.comparison import FLOOR, Comparison, Explanation, Giveaway, PairDifference, check_same_comparison
+from textassay.comparison import (
+    FLOOR,
+    Comparison,
+    DiscriminativeNgram,
+    Explanation,
+    PairDifference,
+    check_same_comparison,
+)
 from textassay.corpus import parse_json, read_document
 from textassay.errors import InputError
 from textassay.estimate import Estimate
@@ -16,6 +23,7 @@ from textassay.metric import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.comparison_figures import (
     forest_figure,
+    forest_legend,
     frontier_figure,
     pairs_figure,
     plane_figures,
@@ -351,8 +359,7 @@ def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
     ranks = {name: digest.rank_text(name, metrics[0]) for name in (*digest.order, *digest.floors)}
     columns, rows = list(table.columns), list(table.rows)
     if len(digest.generators) > 1 and any(ranks.values()):
-        grouped = any(column.group for column in columns)
-        columns.insert(2, Column("rank", group=" " if grouped else ""))
+        columns.insert(2, Column("rank"))
         rows = [Row((*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]), row.kind) for row in rows]
     told = list(table.notes)
     if not fits:
@@ -434,13 +441,13 @@ def _headline(digest: Digest, metric: str) -> Section:
     told += [_caption_settings(digest)] if is_alone else []
     title = f"{metric}, {direction(digest.better(metric))}"
     table = Table(slug(metric), columns, tuple(lines), title, tuple(told), main=is_alone)
-    summary = summary_of(metric)
+    summary, figure = summary_of(metric), forest_figure(digest, metric)
     return section(
         metric,
         Paragraph(f"{summary[:1].upper()}{summary[1:]}.") if summary else None,
         table,
         *notes(_mark_note(digest, [metric])),
-        forest_figure(digest, metric),
+        None if figure is None else replace(figure, caption=forest_legend(digest, [metric])),
         _details(digest, metric),
     )
 
@@ -487,16 +494,16 @@ def _kind(digest: Digest, kind: Kind) -> Section:
     told += [f"{unit}." for unit in _units(digest, metrics)]
     parts += notes(" ".join(told), _mark_note(digest, metrics))
     figures = [forest_figure(digest, metric) for metric in metrics]
-    return section(kind.name, *parts, *figures)
+    shown = any(figure is not None for figure in figures)
+    return section(kind.name, *parts, *figures, *notes(forest_legend(digest, metrics) if shown else ""))
 
 
 def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: str) -> Table:
     """Return values with half their intervals, below them those at the floor's size."""
-    grouped = any(map(variant_of, metrics))
     columns = [Column("generator", numeric=False)]
     for metric in metrics:
         variant = variant_of(metric)
-        group, head = (family_of(metric), variant) if grouped else ("", metric)
+        group, head = (family_of(metric), variant) if variant else ("", metric)
         columns.append(Column(head, group=group, better=digest.better(metric), note=summary_of(metric)))
     rows = []
     for generator in (*digest.order, *digest.floors):
@@ -720,7 +727,7 @@ def _message(message: str, others: Sequence[str]) -> str:
     return textwrap.shorten(whole, _MESSAGE_LINES * _LINE, placeholder=" …")
 
 
-def _giveaway_line(title: str, giveaways: Sequence[Giveaway], width: int) -> str:
+def _giveaway_line(title: str, giveaways: Sequence[DiscriminativeNgram], width: int) -> str:
     """Return as many n-grams as a line holds, none of them cut but the first where it is longer than the line."""
     line = ""
     for giveaway in giveaways[:_MOST_GIVEAWAYS]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from textassay.comparison import FLAT, HALF, Example, Explanation, Giveaway
+from textassay.comparison import FLAT, HALF, DiscriminativeNgram, Example, Explanation
 from textassay.report.digest import phrase_of
 from textassay.report.document import (
     Cell,
@@ -221,7 +221,7 @@ def curve_figure(explanation: Explanation) -> Figure | None:
     )
 
 
-def _ngrams(explanation: Explanation, title: str, giveaways: Sequence[Giveaway], top: int) -> Table:
+def _ngrams(explanation: Explanation, title: str, giveaways: Sequence[DiscriminativeNgram], top: int) -> Table:
     rows = [
         (
             Cell(one.ngram),

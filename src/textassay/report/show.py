@@ -28,18 +28,18 @@ _WIDTH = 100
 _EVERYTHING = "to_frame(). The page with figures: save()."
 # Which function of `textassay.report` makes a document of a result of a class.
 _DOCUMENTS = {
+    "Bench": "bench_document",
     "Findings": "inspection_document",
+    "Judging": "judge_document",
+    "Plan": "plan_document",
+    "Reproduction": "reproduction_document",
+    "Stress": "stress_document",
 }
 # Which one prints a result that has none yet; the fields of any other are listed.
 _PRINTERS = {
-    "Bench": "render_bench",
     "Exposure": "render_exposure",
     "HumanAnalysis": "render_analysis",
-    "Judging": "render_judging",
     "ModelDiscrepancy": "render_discrepancy",
-    "Plan": "render_plan",
-    "Reproduction": "render_reproduction",
-    "Stress": "render_stress",
 }
 
 

@@ -1,4 +1,4 @@
-"""Sentences that stages hand to one another: token ids in a file, a corpus again when it is read; no text is kept."""
+"""Sentences passed between stages, as files of token ids."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -8,14 +8,13 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus, TextForm, join_tokens
 from textassay.errors import InputError
+from textassay.storage import atomic_write
 
 
 def save_draws(path: Path, corpus: Corpus) -> None:
-    """Write the tokens of `corpus` to `path`, whole or not at all."""
-    draft = path.with_name(f"{path.name}.tmp")
-    with draft.open("wb") as file:
+    """Write the tokens of `corpus` to `path`, atomically."""
+    with atomic_write(path) as file:
         np.savez(file, tokens=corpus.tokens, offsets=corpus.offsets)
-    draft.replace(path)
 
 
 def load_draws(path: Path, form: TextForm) -> Corpus:
@@ -24,9 +23,9 @@ def load_draws(path: Path, form: TextForm) -> Corpus:
         with np.load(path, allow_pickle=False) as kept:
             tokens, offsets = kept["tokens"], kept["offsets"]
     except (OSError, ValueError, KeyError, EOFError):
-        raise InputError(f"{path} is damaged: delete its folder, and it is made again") from None
+        raise InputError(f"{path} is damaged: delete its folder to compute it again") from None
     if tokens.max(initial=0) >= len(form.vocabulary):
-        raise InputError(f"{path} was drawn over another vocabulary: delete its folder, and it is made again")
+        raise InputError(f"{path} was drawn over another vocabulary: delete its folder to compute it again")
     return _written(tokens, offsets, form)
 
 

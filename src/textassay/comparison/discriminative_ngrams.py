@@ -1,0 +1,114 @@
+"""Discriminative n-grams: words and n-grams that occur in more texts of one side than of the other.
+
+Every n-gram of order 1 to 4, ends of texts as tokens, that occurs in at least `MIN_SENTENCES` texts of both sides
+together is tested by Fisher's exact test. The total count does not depend on the side, so leaving out rare n-grams
+costs no validity. P-values are adjusted over all tests for the false discovery rate.
+
+N-grams are ordered by their likelihood ratio. A redundant one is left out: given which texts contain an n-gram that is
+already listed, less than half of its evidence remains. So of "bathroom", "a bathroom" and "in a bathroom" one is
+listed, unless the longer ones carry more evidence than the word itself.
+
+Sources: Benjamini and Hochberg, "Controlling the False Discovery Rate", Journal of the Royal Statistical Society B 57,
+1995, by SciPy; Dunning, "Accurate Methods for the Statistics of Surprise and Coincidence", 1993.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from scipy.stats import false_discovery_control
+
+from textassay.comparison.boilerplate import FREQUENT, TIMES, find_boilerplate
+from textassay.comparison.explanation import DiscriminativeNgram
+from textassay.corpus import Corpus
+from textassay.ngram import NgramIndex, mark_ends
+from textassay.resampling import fisher_p_values, signed_likelihood_ratios
+
+Counts = npt.NDArray[np.int64]
+
+MAX_ORDER = 4
+MIN_SENTENCES = 10  # below, even an n-gram of one side alone could hardly be significant among thousands
+_LEFT = 0.5  # share of its evidence that an n-gram must keep given those listed before it
+
+
+@dataclass(frozen=True)
+class NgramLists:
+    """N-grams more frequent in generated and in real texts, the number tested, and boilerplate phrases."""
+
+    more_generated: tuple[DiscriminativeNgram, ...]
+    more_real: tuple[DiscriminativeNgram, ...]
+    n_tested: int
+    boilerplate: tuple[DiscriminativeNgram, ...] = ()
+
+
+def find_discriminative_ngrams(real: Corpus, generated: Corpus, *, level: float, top: int) -> NgramLists:
+    """Return the n-grams that separate the two sides most, at most `top` for each side."""
+    marked = [mark_ends(corpus) for corpus in (real, generated)]
+    index = NgramIndex.build(marked, max_order=MAX_ORDER, min_sentences=MIN_SENTENCES)
+    if index.n_features == 0:
+        return NgramLists((), (), 0)
+    presences = [index.count_matrix(corpus) for corpus in marked]
+    counts = [np.bincount(side.indices, minlength=index.n_features) for side in presences]
+    sizes = [len(real), len(generated)]
+    p_values = false_discovery_control(fisher_p_values(counts[0], sizes[0], counts[1], sizes[1]))
+    evidence = signed_likelihood_ratios(counts[0], sizes[0], counts[1], sizes[1])
+    orders = np.repeat(np.arange(1, MAX_ORDER + 1), index.sizes)
+
+    def listed(sign: float) -> tuple[DiscriminativeNgram, ...]:
+        candidates = np.flatnonzero((p_values < 1 - level) & (sign * evidence > 0))
+        chosen = _most_telling([side[:, candidates] for side in presences], sign, top)
+        return tuple(
+            DiscriminativeNgram(
+                ngram=index.text(feature),
+                order=int(orders[feature]),
+                n_real=int(counts[0][feature]),
+                n_generated=int(counts[1][feature]),
+                share_real=float(counts[0][feature] / sizes[0]),
+                share_generated=float(counts[1][feature] / sizes[1]),
+                p_adjusted=float(p_values[feature]),
+            )
+            for feature in candidates[chosen].tolist()
+        )
+
+    shares = [count / size for count, size in zip(counts, sizes, strict=True)]
+    frequent = (p_values < 1 - level) & (shares[1] >= FREQUENT) & (shares[1] >= TIMES * shares[0]) & (orders > 1)
+    seeds = np.flatnonzero(frequent)
+    seeds = seeds[np.lexsort((-orders[seeds], -counts[1][seeds]))]
+    phrases = find_boilerplate(
+        marked[0], marked[1], ((index.token_ids(seed), float(p_values[seed])) for seed in seeds.tolist())
+    )
+    return NgramLists(listed(-1.0), listed(1.0), index.n_features, phrases)
+
+
+def _most_telling(presences: list[csr_matrix], sign: float, top: int) -> list[int]:
+    """Return the columns of `presences` to list, the most discriminative first; ties by column number.
+
+    `presences`: of real and of generated texts, shapes (n_real, n_candidates) and (n_generated, n_candidates), with an
+    entry where a text contains an n-gram.
+    """
+    n_candidates = presences[0].shape[1]
+    sizes = [side.shape[0] for side in presences]
+    counts = [np.bincount(side.indices, minlength=n_candidates) for side in presences]
+    by_ngram = [side.tocsc() for side in presences]
+    evidence = sign * signed_likelihood_ratios(counts[0], sizes[0], counts[1], sizes[1])
+    is_candidate = np.ones(n_candidates, dtype=bool)
+    chosen: list[int] = []
+    for candidate in np.argsort(-evidence, kind="stable").tolist():
+        if len(chosen) == top:
+            break
+        if not is_candidate[candidate]:
+            continue
+        chosen.append(candidate)
+        rows = [side.indices[side.indptr[candidate] : side.indptr[candidate + 1]] for side in by_ngram]
+        inside = [
+            np.bincount(side[held].indices, minlength=n_candidates) for side, held in zip(presences, rows, strict=True)
+        ]
+        n_inside = [len(held) for held in rows]
+        remaining_evidence = signed_likelihood_ratios(
+            inside[0], n_inside[0], inside[1], n_inside[1]
+        ) + signed_likelihood_ratios(
+            counts[0] - inside[0], sizes[0] - n_inside[0], counts[1] - inside[1], sizes[1] - n_inside[1]
+        )
+        is_candidate &= sign * remaining_evidence >= _LEFT * evidence
+    return chosen
