@@ -218,7 +218,7 @@ def _bars(plot: Bars) -> Canvas:
     top = 0.2 + _LEGEND_ROW * math.ceil(len(plot.legend) / 2)
     figure, axes = canvas(max(3.0, 1.1 + 1.1 * n), 2.1 + top, left=0.68, right=0.62, top=top, bottom=0.34)
     axes.spines["left"].set_visible(True)
-    _references(axes, plot.references)
+    _references(axes, plot.references, beside=True)
     for place, group in enumerate(plot.groups):
         wide = 0.72 / max(1, len(group.bars))
         for k, bar in enumerate(group.bars):
@@ -294,7 +294,8 @@ def _panel_name(axes: Axes, name: str) -> None:
         axes.annotate(printable(name), (0, 1), (0, 5), "axes fraction", "offset points", color=INK, fontweight="bold")
 
 
-def _references(axes: Axes, references: Sequence[Reference]) -> None:
+def _references(axes: Axes, references: Sequence[Reference], *, beside: bool = False) -> None:
+    """Draw lines with their names, those of y on the left in the axes or `beside` these on the right."""
     for line in references:
         colour: Colour = line.colour or "muted"
         look: dict[str, Any] = {"color": COLOURS[colour], "linewidth": 0.9, "zorder": 0}
@@ -307,11 +308,11 @@ def _references(axes: Axes, references: Sequence[Reference]) -> None:
         else:
             axes.axline((0, 0), slope=1, **look)
         if line.name:
-            at = {"x": (line.at, 1.0), "y": (0.0, line.at), "diagonal": (0.5, 0.5)}[line.axis]
+            at = {"x": (line.at, 1.0), "y": (float(beside), line.at), "diagonal": (0.5, 0.5)}[line.axis]
             where: dict[str, Any] = {
                 "x": ("data", "axes fraction"), "y": ("axes fraction", "data"), "diagonal": "axes fraction"
             }  # fmt: skip
-            axes.annotate(printable(line.name), at, (3, 3), where[line.axis], "offset points", color=COLOURS[colour],
+            axes.annotate(printable(line.name), at, (3, -3 if beside else 3), where[line.axis], "offset points", color=COLOURS[colour],
                           fontsize=7.5)  # fmt: skip
 
 
@@ -331,6 +332,9 @@ def _scale(axes: Axes, axis: Axis, which: str, *, most: int) -> None:
             of.set_major_formatter(lambda value, _: f"{value:,.10g}")
     elif axis.scale == "linear":
         of.set_major_locator(MaxNLocator(most, steps=_STEPS))
+    else:
+        of.set_minor_locator(NullLocator())
+        of.set_major_formatter(lambda value, _: f"{value:g}")
     if axis.percent:
         of.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     of.set_tick_params(labelcolor=MUTED)

@@ -29,16 +29,18 @@ _WIDTH = 100
 _GIVEAWAYS_WIDTH = 200  # of a line in a notebook
 # Which function of `textassay.report` makes a document of a result of a class.
 _DOCUMENTS = {
+    "Approximation": "approximation_document",
+    "Exposure": "exposure_document",
     "Findings": "inspection_document",
+    "HumanAnalysis": "analysis_document",
+    "ModelDiscrepancy": "discrepancy_document",
+    "TextLikelihood": "likelihood_document",
 }
 # Which one prints a result that has none yet; the fields of any other are listed.
 _PRINTERS = {
     "Bench": "render_bench",
     "Explanation": "render_explanation",
-    "Exposure": "render_exposure",
-    "HumanAnalysis": "render_analysis",
     "Judging": "render_judging",
-    "ModelDiscrepancy": "render_discrepancy",
     "Plan": "render_plan",
     "Reproduction": "render_reproduction",
     "Stress": "render_stress",
