@@ -9,6 +9,7 @@ Seconds are of the clock and of all processors; run it on a quiet machine. A run
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,12 +46,9 @@ def main() -> None:
     test, references = (read_texts(name).texts for name in named("test_2016_flickr"))
     with workers(arguments.workers):
         opened = open_model(str(arguments.out))
-        assert isinstance(opened.model, TranslationModel)
-        model = opened.model
+        model: TranslationModel = opened.model
         for width in (1, 10):
-            found = timed(
-                f"beam of {width}", lambda width=width: translate(model, opened.form.corpus(test), width=width)
-            )
+            found = timed(f"beam of {width}", partial(translate, model, opened.form.corpus(test), width=width))
             for tokenizer in ("13a", "none"):
                 bleu = translation_bleu(found.corpus.texts, references, tokenizer=tokenizer)
                 assert bleu.interval is not None

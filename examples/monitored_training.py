@@ -1,8 +1,8 @@
-"""Train a small LSTM on a file of sentences, and watch after each epoch how far its text is from validation text.
+"""Train a small LSTM on a file of texts, and measure after each epoch how far its text is from validation text.
 
     python examples/monitored_training.py train.txt valid.txt watched -n 1000
 
-writes watched/monitor.jsonl, a line for each reading, and a figure for each metric. Needs the extra 'neural'.
+writes watched/monitor.jsonl, one line per reading, and a figure for each metric. Needs the extra 'neural'.
 """
 
 import argparse
@@ -14,12 +14,12 @@ METRICS = "dd,self-bleu(order=4),lm-score"
 
 
 def main() -> None:
-    """Train, watch, draw."""
+    """Train, measure, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("train", type=Path, help="one sentence a line")
-    parser.add_argument("valid", type=Path, help="one sentence a line, not among those to train on")
+    parser.add_argument("train", type=Path, help="one text per line")
+    parser.add_argument("valid", type=Path, help="one text per line, none of them in the training file")
     parser.add_argument("out", type=Path, help="folder for readings and figures")
-    parser.add_argument("-n", type=int, default=1000, help="sentences a reading (default 1000)")
+    parser.add_argument("-n", type=int, default=1000, help="texts per reading (default 1000)")
     parser.add_argument("--metrics", default=METRICS, help=f"default {METRICS}")
     parser.add_argument("--preset", default="small", help="small (default), tiny or paper")
     arguments = parser.parse_args()

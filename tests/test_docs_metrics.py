@@ -1,4 +1,4 @@
-"""Every metric has a page that says what it says, when it misleads, what it costs and where it comes from."""
+"""Every metric has a page that says what it measures, when it misleads, what it costs and where it comes from."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from textassay.metric import CATALOG
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "metrics"
-HEADINGS = ["What it says", "When it misleads", "Cost", "Source"]
+HEADINGS = ["What it measures", "When it misleads", "Cost", "Source"]
 IMAGE = re.compile(r"!\[([^\]]+)\]\(([^)]+)\)")
 MOST_BYTES = 40_000
 

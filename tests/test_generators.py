@@ -132,7 +132,7 @@ def test_mistakes_are_told_when_a_generator_is_made() -> None:
         ta.generators.SeqGan(heads=2)
     with pytest.raises(OptionError, match=r"unknown preset of lstm 'huge'"):
         ta.generators.Lstm(preset="huge")
-    with pytest.raises(InputError, match="Lstm has learnt nothing yet: call fit first"):
+    with pytest.raises(InputError, match="Lstm is not fitted: call fit first"):
         ta.generators.Lstm().sample(1)
 
 

@@ -43,7 +43,7 @@ class MissingExtraError(TextassayError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs the '{extra}' extra: pip install 'textassay[{extra}]'")
+        super().__init__(f"{feature} needs the '{extra}' extra: in the clone, pip install '.[{extra}]'")
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,6 +41,7 @@ class _Device:
     asked: bool = False
 
 
+_WORKERS: ContextVar[int] = ContextVar("workers", default=1)  # where joblib is not loaded
 _DEVICE: ContextVar[_Device | None] = ContextVar("device", default=None)
 
 
@@ -54,11 +55,24 @@ def default_workers() -> int:
 @contextmanager
 def workers(n_workers: int) -> Iterator[None]:
     """Let `parallel_map` use `n_workers` threads, from 1 to `MAX_WORKERS`, inside the ``with`` block."""
-    import joblib
-
     check_range("workers", n_workers, 1, MAX_WORKERS)
-    with joblib.parallel_config(backend="threading", n_jobs=n_workers):
-        yield
+    joblib = sys.modules.get("joblib")  # takes as long to load as a metric to compute
+    token = _WORKERS.set(n_workers)
+    try:
+        with nullcontext() if joblib is None else joblib.parallel_config(backend="threading", n_jobs=n_workers):
+            yield
+    finally:
+        _WORKERS.reset(token)
+
+
+def allowed_workers() -> int:
+    """Return the number of threads that `workers` allows here, one without it and in the threads of `parallel_map`.
+
+    What joblib's `parallel_config` allows counts, too.
+    """
+    joblib = sys.modules.get("joblib")
+    told = 1 if joblib is None else joblib.effective_n_jobs(None)
+    return _WORKERS.get() if told == 1 else int(told)
 
 
 def check_device(name: str) -> None:
@@ -110,15 +124,15 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
     A plain pool of threads starts within a millisecond, where joblib's own takes fifteen: as long as a whole metric.
     Inside one of its threads another call runs in that thread.
     """
-    import joblib  # takes as long to load as a whole command line to answer
-
     tasks = list(items)
-    n_threads = min(len(tasks), joblib.effective_n_jobs(None))
+    n_threads = min(len(tasks), allowed_workers())
     if n_threads <= 1:
         return [function(task) for task in tasks]
     pool = ThreadPoolExecutor(n_threads)
     try:
         contexts = [copy_context() for _ in tasks]  # what `device` and others like it set holds there, too
+        for context in contexts:
+            context.run(_WORKERS.set, 1)
         return list(pool.map(lambda context, task: context.run(function, task), contexts, tasks))
     finally:
         pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, what has not begun is not begun

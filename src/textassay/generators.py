@@ -9,14 +9,18 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, fields, replace
 from inspect import signature
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+import textassay.adversarial as systems
+import textassay.network as networks
 from textassay.corpus import (
     AUTO,
     Corpus,
@@ -97,6 +101,8 @@ class TextGenerator:
         The fitted model, for `textassay.generator` and others that work on corpora.
     form
         Its tokens: ``form.corpus(texts)`` is a corpus that the model reads.
+    document
+        What its folder says of it; empty where it was not loaded from one.
 
     Raises
     ------
@@ -110,6 +116,8 @@ class TextGenerator:
     preset: str | None = None
     seed: int = 0
     window: int | None = None
+    document: Mapping[str, Any] = MappingProxyType({})
+    source: str | None = None  # what it was loaded from
     _saved_as: ClassVar[tuple[str, ...]] = ()  # other kinds of models that a folder of this class may hold
     _is_loaded = False
 
@@ -244,20 +252,20 @@ class TextGenerator:
         saved = load_generator(Path(folder))
         kind = saved.document["kind"]
         if kind not in (cls.kind, *cls._saved_as):
-            raise InputError(f"{folder} holds a model of the kind {kind}: use {_class_of(kind).__name__}")
+            raise InputError(f"{folder} holds a model of the kind {kind}: use {class_of(kind).__name__}")
         return cls._of(saved.model, saved.form)
 
     @classmethod
     def _of(cls, model: Any, form: TextForm) -> Self:
-        made = cls.__new__(cls)
-        made.settings = dict(getattr(model, "settings", {}))
-        made._fitted = model, form
-        made._is_loaded = True
-        return made
+        generator = cls.__new__(cls)
+        generator.settings = dict(getattr(model, "settings", {}))
+        generator._fitted = model, form
+        generator._is_loaded = True
+        return generator
 
     def _known(self) -> tuple[Any, TextForm]:
         if self._fitted is None:
-            raise InputError(f"{type(self).__name__} has learnt nothing yet: call fit first")
+            raise InputError(f"{type(self).__name__} is not fitted: call fit first")
         return self._fitted
 
     def _check_new(self) -> None:
@@ -331,11 +339,11 @@ class TextGenerator:
         prefix: str | Sequence[str] | None,
         context: Corpus | None = None,
     ) -> list[str]:
-        asked: dict[str, Any] = {"top_k": top_k, "top_p": top_p, "context": context}
+        settings: dict[str, Any] = {"top_k": top_k, "top_p": top_p, "context": context}
         if prefix is not None:
-            asked["prefix"] = self.form.corpus([prefix] if isinstance(prefix, str) else prefix)
-        asked = {name: value for name, value in asked.items() if value is not None}
-        return list(self.model.sample(n, seed=seed, temperature=temperature, **asked).texts)
+            settings["prefix"] = self.form.corpus([prefix] if isinstance(prefix, str) else prefix)
+        settings = {name: value for name, value in settings.items() if value is not None}
+        return list(self.model.sample(n, seed=seed, temperature=temperature, **settings).texts)
 
     def _log_prob(self, corpus: Corpus, temperature: float) -> npt.NDArray[np.float64]:
         if not hasattr(self.model, "log_prob"):
@@ -451,8 +459,8 @@ class Conditional(TextGenerator):
         """Return `n` texts that answer to `contexts`, one or `n`; as `TextGenerator.sample`."""
         rows = _contexts(contexts)
         empty = self.form.corpus([""] * len(next(iter(rows.values()))))
-        asked = with_contexts(empty, rows, self.model.attributes)
-        return self._sample(n, seed, temperature, top_k, top_p, prefix, asked)
+        context = with_contexts(empty, rows, self.model.attributes)
+        return self._sample(n, seed, temperature, top_k, top_p, prefix, context)
 
     def log_prob(  # type: ignore[override]
         self, texts: Texts, *, contexts: Contexts, temperature: float = 1.0
@@ -548,14 +556,16 @@ class Translation(TextGenerator):
 
 
 @dataclass(frozen=True)
-class _Rounds:
-    """A training against a discriminator that can begin, what it goes through, and what ends it."""
+class Rounds:
+    """A training against a discriminator that can begin; `finish` makes of its history the generator as it is kept."""
 
+    name: str
     training: Any
     phases: Sequence[Any]
     collapse: Any
+    best: str  # what validation has lowest where it is best
+    sample: Callable[..., Corpus]  # from the generator as it is
     finish: Callable[[Any], None]
-    model: Any
 
 
 class Adversarial(TextGenerator):
@@ -572,6 +582,10 @@ class Adversarial(TextGenerator):
     """
 
     history: Any = None
+    _network: ClassVar[str] = "LstmModel"  # in textassay.network
+    _training: ClassVar[str]  # in textassay.adversarial
+    _may_have_oracle: ClassVar[bool] = False
+    _needs_length: ClassVar[bool] = True  # every text must have `length` tokens, if given
 
     def __init__(self, *, length: int | None = None, keep: str = "last", **settings: Any) -> None:
         self.length = length
@@ -584,67 +598,116 @@ class Adversarial(TextGenerator):
         """Raise for a setting that cannot be."""
         self._plan()
 
-    def _presets(self) -> Mapping[str, tuple[Mapping[str, Any], Any]]:
-        raise NotImplementedError
+    @classmethod
+    def presets(cls) -> Mapping[str, Any]:
+        """Return name to settings of the network and recipe of the rounds."""
+        presets: Mapping[str, Any] = getattr(systems, f"{cls.kind.upper()}_PRESETS")
+        return presets
 
-    def _network(self) -> Any:
-        """Return the class of the generator."""
-        from textassay.network import LstmModel
+    @classmethod
+    def plan(
+        cls,
+        preset: str | None,
+        settings: Mapping[str, Mapping[str, Any]],
+        *,
+        length: int | None = None,
+        naming: Callable[..., AbstractContextManager[None]] = lambda *groups: nullcontext(),
+    ) -> tuple[dict[str, Any], Any]:
+        """Return all settings of the network, and the recipe of the rounds.
 
-        return LstmModel
+        `settings` are those that differ from the preset, by group: network, training, rounds. An error inside
+        ``naming(group)`` is about one of that group.
+        """
+        preset = preset or "tiny"
+        if preset not in cls.presets():
+            raise unknown_name(f"preset of {cls.kind}", preset, cls.presets())
+        before, recipe = cls.presets()[preset]
+        network = {**before, **settings.get("network", {})}
+        if settings.get("training"):
+            with naming("training"):
+                network["recipe"] = replace(network["recipe"], **settings["training"])
+        with naming("network", "training"):
+            cls.untrained(network, recipe, length=length)
+        with naming("rounds"):
+            return network, replace(recipe, **cls._of_rounds(settings, length))
 
-    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
-        raise NotImplementedError
+    @classmethod
+    def _of_rounds(cls, settings: Mapping[str, Mapping[str, Any]], length: int | None) -> Mapping[str, Any]:
+        return settings.get("rounds", {})
+
+    @classmethod
+    def untrained(
+        cls, network: Mapping[str, Any], recipe: Any, *, length: int | None, longest: int | None = None, seed: int = 0
+    ) -> Any:
+        """Return a generator that has learnt nothing, of texts with `length` tokens, or up to `longest`."""
+        lengths = {} if length is None and longest is None else {"max_length": length or longest}
+        return getattr(networks, cls._network)(**network, length=length, **lengths, seed=seed)
+
+    @classmethod
+    def begin(
+        cls, model: Any, recipe: Any, train: Corpus, valid: Corpus, *, oracle_name: str | None = None, **how: Any
+    ) -> Rounds:
+        """Return the training of `model`; `how` goes to it: `seed`, an `oracle` that has this name, and others."""
+        training = getattr(systems, cls._training)(model, train, valid, recipe=recipe, **how)
+        oracle = {"oracle": oracle_name} if cls._may_have_oracle else {}
+        record = {"recipe": json.loads(json.dumps(asdict(recipe))), **oracle}
+        return Rounds(
+            name=f"{cls.kind}({model.name})",
+            training=training,
+            phases=cls._phases(training, recipe),
+            collapse=systems.COLLAPSE,
+            best=systems.VALID if oracle_name is None else systems.ORACLE,
+            sample=getattr(training, "sample", model.sample),
+            finish=lambda history: cls._finish(training, history, record),
+        )
+
+    @classmethod
+    def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
+        phases: Sequence[Any] = training.phases
+        return phases
+
+    @classmethod
+    def _finish(cls, training: Any, history: Any, record: Mapping[str, Any]) -> None:
+        training.finish({"kind": cls.kind, **history.ending, **record})
 
     def _plan(self) -> tuple[dict[str, Any], Any]:
         """Return the settings of the generator, and the recipe of the rounds."""
-        presets = self._presets()
-        preset = self.preset or "tiny"
-        if preset not in presets:
-            raise unknown_name(f"preset of {self.kind}", preset, presets)
-        before, recipe = presets[preset]
-        network = dict(before)
+        network, recipe = self.plan(self.preset, {})
         of_rounds = {field.name for field in fields(recipe)}
-        of_network = set(signature(self._network()).parameters) - {"recipe", "seed", "length", "max_length", "ends"}
-        if "recipe" not in network:  # no maximum likelihood before
-            of_network -= of_rounds
-        of_training = (
-            {field.name for field in fields(network["recipe"])} if is_dataclass(network.get("recipe")) else set()
-        )
+        known = set(signature(getattr(networks, self._network)).parameters)
+        known -= {"recipe", "seed", "length", "max_length", "ends"}
+        of_training = {field.name for field in fields(network["recipe"])} if "recipe" in network else set()
+        if not of_training:
+            known -= of_rounds
+        settings: dict[str, dict[str, Any]] = {"network": {}, "training": {}, "rounds": {}}
         for name, value in self.settings.items():
             of_round = name.removeprefix("rounds_")
-            if name in of_network:
-                network[name] = value
+            if name in known:
+                settings["network"][name] = value
             elif name in of_training:
-                network["recipe"] = replace(network["recipe"], **{name: value})
-            elif name in of_rounds or (name != of_round and of_round in of_rounds):
-                recipe = replace(recipe, **{name if name in of_rounds else of_round: value})
+                settings["training"][name] = value
+            elif name in of_rounds or of_round in of_rounds:
+                settings["rounds"][name if name in of_rounds else of_round] = value
             else:
-                raise unknown_name(f"setting of {self.kind}", name, of_network | of_training | of_rounds)
-        return network, recipe
+                raise unknown_name(f"setting of {self.kind}", name, known | of_training | of_rounds)
+        return self.plan(self.preset, settings, length=self.length)
 
     def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
-        from textassay.adversarial import VALID, train_in_rounds
-
         network, recipe = self._plan()
-        if self.length is not None:
+        if self.length is not None and self._needs_length:
             for corpus in (train, valid):
                 if (corpus.lengths != self.length).any():
                     raise InputError(f"every text must have {self.length} tokens, as `length` says")
-        begun = self._begin({**network, "longest": self.length or longest}, recipe, train, valid)
-        tell(begun.model)
-        self.history = train_in_rounds(
-            begun.training,
-            begun.phases,
-            keep=VALID if self.keep == "best" else None,
-            collapse=begun.collapse,
-            **how,
+        model = self.untrained(network, recipe, length=self.length, longest=longest, seed=self.seed)
+        if "recipe" in network:  # maximum likelihood first
+            model.fit(train, valid)
+        rounds = self.begin(model, recipe, train, valid, seed=self.seed)
+        tell(model)
+        keep = rounds.best if self.keep == "best" else None
+        self.history = systems.train_in_rounds(
+            rounds.training, rounds.phases, keep=keep, collapse=rounds.collapse, **how
         )
-        begun.finish(self.history)
-
-
-def _recorded(recipe: Any) -> Any:
-    return json.loads(json.dumps(asdict(recipe)))
+        rounds.finish(self.history)
 
 
 class SeqGan(Adversarial):
@@ -652,49 +715,28 @@ class SeqGan(Adversarial):
 
     kind = "seqgan"
     _saved_as = ("lstm",)
+    _training = "SeqGan"
+    _may_have_oracle = True
 
-    def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial import SEQGAN_PRESETS
+    @classmethod
+    def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
+        """Return the training; without rounds it is that of MLE SeqGAN."""
+        rounds = super().begin(model, recipe, *texts, **how)
+        return rounds if recipe.rounds else replace(rounds, name=f"mle-{rounds.name}")
 
-        return SEQGAN_PRESETS
-
-    def _two_sided(self) -> Any:
-        from textassay.adversarial import SeqGan as TwoSided
-
-        return TwoSided
-
-    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
-        from textassay.adversarial import COLLAPSE, Phase
-
-        longest = network.pop("longest")
-        model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
-        model.fit(train, valid)
-        training = self._two_sided()(model, train, valid, recipe=recipe, oracle=None, seed=self.seed)
-        phases = (
-            Phase("discriminator", recipe.pretraining_rounds if recipe.rounds else 0, judged=False),
-            Phase("adversarial", recipe.rounds),
-        )
-
-        def finish(history: Any) -> None:
-            training.finish({"kind": self.kind, **history.ending, "recipe": _recorded(recipe), "oracle": None})
-
-        return _Rounds(training, phases, COLLAPSE, finish, model)
+    @classmethod
+    def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
+        """Return the phases; without rounds nobody asks the discriminator, which then learns nothing."""
+        pretraining = recipe.pretraining_rounds if recipe.rounds else 0
+        first = systems.Phase("discriminator", pretraining, validated=False)
+        return first, systems.Phase("adversarial", recipe.rounds)
 
 
 class RankGan(SeqGan):
     """RankGAN: SeqGAN whose rewards are ranks among real texts."""
 
     kind = "rankgan"
-
-    def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial import RANKGAN_PRESETS
-
-        return RANKGAN_PRESETS
-
-    def _two_sided(self) -> Any:
-        from textassay.adversarial import RankGan as TwoSided
-
-        return TwoSided
+    _training = "RankGan"
 
 
 class CoT(Adversarial):
@@ -702,28 +744,18 @@ class CoT(Adversarial):
 
     kind = "cot"
     _saved_as = ("lstm",)
+    _training = "CoT"
+    _may_have_oracle = True
 
-    def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial import COT_PRESETS
+    @classmethod
+    def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
+        """Return the training; few pairs of neighbours are how it begins, so only very few are a collapse."""
+        rounds = super().begin(model, recipe, *texts, **how)
+        return replace(rounds, collapse=systems.Collapse("variety", least=0.05))
 
-        return COT_PRESETS
-
-    def _two_sided(self) -> Any:
-        from textassay.adversarial import CoT as TwoSided
-
-        return TwoSided
-
-    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
-        from textassay.adversarial import Collapse
-
-        longest = network.pop("longest")
-        model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
-        training = self._two_sided()(model, train, valid, oracle=None, recipe=recipe, seed=self.seed)
-
-        def finish(history: Any) -> None:
-            training.finish(history, {"recipe": _recorded(recipe), "oracle": None})
-
-        return _Rounds(training, training.phases, Collapse("variety", least=0.05), finish, model)
+    @classmethod
+    def _finish(cls, training: Any, history: Any, record: Mapping[str, Any]) -> None:
+        training.finish(history, record)
 
 
 class ScratchGan(CoT):
@@ -731,51 +763,25 @@ class ScratchGan(CoT):
 
     kind = "scratchgan"
     _saved_as = ("tied-lstm",)
-
-    def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial import SCRATCHGAN_PRESETS
-
-        return SCRATCHGAN_PRESETS
-
-    def _network(self) -> Any:
-        from textassay.network import TiedLstm
-
-        return TiedLstm
-
-    def _two_sided(self) -> Any:
-        from textassay.adversarial import ScratchGan as TwoSided
-
-        return TwoSided
+    _network = "TiedLstm"
+    _training = "ScratchGan"
 
 
 class LeakGan(Adversarial):
     """LeakGAN: a manager that sees the discriminator's features sets goals for a worker."""
 
     kind = "leakgan"
+    _network = "LeakGanModel"
+    _training = "LeakGan"
 
-    def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial import LEAKGAN_PRESETS
+    @classmethod
+    def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
+        """Return the training: cycles of both sides, then rounds."""
+        return replace(super().begin(model, recipe, *texts, **how), name=model.name)
 
-        return LEAKGAN_PRESETS
-
-    def _network(self) -> Any:
-        from textassay.network import LeakGanModel
-
-        return LeakGanModel
-
-    def _begin(self, network: dict[str, Any], recipe: Any, train: Corpus, valid: Corpus) -> _Rounds:
-        from textassay.adversarial import COLLAPSE, Phase
-        from textassay.adversarial import LeakGan as TwoSided
-
-        longest = network.pop("longest")
-        model = self._network()(**network, length=self.length, max_length=longest, seed=self.seed)
-        training = TwoSided(model, train, valid, recipe=recipe, seed=self.seed)
-        phases = (Phase("pretraining", recipe.cycles), Phase("adversarial", recipe.rounds))
-
-        def finish(history: Any) -> None:
-            training.finish({"kind": self.kind, **history.ending, "recipe": _recorded(recipe)})
-
-        return _Rounds(training, phases, COLLAPSE, finish, model)
+    @classmethod
+    def _phases(cls, training: Any, recipe: Any) -> Sequence[Any]:
+        return systems.Phase("pretraining", recipe.cycles), systems.Phase("adversarial", recipe.rounds)
 
 
 class Wgan(Adversarial):
@@ -783,30 +789,35 @@ class Wgan(Adversarial):
 
     kind = "wgan"
     _saved_as = ("noise-gru",)
+    _network = "NoiseGru"
+    _training = "WganTraining"
+    _needs_length = False  # windows of that length are cut
 
-    def _presets(self) -> Mapping[str, Any]:
-        from textassay.adversarial import WGAN_PRESETS
+    @classmethod
+    def _of_rounds(cls, settings: Mapping[str, Mapping[str, Any]], length: int | None) -> Mapping[str, Any]:
+        """Return settings of the rounds; the critic is as wide as the generator unless it is said."""
+        network = settings.get("network", {})
+        as_wide = {"critic_width": network["width"]} if "width" in network else {}
+        return {**as_wide, **settings.get("rounds", {}), **({} if length is None else {"length": length})}
 
-        return WGAN_PRESETS
+    @classmethod
+    def untrained(
+        cls, network: Mapping[str, Any], recipe: Any, *, length: int | None, longest: int | None = None, seed: int = 0
+    ) -> Any:
+        """Return a generator that has learnt nothing."""
+        return networks.NoiseGru(**network, length=length or recipe.length, ends=length is None)
 
-    def _network(self) -> Any:
-        from textassay.network import NoiseGru
-
-        return NoiseGru
-
-    def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
-        from textassay.adversarial import WganTraining, train_in_rounds
+    @classmethod
+    def begin(cls, model: Any, recipe: Any, *texts: Corpus, **how: Any) -> Rounds:
+        """Return the training."""
         from textassay.adversarial.wgan import COLLAPSE, VALID
 
-        network, recipe = self._plan()
-        recipe = recipe if self.length is None else replace(recipe, length=self.length)
-        recipe = replace(recipe, critic_width=network["width"]) if "width" in self.settings else recipe
-        model = self._network()(**network, length=recipe.length, ends=self.length is None)
-        tell(model)
-        training = WganTraining(model, train, valid, recipe, seed=self.seed)
-        keep = VALID if self.keep == "best" else None
-        self.history = train_in_rounds(training, training.phases, keep=keep, collapse=COLLAPSE, **how)
-        training.finish(self.history)
+        rounds = super().begin(model, recipe, *texts, **how)
+        return replace(rounds, collapse=COLLAPSE, best=VALID)
+
+    @classmethod
+    def _finish(cls, training: Any, history: Any, record: Mapping[str, Any]) -> None:
+        training.finish(history)
 
 
 class _Ready(TextGenerator):
@@ -886,27 +897,42 @@ def from_pretrained(folder: str | os.PathLike[str]) -> TextGenerator:
     """
     from textassay.model_store import load_generator
 
-    before, _, after = os.fspath(folder).partition(":")
-    if before == "pretrained":
-        return Pretrained(after)
-    if before == "command":
-        return External(after)
-    if before == "random-lstm":
-        return RandomLstm(seed=int(after or 0))
-    saved = load_generator(Path(folder))
-    return _class_of(saved.document["kind"])._of(saved.model, saved.form)
+    name = os.fspath(folder)
+    before, colon, after = name.partition(":")
+    path = Path(folder)
+    if colon and before == Pretrained.kind:
+        if not after:
+            raise OptionError("name a model after 'pretrained:', such as pretrained:gpt2 or pretrained:FOLDER")
+        generator: TextGenerator = Pretrained(after)
+    elif colon and before == External.kind:
+        generator = External(after)
+    elif before == RandomLstm.kind:
+        if after and not (after.isascii() and after.isdigit()):
+            raise OptionError(f"name the seed of random-lstm as a number, such as random-lstm:3, got '{after}'")
+        generator = RandomLstm(seed=int(after or 0))
+    elif not path.exists():
+        raise InputError(f"no folder {path}: name what 'textassay train --out' wrote, or pretrained:NAME")
+    elif not path.is_dir():
+        raise InputError(f"{path} is a file: name the folder that 'textassay train --out' wrote")
+    else:
+        saved = load_generator(path)
+        generator = class_of(saved.document["kind"])._of(saved.model, saved.form)
+        generator.document = saved.document
+    generator.source = name
+    return generator
 
 
-def _class_of(kind: str) -> type[TextGenerator]:
+def class_of(kind: str) -> type[TextGenerator]:
+    """Return the class of a kind of model."""
     waiting: list[type[TextGenerator]] = [TextGenerator]
     fallback: type[TextGenerator] | None = None
     while waiting:
-        found = waiting.pop()
-        if getattr(found, "kind", None) == kind:
-            return found
-        if kind in found._saved_as and fallback is None:
-            fallback = found
-        waiting += found.__subclasses__()
+        candidate = waiting.pop()
+        if getattr(candidate, "kind", None) == kind:
+            return candidate
+        if kind in candidate._saved_as and fallback is None:
+            fallback = candidate
+        waiting += candidate.__subclasses__()
     return fallback or TextGenerator
 
 

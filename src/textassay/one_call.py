@@ -3,17 +3,33 @@
 Inputs are read and checked here; what the rooms get is clean.
 """
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from textassay.approximation import FLOOR as FLOOR_PROBABILITY
-from textassay.approximation import N_SAMPLES, Approximation
+from textassay.approximation import N_SAMPLES, Approximation, choose_mode
 from textassay.approximation import approximate as approximate_corpus
-from textassay.comparison import FLOOR, TRAIN, Comparison, Progress, compare
+from textassay.comparison import (
+    FLOOR,
+    TRAIN,
+    Comparison,
+    EstimateStore,
+    Progress,
+    compare,
+    estimate_key,
+    metric_settings,
+)
+from textassay.continuation import blocks as cut_blocks
 from textassay.corpus import (
     Corpus,
     ParallelText,
@@ -28,19 +44,24 @@ from textassay.corpus import (
 )
 from textassay.discriminator import Balance, Discriminator, MetaEvaluation, as_discriminator
 from textassay.discriminator import meta_evaluate as cross_fitted_meta_evaluation
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.exposure import (
+    LONGEST,
     Distance,
     Exposure,
     ExposureSettings,
+    Keep,
+    NotForTranslationError,
     TranslationCurve,
+    check_not_translation,
     choose_lengths,
     measure_exposure,
     translation_eb_c,
 )
-from textassay.generator import Ends
+from textassay.generator import Ends, tokens_in
 from textassay.generators import TextGenerator, from_pretrained
 from textassay.human import Judgements, read_judgements
+from textassay.inspection import CHARACTERS, UNSPACED
 from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
     N_FOR_TRUTH,
@@ -51,20 +72,24 @@ from textassay.meta_evaluation import (
     Judging,
     ModelDiscrepancy,
     Stress,
+    World,
     evaluations_of,
     judge_evaluators,
     model_discrepancy,
+    neural_worlds,
     parse_estimator,
     place_judgements,
     read_gold,
     run_bench,
     run_stress,
 )
-from textassay.metric import CATALOG, Effort, default_metrics
+from textassay.metric import CATALOG, Effort, default_metrics, parse_metrics
 
 Model = TextGenerator | str | os.PathLike[str]
 # What no comparison computes unless it is named, but a meta-evaluation does.
 _OVERLAP = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
+_NETWORKS = "lstm"  # what the names of their worlds begin with
+_TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
 
 
 def stress(
@@ -137,7 +162,7 @@ def bench(
     texts: Mapping[str, Texts] | None = None,
     *,
     estimators: Sequence[str] = ("plain", "quick", "default"),
-    worlds: Sequence[str] = WORLD_NAMES,
+    worlds: Sequence[str] | None = None,
     n_sentences: Sequence[int] = (20_000,),
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int] = (FIRST_TEST_SEED,),
@@ -155,7 +180,8 @@ def bench(
     estimators
         ``plain``, efforts of dd, and names of metrics.
     worlds
-        Pairs of generators whose discrepancy is known.
+        Pairs of generators whose discrepancy is known, by default all but networks; a name stands for all that begin
+        with it, ``lstm`` for networks, which are trained anew each time.
     n_sentences
         Sentences a side, one or more sizes.
     n_truth
@@ -173,10 +199,12 @@ def bench(
     """
     sources = {"docstrings": docstring_sentences()} if texts is None else texts
     corpora = {name: prepare_corpora({name: source}, **text)[name] for name, source in sources.items()}
+    names, networks = matching_worlds(worlds)
     return run_bench(
         corpora,
         [parse_estimator(name, level=level) for name in estimators],
-        world_names=worlds,
+        world_names=names,
+        extra=partial(_networks, names=networks) if networks else None,
         sizes=sorted(set(n_sentences)),
         n_truth=n_truth,
         seeds=seeds,
@@ -185,8 +213,51 @@ def bench(
     )
 
 
+def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Return the worlds that a list stands for, and what it names of networks; none names no networks.
+
+    A name stands for all worlds that begin with it.
+    """
+    if worlds is None:
+        return list(WORLD_NAMES), []
+    chosen: list[str] = []
+    networks = []
+    if not worlds:
+        raise OptionError("no world is named: name a world or more, or leave them out")
+    for name in worlds:
+        matching = [world for world in WORLD_NAMES if _is_part(name, world)]
+        if _is_part(_NETWORKS, name):
+            networks.append(name)
+        elif not matching:
+            raise unknown_name("world", name, [*WORLD_NAMES, _NETWORKS])
+        chosen += matching
+    return list(dict.fromkeys(chosen)), networks
+
+
+def _is_part(beginning: str, name: str) -> bool:
+    return name == beginning or name.startswith(f"{beginning}-")
+
+
+def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[World]:
+    """Return the worlds of networks that are called for; they are trained anew each time."""
+    worlds = neural_worlds(corpus, seed)
+    for name in names:
+        if not any(_is_part(name, world.name) for world in worlds):
+            raise unknown_name("world", name, [world.name for world in worlds])
+    return [world for world in worlds if any(_is_part(name, world.name) for name in names)]
+
+
+@dataclass(frozen=True)
+class KeptComparison:
+    """A finished comparison, with the texts and the scores of single texts that were kept with it."""
+
+    comparison: Comparison
+    texts: Mapping[str, Sequence[str]]
+    scores: Mapping[tuple[str, str], npt.NDArray[np.float64]]  # of (generator, metric)
+
+
 def judge(
-    generated: Mapping[str, Texts] | Comparison,
+    generated: Mapping[str, Texts] | Comparison | KeptComparison | None = None,
     real: Texts = None,
     *,
     ratings: str | os.PathLike[str] | Judgements | None = None,
@@ -200,6 +271,8 @@ def judge(
     n_resamples: int = 2_000,
     level: float = 0.95,
     seed: int = 0,
+    workers: int | None = None,
+    device: str = "auto",
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     **text: Unpack[TextOptions],
@@ -209,9 +282,10 @@ def judge(
     Parameters
     ----------
     generated
-        Generator name to its texts, at least 2, as `textassay.compare` takes them; or a finished comparison.
+        Generator name to its texts, at least 2, as `textassay.compare` takes them; or a finished comparison. Without
+        any, the texts that `ratings` have.
     real
-        Real text, where `generated` is texts.
+        Real text, where `generated` is texts; by default the real texts of the ratings.
     ratings
         People's judgements: a file that ``textassay human`` or `ratings` tables have, or what it was read into.
     gold
@@ -224,7 +298,7 @@ def judge(
         Classifiers that learn from all generators together and judge each text: names, such as ``svm``, or objects.
     votes
         How many votes of "real" make a text real, for ratings that are votes.
-    effort, encoder, level, seed, out, progress
+    effort, encoder, level, seed, workers, device, out, progress
         As in `textassay.compare`.
     n_resamples
         Of the intervals, at least 100.
@@ -240,48 +314,72 @@ def judge(
     """
     if ratings is None and not gold:
         raise OptionError("nothing says which generator is better: give ratings or gold")
-    if isinstance(generated, Comparison) != (real is None):
+    kept = KeptComparison(generated, {}, {}) if isinstance(generated, Comparison) else generated
+    finished = isinstance(kept, KeptComparison)
+    if finished and real is not None:
         raise OptionError("give generated and real texts, or a finished comparison alone")
-    names = list(generated.generators if isinstance(generated, Comparison) else generated)
+    settings = metric_settings(effort=effort, encoder=encoder, has_features=False, folds=5, level=level, paper=False)
+    chosen = judged_metrics(has_train=train is not None) if metrics is None else list(metrics)
+    full_names = [metric.name for metric in parse_metrics(chosen, **settings)]
+    people = None if ratings is None else ratings if isinstance(ratings, Judgements) else read_judgements(Path(ratings))
+    source = "the ratings" if isinstance(ratings, Judgements) else str(ratings)
+    if isinstance(kept, KeptComparison):
+        texts: dict[str, Any] = {name: kept.texts.get(name) for name in kept.comparison.generators}
+    else:
+        texts = _judged_texts(kept, real, people, source)
+    names = [name for name in texts if name != FLOOR]
     if len(names) < 2:
         raise InputError(f"at least 2 generators are needed to rank them, got {', '.join(names) or 'none'}")
     notes: list[str] = []
-    texts: dict[str, Any] = {}
-    if not isinstance(generated, Comparison):
-        texts = {name: as_texts(opened_texts(source), name) for name, source in {FLOOR: real, **generated}.items()}
-    golds = [found.select(names) for found in _golds(ratings, gold, texts, names, votes, notes)]
-    if isinstance(generated, Comparison):
-        comparison = generated
-        evaluations, left_out = evaluations_of(comparison, generators=names)
+    golds = (
+        []
+        if people is None
+        else _of_people(people, texts, names, votes, notes, source, from_items=not finished and not generated)
+    )
+    golds = _with_orders(golds, gold, names, full_names, notes)
+    if isinstance(kept, KeptComparison):
+        comparison = kept.comparison
+        wanted = list(comparison.metrics) if metrics is None else full_names
+        missing = [name for name in wanted if name not in comparison.metrics]
+        if missing:
+            raise OptionError(f"the comparison has no {', '.join(missing)}: it has {', '.join(comparison.metrics)}")
+        evaluations, left_out = evaluations_of(comparison, generators=names, scores=kept.scores)
+        evaluations = [evaluation for evaluation in evaluations if evaluation.name in wanted]
+        left_out = {name: reason for name, reason in left_out.items() if name in wanted}
     else:
-        chosen = [*default_metrics([] if train is None else ["train"]), *(name for name in _OVERLAP if name in CATALOG)]
         comparison = compare(
             {name: texts[name] for name in names},
             texts[FLOOR],
             train=train,
-            metrics=chosen if metrics is None else metrics,
+            metrics=chosen,
             effort=effort,
             encoder=encoder,
             explain=False,
             level=level,
             seed=seed,
+            workers=workers,
+            device=device,
             out=None if out is None else Path(out),
             progress=progress,
             **text,
         )
         evaluations, left_out = evaluations_of(comparison, generators=names)
-        corpora = prepare_corpora(texts, **text) if discriminators else {}
-        for name in discriminators:
-            made = cross_fitted_meta_evaluation(
-                as_discriminator(name), corpora[FLOOR], {each: corpora[each] for each in names}, seed=seed
-            )
-            evaluations.append(Evaluation.of_estimates(made.to_estimates()))
+        evaluations += _classified(discriminators, texts, names, seed, progress, text)
+    notes += joined(comparison.warnings, names)
+    notes += [
+        f"real text: {finding.message}"
+        for finding in comparison.findings
+        if finding.generator == FLOOR and finding.kind in (CHARACTERS, UNSPACED) and not finished
+    ]
+    notes += [_TUNED for evaluation in evaluations if evaluation.name.startswith("naturalness")][:1]
     return judge_evaluators(
         golds,
         evaluations,
         left_out=left_out,
-        notes=[*notes, *comparison.warnings],
-        findings=comparison.findings,
+        notes=notes,
+        findings=[finding for finding in comparison.findings if finding.generator in (*names, FLOOR)]
+        if finished
+        else comparison.findings,
         level=level,
         n_resamples=n_resamples,
         seed=seed,
@@ -289,36 +387,128 @@ def judge(
     )
 
 
-def _golds(
-    ratings: str | os.PathLike[str] | Judgements | None,
-    gold: Mapping[str, Mapping[str, float]] | Sequence[str],
+def judged_metrics(*, has_train: bool) -> list[str]:
+    """Return the metrics that are judged by default: those of a comparison, and word overlap."""
+    return [*default_metrics(["train"] if has_train else []), *(name for name in _OVERLAP if name in CATALOG)]
+
+
+def _judged_texts(
+    generated: Mapping[str, Texts] | None, real: Texts, people: Judgements | None, source: str
+) -> dict[str, Any]:
+    """Return the real text and every generator's, as they were read, or from the items that were judged."""
+    if generated:
+        if real is None:
+            raise OptionError("real text is missing: metrics compare generated text with it")
+        return {name: as_texts(opened_texts(texts), name) for name, texts in {FLOOR: real, **generated}.items()}
+    if people is None:
+        raise OptionError("nothing is to be judged: give texts, a comparison, or ratings with texts")
+    texts: dict[str, Any] = {
+        name: [item.text for item in people.items if item.generator == name] for name in people.generators
+    }
+    for name, judged in texts.items():
+        if not all(judged):
+            raise InputError(f"{source} has no texts of {name}: give the texts of all generators, and real ones")
+    if not texts:
+        raise InputError(f"{source} names no generator: give texts by name, and call its items NAME:LINE")
+    texts[FLOOR] = [item.text for item in people.items if item.generator is None] if real is None else real
+    if real is None and not all(texts[FLOOR] or [""]):
+        raise InputError(f"{source} has no real texts: give real text")
+    return {name: as_texts(opened_texts(judged), name) for name, judged in texts.items()}
+
+
+def _of_people(
+    people: Judgements,
     texts: Mapping[str, Any],
     names: Sequence[str],
     votes: int | None,
     notes: list[str],
+    source: str,
+    *,
+    from_items: bool,
 ) -> list[Evaluation]:
-    """Return people's evaluations and the known orders."""
-    golds: list[Evaluation] = []
-    if ratings is not None:
-        judgements = ratings if isinstance(ratings, Judgements) else read_judgements(Path(ratings))
-        notes += judgements.notes
-        if texts:
-            judgements = place_judgements(judgements, {name: texts[name].texts for name in names})
-        golds.append(Evaluation.of_judgements(judgements))
-        if judgements.scale == "real-or-fake":
-            golds.append(Evaluation.of_judgements(judgements, by="majority", votes=votes))
-    if isinstance(gold, Mapping):
-        golds += [
-            Evaluation(name, "higher", tuple(scores), np.array([float(score) for score in scores.values()]))
-            for name, scores in gold.items()
+    """Return people's evaluation and, of real or fake, that of their majorities."""
+    if votes is not None and people.scale == "number":
+        raise OptionError(f"votes are counted of real or fake: the ratings of {source} are numbers")
+    mentioned = {item.id.rpartition(":")[0] for item in people.items} - {"real", "Real", FLOOR}
+    is_placed = from_items
+    if people.generators or is_placed:
+        notes += people.notes  # else: that no column names generators; lines do
+    has_texts = all(texts[name] is not None for name in names)
+    if not is_placed and has_texts and (mentioned <= {*names} or not people.generators):
+        people, is_placed = place_judgements(people, {name: [*texts[name]] for name in names}), True
+    golds = [Evaluation.of_judgements(people)]
+    if people.scale == "real-or-fake":
+        golds.append(Evaluation.of_judgements(people, by="majority", votes=votes))
+    if is_placed:
+        return golds
+    reason = "items are not called NAME:LINE" if has_texts else "the comparison has no texts"
+    notes.append(f"{reason}, so nobody knows which text they are: no text level")
+    return [replace(gold, texts=None) for gold in golds]
+
+
+def _with_orders(
+    golds: Sequence[Evaluation],
+    orders: Mapping[str, Mapping[str, float]] | Sequence[str],
+    names: Sequence[str],
+    metrics: Sequence[str],
+    notes: list[str],
+) -> list[Evaluation]:
+    """Return people's evaluations and the known orders, of the generators `names`."""
+    golds = list(golds)
+    if isinstance(orders, Mapping):
+        known = [
+            (name, Evaluation(name, "higher", tuple(scores), np.array([float(score) for score in scores.values()])))
+            for name, scores in orders.items()
         ]
     else:
-        golds += [read_gold(name) for name in gold]
-    for found in golds:
-        missing = [name for name in names if name not in found.generators]
+        known = [(name, read_gold(name)) for name in orders]
+    for source, order in known:
+        n_alike = sum(gold.name.rsplit(" #")[0] == order.name for gold in golds)
+        golds.append(replace(order, name=f"{order.name} #{n_alike + 1}") if n_alike else order)
+        if order.name in metrics:
+            raise InputError(f"{source} has the name of a metric: call it something else")
+    for gold in golds:
+        missing = [name for name in names if name not in gold.generators]
         if missing:
-            raise InputError(f"{found.name} says nothing of {', '.join(missing)}: leave it out, or add it there")
-    return golds
+            raise InputError(f"{gold.name} says nothing of {', '.join(missing)}: leave it out, or add it there")
+        more = [name for name in gold.generators if name not in names]
+        if more:
+            notes.append(f"{gold.name} also knows {', '.join(more)}, of which there is no text: left out")
+    return [gold.select(names) for gold in golds]
+
+
+def _classified(
+    discriminators: Sequence[Any],
+    texts: Mapping[str, Any],
+    names: Sequence[str],
+    seed: int,
+    progress: Progress | None,
+    text: TextOptions,
+) -> list[Evaluation]:
+    """Return what each classifier, which learns from all generators together, says of them."""
+    corpora = prepare_corpora(texts, **text) if discriminators else {}
+    evaluations = []
+    for place, name in enumerate(discriminators):
+        if progress is not None:
+            progress(f"{name} of all generators", place, len(discriminators))
+        evaluation = cross_fitted_meta_evaluation(
+            as_discriminator(name), corpora[FLOOR], {each: corpora[each] for each in names}, seed=seed
+        )
+        evaluations.append(Evaluation.of_estimates(evaluation.to_estimates()))
+    return evaluations
+
+
+def joined(warnings: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the warnings, those that are alike but for the generator once."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for warning in warnings:
+        name = next((name for name in sorted(names, key=len, reverse=True) if name in warning), "")
+        before, _, after = warning.partition(name) if name else ("", "", warning)
+        groups.setdefault((before, after), []).append(name)
+    return [
+        f"{before}{'each of ' if len(alike) > 1 else ''}{', '.join(alike)}{after}"
+        for (before, after), alike in groups.items()
+    ]
 
 
 def meta_evaluate(
@@ -379,6 +569,9 @@ def exposure_bias(
     distances: Sequence[Distance] = ("tv", "js", "greedy"),
     ends: Ends = "excluded",
     with_dd: bool = False,
+    blocks: bool = False,
+    n_shown: int = 3,
+    folder: str | os.PathLike[str] | None = None,
     level: float = 0.95,
     seed: int = 0,
     progress: Progress | None = None,
@@ -405,20 +598,50 @@ def exposure_bias(
         Tokens of the sentences; distances of EB-C; whether texts may end in the measure.
     with_dd
         Whether to measure EB-DD, too.
+    blocks
+        Whether the text is running text, to be cut into blocks of `sentence_length` tokens.
+    n_shown
+        Example texts of each kind of prefix.
+    folder
+        Where values are kept, so that the same call goes on; nowhere without one.
     level, seed, progress
         As in `textassay.compare`.
 
     Raises
     ------
     InputError, OptionError, TooFewSentencesError
-        If the model knows no token of the text, the two models differ in tokens, or the texts are too few or short.
+        If the model knows no token of the text or was trained on it, the two models differ in tokens, or the texts are
+        too few or short.
     """
     opened, truth = _opened(model), None if oracle is None else _opened(oracle)
-    if truth is not None and set(truth.form.vocabulary.tokens) != set(opened.form.vocabulary.tokens):
-        raise OptionError("the model and its oracle have different vocabularies: fit one with like=the other")
-    corpus = opened.corpus(real)
+    for side in (opened, truth):
+        try:
+            check_not_translation(None if side is None else side.model)
+        except NotForTranslationError as error:
+            advice = "'textassay translate --prefix-mode' shows what it makes of forced beginnings"
+            raise NotForTranslationError(f"{error}; {advice}") from None
+    if truth is not None:
+        tokens = [set(side.form.vocabulary.tokens) for side in (opened, truth)]
+        if tokens[0] != tokens[1]:
+            raise OptionError(
+                f"{_name(opened)} and its oracle {_name(truth)} have different vocabularies, of {len(tokens[0])} and "
+                f"{len(tokens[1])} tokens, {len(tokens[0] & tokens[1])} in both: train one like (--like) the other, on "
+                "text that it drew"
+            )
+    file = as_texts(opened_texts(real), "the text")
+    corpus = opened.corpus(file)
+    tokens_in(opened.form.vocabulary, corpus, generator=opened.model.name)  # raises where a text holds <eos>
     if corpus.unk_rate == 1:
-        raise InputError("the model knows no token of the text: give text in its language, in its tokens")
+        raise InputError(f"{_name(opened)} knows no token of {file.name}: give text in its language, in its tokens")
+    _check_unseen(opened, corpus, file.name)
+    if blocks:
+        sentence_length = LONGEST if sentence_length is None else sentence_length
+        corpus = cut_blocks(corpus, sentence_length)
+    elif len(corpus) == 1:
+        raise TooFewSentencesError(
+            f"{file.name} is one sentence, of {len(corpus.tokens)} tokens: at least 2 are needed, for a prefix and "
+            "for a reference; is it running text? then cut it into blocks (--blocks)"
+        )
     settings = ExposureSettings(
         kinds=tuple(prefixes),
         n=n_samples,
@@ -427,12 +650,65 @@ def exposure_bias(
         distances=tuple(distances),
         ends=ends,
         with_dd=with_dd,
+        n_shown=n_shown,
         level=level,
         seed=seed,
     )
-    chosen = choose_lengths(corpus, lengths, sentence_length, ends=ends)
-    oracle_model = None if truth is None else truth.model
-    return measure_exposure(opened.model, corpus, chosen, settings, oracle=oracle_model, progress=progress)
+    return measure_exposure(
+        opened.model,
+        corpus,
+        choose_lengths(corpus, lengths, sentence_length, ends=ends),
+        settings,
+        oracle=None if truth is None else truth.model,
+        keep=None if folder is None else _keep_cells(Path(folder), opened, truth, corpus),
+        progress=progress,
+    )
+
+
+def _check_unseen(opened: TextGenerator, corpus: Corpus, name: str) -> None:
+    """Raise where the text is, or begins with, what the model was trained on, as far as its folder tells."""
+    record = opened.document.get("training", {})
+    seen = record.get("train") or {}
+    n_seen = seen.get("sentences", 0)
+    reason = (
+        f"what {_name(opened)} was trained on: give text that it never saw, since what it learnt by heart reads well"
+    )
+    if corpus.fingerprint == seen.get("fingerprint"):
+        raise InputError(f"{name} is {reason}")
+    if 0 < n_seen < len(corpus) and corpus.take(np.arange(n_seen)).fingerprint == seen.get("fingerprint"):
+        raise InputError(f"the first {n_seen} of {len(corpus)} sentences of {name} are {reason}")
+    if corpus.fingerprint == (record.get("valid") or {}).get("fingerprint"):
+        warnings.warn(
+            f"{name} decided when the training of {_name(opened)} stopped: other text is better", stacklevel=3
+        )
+
+
+def _keep_cells(folder: Path, opened: TextGenerator, oracle: TextGenerator | None, corpus: Corpus) -> Keep:
+    """Return what keeps cells of exposure bias in a folder, by the content they were computed from."""
+    store = EstimateStore(folder)
+    identities = [_identity(side) for side in (opened, oracle) if side is not None]
+
+    def keep(settings: Mapping[str, Any], compute: Callable[[], Any]) -> Any:
+        # EB-bleu knows no oracle, EB-C no text: what they do not depend on is left out of their keys
+        known = identities[:1] if settings["measure"] == "EB-bleu" else identities
+        text = corpus.fingerprint if settings["measure"] != "EB-C" else ""
+        key = estimate_key(version("textassay"), *known, text, _precision(opened), json.dumps(settings, sort_keys=True))
+        document = store.load_document(key)
+        if document is None:
+            document = compute()
+            store.save_document(key, document)
+        return document
+
+    return keep
+
+
+def _identity(opened: TextGenerator) -> str:
+    """Return what tells a model from every other: what is in its folder, or, without one, what names it."""
+    if not opened.document:
+        return json.dumps([_name(opened), opened.model.name])
+    return json.dumps(
+        {name: opened.document[name] for name in ("kind", "settings", "checksum", "vocabulary")}, sort_keys=True
+    )
 
 
 def translation_exposure_bias(
@@ -479,6 +755,7 @@ def approximate(
     context: int = 0,
     floor: float = FLOOR_PROBABILITY,
     rule: bool = False,
+    folder: str | os.PathLike[str] | None = None,
     level: float = 0.95,
     progress: Progress | None = None,
     seed: int = 0,
@@ -502,6 +779,8 @@ def approximate(
         What a token that was never drawn has instead of probability 0, above 0 and at most 1/`n_samples`.
     rule
         Whether to follow the stopping rule, with draws of its own.
+    folder
+        Where parts are kept where many draws take long, so that the same call goes on; nowhere without one.
     level, progress, seed
         As in `textassay.compare`.
     """
@@ -514,9 +793,16 @@ def approximate(
     corpus = text if isinstance(text, Corpus) and opened.form.vocabulary is text.vocabulary else opened.corpus(text)
     if window is not None and len(corpus) > 1:
         corpus = opened.corpus([" ".join(corpus)])
+    keep = None
+    if folder is not None and choose_mode(opened.model, mode) in ("onehot", "soft"):
+        settings = (n_samples, window, context, floor, seed, _precision(opened))
+        checksum = opened.document.get("checksum")
+        decides = (version("textassay"), opened.model.name, checksum, opened.form.hash, corpus.fingerprint, *settings)
+        keep = _Parts(EstimateStore(Path(folder)), ("approximation", *decides))
     return approximate_corpus(
         opened.model,
         corpus,
+        keep=keep,
         mode=mode,
         n_samples=n_samples,
         window=window,
@@ -527,6 +813,24 @@ def approximate(
         progress=progress,
         seed=seed,
     )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Finished parts of an approximation in a folder, named by all that decides them."""
+
+    store: EstimateStore
+    decides: tuple[Any, ...]
+
+    def load(self, part: str) -> Mapping[str, npt.NDArray[np.float64]] | None:
+        """Return what was kept of `part`, or None."""
+        rows: dict[str, Any] | None = self.store.load_document(estimate_key(*self.decides, part))
+        return None if rows is None else {name: np.asarray(row, dtype=np.float64) for name, row in rows.items()}
+
+    def save(self, part: str, arrays: Mapping[str, npt.NDArray[np.float64]]) -> None:
+        """Keep arrays of `part`."""
+        document = {name: array.tolist() for name, array in arrays.items()}
+        self.store.save_document(estimate_key(*self.decides, part), document)
 
 
 def discrepancy(
@@ -554,7 +858,10 @@ def discrepancy(
     first, second = _opened(p), _opened(q)
     names = [side.form.tokenizer.name for side in (first, second)]
     if names[0] != names[1]:
-        raise OptionError(f"the two models see text differently, in tokens of '{names[0]}' and of '{names[1]}'")
+        raise OptionError(
+            f"the two models see text differently: {_name(first)} in tokens of '{names[0]}', {_name(second)} of "
+            f"'{names[1]}'; train both with one tokenizer (and lowercase)"
+        )
     vocabularies = first.form.vocabulary, second.form.vocabulary
     return model_discrepancy(
         first.model, second.model, vocabularies, n=n, temperatures=temperatures, level=level, seed=seed
@@ -563,3 +870,11 @@ def discrepancy(
 
 def _opened(model: Model) -> TextGenerator:
     return model if isinstance(model, TextGenerator) else from_pretrained(model)
+
+
+def _name(opened: TextGenerator) -> str:
+    return opened.source or str(opened.model.name)
+
+
+def _precision(opened: TextGenerator) -> str:
+    return str(getattr(opened.model, "precision", "float32"))

@@ -163,9 +163,9 @@ def test_presets_and_settings_are_what_they_say() -> None:
             replace(paper, **settings)
     with pytest.raises(EmptyCorpusError):
         CoT(LstmModel(4), Corpus.from_texts([]), recipe=RECIPE)
-    with pytest.raises(InputError, match="writes at most 2 tokens, but real sentences have up to 3"):
+    with pytest.raises(InputError, match="draws at most 2 tokens, but real sentences have up to 3"):
         CoT(LstmModel(4, max_length=2), TEXT, recipe=RECIPE)
-    with pytest.raises(InputError, match=r"learns from sentences of 3 tokens, but .* such as 2"):
+    with pytest.raises(InputError, match=r"needs sentences of 3 tokens, but .* such as 2"):
         CoT(LstmModel(4, length=3), TEXT, recipe=RECIPE)
     with pytest.raises(OptionError, match="seed must be at least 0, got -1"):
         CoT(LstmModel(4), TEXT, recipe=RECIPE, seed=-1)

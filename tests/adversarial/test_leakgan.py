@@ -100,7 +100,7 @@ def test_the_discriminator_sees_what_it_leaks() -> None:
     drawn = training._drawn(60, 3)
     features = training.read(drawn).features[np.arange(60), drawn.lengths]
     torch.testing.assert_close(training._features(drawn), features)
-    weights = training._last
+    weights = training._output_layer
     expected = torch.sigmoid(features @ weights["output"] + weights["output bias"]).detach()  # (34)
     np.testing.assert_allclose(training.prob_real(drawn.tokens), expected, rtol=1e-5)
 
@@ -120,7 +120,7 @@ def test_the_actions_are_scored_as_the_model_scores_sentences(length: int | None
 def test_each_player_is_moved_by_its_own_loss_alone() -> None:
     training = _made()
     before = {name: tensor.clone() for name, tensor in training.state().items()}
-    training._climb("adversarial", 1)
+    training._policy_gradient_step("adversarial", 1)
     moved = {name.split("/")[0] for name, old in before.items() if not torch.equal(training.state()[name], old)}
     assert moved == {"manager", "worker"}
     before = {name: tensor.clone() for name, tensor in training.state().items()}
@@ -146,7 +146,7 @@ def test_a_round_descends_the_losses_of_both_players(monkeypatch: pytest.MonkeyP
     training = _made()
     learnt: list[list[float]] = []
     monkeypatch.setattr(training, "_learn", lambda *losses: learnt.append([float(loss.detach()) for loss in losses]))
-    told = training._climb("adversarial", 1)
+    told = training._policy_gradient_step("adversarial", 1)
     drawn = training._drawn(16, training._key("adversarial", 1, "actions"))
     rewards = training.rewards(drawn, key=training._key("adversarial", 1, "roll-outs"))
     reading = training.read(drawn)
@@ -181,11 +181,13 @@ def test_the_discriminator_learns_who_is_real_and_its_last_layer_stays_small(mon
     training, other = _made(judge_learning_rate=1e-2, epochs=10, penalty=0.0), _made(penalty=0.5)
     first: dict[str, float] = {}
     for name, each in (("without", training), ("with", other)):
-        plain = each.judge.descend
+        plain = each.discriminator.descend
         monkeypatch.setattr(
-            each.judge, "descend", lambda loss, n=name, p=plain: first.setdefault(n, float(loss.detach())) and p(loss)
+            each.discriminator,
+            "descend",
+            lambda loss, n=name, p=plain: first.setdefault(n, float(loss.detach())) and p(loss),
         )
-    squares = sum(float(weight.detach().square().sum()) for weight in other._last.values())
+    squares = sum(float(weight.detach().square().sum()) for weight in other._output_layer.values())
     for each in (training, other):
         each._refresh(0, 5)
     assert first["with"] - first["without"] == pytest.approx(0.25 * squares, rel=1e-3)
@@ -263,9 +265,9 @@ def test_the_same_seed_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 
 def test_bad_input_is_refused() -> None:
     model = LeakGanModel(4, max_length=2)
-    with pytest.raises(InputError, match="writes at most 2 tokens, but real sentences have up to 3"):
+    with pytest.raises(InputError, match="draws at most 2 tokens, but real sentences have up to 3"):
         LeakGan(model, Corpus.from_texts(["a b a"]), recipe=RECIPE)
-    with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2 have others, such as 1"):
+    with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2 have another length, such as 1"):
         LeakGan(LeakGanModel(4, length=2, max_length=2), Corpus.from_texts(["a b", "a"]), recipe=RECIPE)
     bad: tuple[dict[str, Any], ...] = ({"rounds": -1}, {"n_roll_outs": 0}, {"rescaling": 0.0}, {"batch_size": 1})
     for setting in bad:

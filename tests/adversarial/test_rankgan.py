@@ -41,7 +41,7 @@ RECIPE = RankGanRecipe(
     n_references=5,
     gamma=3.0,
 )
-PHASES = (Phase("discriminator", 2, judged=False), Phase("adversarial", 3))
+PHASES = (Phase("discriminator", 2, validated=False), Phase("adversarial", 3))
 
 
 def _fitted(**recipe: Any) -> RankGan:
@@ -104,12 +104,12 @@ def test_the_loss_of_the_ranker_is_the_one_of_its_definition() -> None:
     rows = training._real.tokens
     real, drawn, references = rows[:4], training._drawn(5, 1).tokens, rows[10:13]
     rng = torch.Generator().manual_seed(0)
-    loss = ranker_loss(training.judge.weights, real, drawn, references, rng, gamma=3.0, dropout=0.0)
-    ranks_of_real = log_rank_of(training.judge.weights, real, references, drawn, gamma=3.0)
-    ranks_of_drawn = log_rank_of(training.judge.weights, drawn, references, real, gamma=3.0)
+    loss = ranker_loss(training.discriminator.weights, real, drawn, references, rng, gamma=3.0, dropout=0.0)
+    ranks_of_real = log_rank_of(training.discriminator.weights, real, references, drawn, gamma=3.0)
+    ranks_of_drawn = log_rank_of(training.discriminator.weights, drawn, references, real, gamma=3.0)
     expected = -ranks_of_real.mean() - np.log1p(-np.exp(ranks_of_drawn)).mean()
     assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
-    gradients = torch.autograd.grad(loss, list(training.judge.weights.values()))
+    gradients = torch.autograd.grad(loss, list(training.discriminator.weights.values()))
     assert all(float(gradient.abs().max()) > 0 for gradient in gradients)
 
 
@@ -131,7 +131,7 @@ def test_the_last_action_earns_the_logarithm_of_the_rank_beside_human_sentences(
     assert (len(compared), len(references)) == (8, 5)
     assert not set(compared) & set(references)
     y_drawn, y_references, y_compared = (
-        features(training.judge.weights, rows).detach().double()
+        features(training.discriminator.weights, rows).detach().double()
         for rows in (drawn.tokens, training._real.tokens[references], training._real.tokens[compared])
     )
     expected, _ = log_ranks(y_drawn, y_references, y_compared, gamma=3.0)
@@ -162,7 +162,7 @@ def test_the_ranker_learns_from_the_batch_beside_references_of_its_own(monkeypat
     monkeypatch.setattr(training, "_references", told)
     monkeypatch.setattr("textassay.adversarial.rankgan.ranker_loss", loss)
     for seed in range(20):
-        training._judge_loss(np.arange(8), others, torch.Generator().manual_seed(seed))
+        training._discriminator_loss(np.arange(8), others, torch.Generator().manual_seed(seed))
         assert len(asked[-1]) == 5
         assert asked[-1].min() >= 8  # no sentence of the batch
     assert len({tuple(each) for each in asked}) == 20
@@ -182,7 +182,7 @@ def test_the_ranker_learns_to_rank_real_sentences_higher() -> None:
 
 def _lead(training: RankGan) -> float:
     """Return by how much the rank of real sentences is above that of drawn ones, as logarithms."""
-    judged = training._judge_at(4)
+    judged = training._scorer(4)
     return float(judged(training._real.tokens).mean() - judged(training._drawn(300, 1).tokens).mean())
 
 
@@ -205,7 +205,7 @@ def test_an_oracle_finds_the_draws_not_much_worse_after_the_rounds() -> None:
     asked = {**RECIPE.__dict__, "n_validation": 2000, "n_negatives": 200, "batch_size": 64, "learning_rate": 1e-2}
     asked |= {"judge_learning_rate": 1e-3, "filters": {1: 20, 2: 20, 3: 20}, "dimension": 16, "n_roll_outs": 4}
     training = RankGan(model, train, recipe=RankGanRecipe(**asked), oracle=oracle)
-    history = train_in_rounds(training, (Phase("discriminator", 3, judged=False), Phase("adversarial", 15)))
+    history = train_in_rounds(training, (Phase("discriminator", 3, validated=False), Phase("adversarial", 15)))
     before, after = (history.validations[at].values[ORACLE] for at in (0, -1))
     assert before is not None
     assert after is not None

@@ -10,7 +10,7 @@ from torch import Tensor
 from textassay.adversarial import Collapse, Phase, RoundsHistory, train_in_rounds
 from textassay.errors import InputError, OptionError
 
-PHASES = (Phase("discriminator", 2, judged=False), Phase("adversarial", 5))
+PHASES = (Phase("discriminator", 2, validated=False), Phase("adversarial", 5))
 
 
 class _KilledError(Exception):
@@ -146,7 +146,7 @@ def test_more_rounds_go_on_where_fewer_ended(tmp_path: Path) -> None:
     at_once = _Counted()
     train_in_rounds(at_once, (PHASES[0], Phase("adversarial", 6)))
     assert torch.equal(longer.weight, at_once.weight)
-    with pytest.raises(InputError, match="8 rounds behind it, more than the 3"):
+    with pytest.raises(InputError, match="8 rounds, more than the 3"):
         train_in_rounds(_Counted(), (PHASES[0], Phase("adversarial", 1)), checkpoint=path)
 
 

@@ -16,7 +16,7 @@ from textassay.adversarial import (
     Actions,
     ScratchGan,
     ScratchGanRecipe,
-    new_step_judge,
+    new_step_discriminator,
     policy_loss,
     returns_of,
     step_logits,
@@ -53,7 +53,7 @@ def test_loss_of_the_discriminator_by_hand() -> None:
 
 
 def test_a_judgement_knows_only_what_stands_before_it_and_where() -> None:
-    weights = new_step_judge(7, dimension=3, fixed=2, width=4, rng=torch.Generator().manual_seed(0))
+    weights = new_step_discriminator(7, dimension=3, fixed=2, width=4, rng=torch.Generator().manual_seed(0))
     fixed = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
     first = step_logits(weights, fixed, torch.tensor([[4, 5, 6], [4, 5, 4]]))
     assert first.shape == (2, 3)
@@ -66,7 +66,7 @@ def test_a_judgement_knows_only_what_stands_before_it_and_where() -> None:
 
 def test_the_discriminator_is_what_it_says() -> None:
     """Words, what is given of them and cosines of the place; one LSTM layer, its gates normalised; one logit a step."""
-    weights = new_step_judge(7, dimension=3, fixed=2, width=4, rng=torch.Generator().manual_seed(0))
+    weights = new_step_discriminator(7, dimension=3, fixed=2, width=4, rng=torch.Generator().manual_seed(0))
     weights["scale"] += torch.linspace(0.0, 1.0, 16)
     fixed = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
     w = {name: weight.numpy().astype(np.float64) for name, weight in weights.items()}
@@ -101,7 +101,7 @@ def test_a_step_descends_the_losses_of_its_definition(monkeypatch: pytest.Monkey
             monkeypatch.setattr(player, "descend", descend)
         told = training._step("adversarial", 1)
         drawn = training._drawn("adversarial", 1, "climbed")
-        returns = returns_of(step_rewards(training.judged(drawn)), discount=training.recipe.discount).numpy()
+        returns = returns_of(step_rewards(training.step_logits(drawn)), discount=training.recipe.discount).numpy()
         terms = training.log_probs(drawn).detach().numpy() * (returns - 0.7) * drawn.taken
     assert descended[0] == pytest.approx(told["judge_loss"] + 0.5 * squares, rel=1e-5)
     assert descended[1] == pytest.approx(-terms.sum() / len(drawn), rel=1e-5)
@@ -123,8 +123,8 @@ def test_the_discriminator_separates_random_text() -> None:
     training = _begun(text, length=4, batch_size=64, width=16, dimension=8, dropout=0.0)
     with training.lasting:
         for number in range(40):
-            training._teach_judge("adversarial", number)
-        probs = [training.judged(side).sigmoid().mean(0) for side in (training._real, training._drawn("held out"))]
+            training._train_discriminator("adversarial", number)
+        probs = [training.step_logits(side).sigmoid().mean(0) for side in (training._real, training._drawn("held out"))]
     real, drawn = probs
     assert abs(float(real[0]) - float(drawn[0])) < 0.1
     assert float(real[-1]) > 0.8
@@ -139,7 +139,7 @@ def test_mean_gradient_is_that_of_the_expected_return_for_any_baseline(baseline:
         types = [token for token in range(len(training.model.vocabulary)) if token > 2]
         rows = np.array(list(product(types, repeat=2)))
         drawn = Actions(rows, np.full(len(rows), 2))
-        taken, rewards = torch.from_numpy(drawn.taken), step_rewards(training.judged(drawn))
+        taken, rewards = torch.from_numpy(drawn.taken), step_rewards(training.step_logits(drawn))
         weights = training.players["generator"].weights
         names = ("output", "words", "layer 0 state")
         log_probs = training.log_probs(drawn)
@@ -158,13 +158,13 @@ def test_the_baseline_is_an_average_that_forgets() -> None:
     with training.lasting:
         means = []
         for number in range(2):
-            training._teach_judge("adversarial", 1, number)  # as in the step below, which then learns once more
+            training._train_discriminator("adversarial", 1, number)  # as in the step below, which then learns once more
             before = {name: tensor.clone() for name, tensor in training.state().items()}
             training._step("adversarial", 2, number)
             after = float(training._baseline)
             training.players["generator"].restore({k[10:]: v for k, v in before.items() if k.startswith("generator/")})
             drawn = training._drawn("adversarial", 2, number, "climbed")
-            returns = returns_of(step_rewards(training.judged(drawn)), discount=training.recipe.discount)
+            returns = returns_of(step_rewards(training.step_logits(drawn)), discount=training.recipe.discount)
             means.append((float(before["baseline"]), float(returns.mean()), after))
         for old, mean, new in means:
             assert new == pytest.approx(0.25 * old + 0.75 * mean, abs=1e-6)

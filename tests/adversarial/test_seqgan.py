@@ -31,7 +31,7 @@ RECIPE = SeqGanRecipe(
     filters={1: 3, 2: 3, 20: 5},
     n_validation=50,
 )
-PHASES = (Phase("discriminator", 2, judged=False), Phase("adversarial", 3))
+PHASES = (Phase("discriminator", 2, validated=False), Phase("adversarial", 3))
 
 
 def _fitted(*, length: int | None = None, seed: int = 0, **recipe: Any) -> SeqGan:
@@ -56,7 +56,7 @@ def _all_actions(training: SeqGan) -> Actions:
 def _exact_rewards(training: SeqGan, everything: Actions) -> npt.NDArray[np.float64]:
     """Return the expected judgement after each action, shape (n, limit), by summing over all that may follow."""
     probs = np.exp(training.log_probs(everything).detach().double().numpy().sum(axis=1))
-    judged = training._judged(everything.tokens)
+    judged = training._prob_real(everything.tokens)
     rewards = np.zeros(everything.tokens.shape)
     for row, (tokens, length) in enumerate(zip(everything.tokens, everything.lengths, strict=True)):
         for count in range(1, length + 1):
@@ -76,7 +76,7 @@ def test_the_gradient_is_the_exact_one_of_the_expected_reward(training: SeqGan) 
     log_probs = training.log_probs(everything).double()
     probs = log_probs.sum(1).exp()
     assert float(probs.sum().detach()) == pytest.approx(1, abs=1e-5)
-    judged = torch.from_numpy(training._judged(everything.tokens))
+    judged = torch.from_numpy(training._prob_real(everything.tokens))
     weights = list(training.generator.weights.values())
     exact = torch.autograd.grad((probs * judged).sum(), weights, retain_graph=True)
     rewards = torch.from_numpy(_exact_rewards(training, everything))
@@ -101,7 +101,7 @@ def test_roll_outs_average_to_the_expected_reward_and_the_last_action_earns_the_
     found = training.rewards(tiled, key=5).reshape(n, len(everything), LIMIT)
     exact = _exact_rewards(training, everything)
     last = np.arange(len(everything)), everything.lengths - 1
-    np.testing.assert_allclose(found[:, *last], np.tile(training._judged(everything.tokens), (n, 1)), rtol=1e-6)
+    np.testing.assert_allclose(found[:, *last], np.tile(training._prob_real(everything.tokens), (n, 1)), rtol=1e-6)
     errors = found.std(axis=0) / n**0.5
     assert (np.abs(found.mean(axis=0) - exact) <= 4.5 * errors + 1e-6).all()
     assert errors.max() > 1e-5
@@ -113,7 +113,7 @@ def test_a_step_of_the_generator_is_unbiased(training: SeqGan) -> None:
     everything = _all_actions(training)
     probs = training.log_probs(everything).double().sum(1).exp()
     weights = training.generator.weights
-    judged = torch.from_numpy(training._judged(everything.tokens))
+    judged = torch.from_numpy(training._prob_real(everything.tokens))
     (exact,) = torch.autograd.grad((probs * judged).sum(), [weights["output bias"]])
     found = []
     for number in range(300):
@@ -147,12 +147,12 @@ def test_a_discount_lowers_what_comes_early() -> None:
 def test_roll_outs_are_of_the_policy_that_follows_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     training = _fitted(length=LIMIT, roll_out_averaging=0.75)
     liked = training.model.vocabulary.encode(["a"])[0]
-    monkeypatch.setattr(training, "_judged", lambda rows: (rows == liked).mean(axis=1))
+    monkeypatch.setattr(training, "_prob_real", lambda rows: (rows == liked).mean(axis=1))
     training._roll_outs["output bias"][liked] += 100  # it goes on with nothing else
     drawn = training._drawn(20, 1)
     np.testing.assert_allclose(training.rewards(drawn, key=2)[:, 0], ((drawn.tokens[:, 0] == liked) + 2) / 3)
     before = {name: weight.clone() for name, weight in training._roll_outs.items()}
-    training._follow()
+    training._update_rollout_policy()
     for name, weight in training.generator.weights.items():
         torch.testing.assert_close(training._roll_outs[name], 0.75 * before[name] + 0.25 * weight.detach())
 
@@ -188,7 +188,7 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 def test_the_generator_learns_what_the_judge_likes(monkeypatch: pytest.MonkeyPatch) -> None:
     training = _fitted(refreshes=0, learning_rate=2e-2, baseline="leave-one-out")
     liked = training.model.vocabulary.encode(["a"])[0]
-    monkeypatch.setattr(training, "_judged", lambda rows: (rows == liked).mean(axis=1))
+    monkeypatch.setattr(training, "_prob_real", lambda rows: (rows == liked).mean(axis=1))
     rewards = [each.values["reward"] for each in train_in_rounds(training, [Phase("adversarial", 40)]).rounds]
     assert np.mean(rewards[:5]) < 0.6
     assert np.mean(rewards[-5:]) > 0.9
@@ -198,7 +198,7 @@ def test_the_generator_learns_what_the_judge_likes(monkeypatch: pytest.MonkeyPat
 def test_the_judge_learns_which_sentences_are_real() -> None:
     training = _fitted(epochs=3, judge_learning_rate=2e-2, dropout=0.0)
     train_in_rounds(training, [Phase("discriminator", 40)])
-    real, drawn = (training._judged(rows.tokens).mean() for rows in (training._real, training._drawn(300, 1)))
+    real, drawn = (training._prob_real(rows.tokens).mean() for rows in (training._real, training._drawn(300, 1)))
     assert real > drawn + 0.1
 
 
@@ -215,7 +215,7 @@ def test_validation_asks_text_and_oracle() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    with pytest.raises(InputError, match="writes at most 3 tokens"):
+    with pytest.raises(InputError, match="draws at most 3 tokens"):
         SeqGan(_fitted().model, Corpus.from_texts(["a b a b"]), recipe=RECIPE)
     with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2"):
         LstmModel(4, length=2).fit(Corpus.from_texts(["a b", "a"]))

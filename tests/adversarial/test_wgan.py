@@ -60,7 +60,7 @@ def test_a_training_that_was_broken_goes_on_to_the_same_bits(tmp_path: Path) -> 
     settings = {"recipe": TINY, "seed": 3, "checkpoint": path, "checkpoint_seconds": 0.0}
     with pytest.raises(KeyboardInterrupt):
         train_wgan(model, TEXT, TEXT, **settings, progress=breaks)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="has learnt nothing yet"):
+    with pytest.raises(InputError, match="is not fitted"):
         model.sample(1, seed=0)
     again = train_wgan(model, TEXT, TEXT, **settings)  # type: ignore[arg-type]
     assert again == told
@@ -127,5 +127,5 @@ def test_presets_and_settings_are_what_they_say() -> None:
         train_wgan(NoiseGru(4, ends=False), Corpus.from_texts(["a b"]), recipe=TINY)
     with pytest.raises(OptionError, match="seed must be at least 0, got -1"):
         train_wgan(NoiseGru(4), TEXT, recipe=TINY, seed=-1)
-    with pytest.raises(OptionError, match="writes 2 tokens, but the recipe teaches 3"):
+    with pytest.raises(OptionError, match="draws 2 tokens, but the recipe trains 3"):
         train_wgan(NoiseGru(4, length=2), TEXT, recipe=TINY)

@@ -53,7 +53,7 @@ def test_windows_of_running_text_begin_anywhere_in_a_sentence_equally_often() ->
     assert read.tolist() == ["a b", "b c", "c d", "f g"]
     assert (abs(counts - 2000) < 200).all()
     assert windows.draw(5, 1, np.random.default_rng(0)).shape == (5, 1)
-    with pytest.raises(InputError, match="no sentence has 5 tokens, the longest 4: ask for shorter windows"):
+    with pytest.raises(InputError, match="no sentence has 5 tokens, the longest 4: use shorter windows"):
         TextWindows(text, 5, ends=False)
 
 

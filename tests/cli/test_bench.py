@@ -87,7 +87,7 @@ def test_worlds_of_networks_join_where_asked_for(
     def made(corpus: Corpus, seed: int) -> list[World]:
         return [World(f"lstm-{name}", "lstm", "lstm", *toy()) for name in ("narrow", "wide")]
 
-    monkeypatch.setattr(import_module("textassay.meta_evaluation.neural_worlds"), "neural_worlds", made)
+    monkeypatch.setattr(import_module("textassay.one_call"), "neural_worlds", made)
     rest = ("--sentences", 60, "--truth", 300, "--estimators", "plain", "--quiet")
     for asked, names in (
         ("lstm,identical-2", ["identical-2", "lstm-narrow", "lstm-wide"]),

@@ -10,8 +10,7 @@ import pytest
 import typer
 
 from textassay.cli.main import make_app
-from textassay.cli.monitored import MONITOR
-from textassay.cli.trained_folder import CHECKPOINT, SETTINGS, begun
+from textassay.cli.trained_folder import CHECKPOINT, MONITOR, SETTINGS, begun
 from textassay.errors import InputError
 
 Refused = Callable[..., str]
@@ -80,7 +79,7 @@ def test_a_model_that_was_edited(refused: Refused, folder: Path, models: Path, c
         document["settings"] |= settings
         (edited / "model.json").write_text(json.dumps(document), "utf-8")
         arguments = (name, models / name) if command == "discrepancy" else (name, *COMMANDS[command][1:])
-        assert f"{name} holds no model that can be used: {next(iter(settings))} must be" in refused(command, *arguments)
+        assert f"{name} holds no usable model: {next(iter(settings))} must be" in refused(command, *arguments)
 
 
 def test_a_training_that_is_refused_leaves_its_folder_as_it_was(refused: Refused, folder: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_model_against_itself(folder: Path, models: Path, run: Run) -> None:
         (("ngram", "--real", "gone.txt"), "gone.txt"),
         (("ngram", "--real", "blank.txt"), "blank.txt is empty: all of its 2 lines are blank"),
         (("ngram", "--real", "binary.txt"), "binary"),
-        (("ngram", "--real", "reserved.txt"), "sentence 2 holds '<eos>'"),
+        (("ngram", "--real", "reserved.txt"), "sentence 2 holds the special token '<eos>'"),
         (("ngram", "--real", "foreign.txt"), "knows no token of foreign.txt"),
         (("ngram", "--real", "one.txt"), "one.txt is one sentence, of 4 tokens: at least 2 are needed"),
         (("nothing", "--real", "real.txt"), "no folder"),
@@ -188,6 +188,7 @@ def test_mistakes(folder: Path, models: Path, refused: Refused, arguments: tuple
     assert line in refused("exposure", models / name, *given, "--quiet")
 
 
+@pytest.mark.filterwarnings("default:.*decided when the training")
 def test_text_that_chose_when_training_stopped_is_said(folder: Path, models: Path, run: Run) -> None:
     arguments = ("--samples", 40, "--runs", 1, "--lengths", 2, "--show", 0)
     done = run("exposure", models / "lstm", "--real", models / "valid.txt", *arguments)

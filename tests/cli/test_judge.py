@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.cli.judge import joined
 from textassay.cli.main import main
+from textassay.one_call import joined
 
 WORDS = [f"w{place}" for place in range(40)]
 METRICS = "bleu(order=2),distinct-n(order=2),length"

@@ -97,7 +97,7 @@ def test_one_sentence_has_values_without_intervals(folder: Path, models: Path, r
         (("ngram", "gone.txt"), "gone.txt"),
         (("ngram", "blank.txt"), "blank.txt is empty: all of its 2 lines are blank"),
         (("ngram", "binary.txt"), "binary"),
-        (("ngram", "reserved.txt"), "sentence 2 holds '<eos>'"),
+        (("ngram", "reserved.txt"), "sentence 2 holds the special token '<eos>'"),
         (("gpt2", "long.txt"), "sentence 2"),
         (("ngram", "real.txt", "--real", "real.txt"), "--real and the text are the same file, real.txt: give the"),
         (("ngram", "real.txt", "--real", "./real.txt"), "--real and the text are the same file, real.txt: give the"),

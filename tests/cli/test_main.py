@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from textassay.cli import main as main_module
+from textassay.cli.groups import MODELS, STUDY
+from textassay.cli.main import COMMANDS, HUMAN
 from textassay.cli.messages import tell
 from textassay.errors import OptionError
 
@@ -197,6 +199,7 @@ def test_an_interruption_that_compiled_code_wrapped_is_one(capsys: pytest.Captur
 
 
 HEAVY = {"matplotlib", "pandas", "scipy.stats", "sklearn", "statsmodels", "torch"}
+NOT_FOR_HELP = {"jinja2", "joblib", "numba", "numpy", "pydantic", "scipy", "yaml", *HEAVY}
 
 
 def _modules_of(*arguments: str, status: int = 0) -> set[str]:
@@ -218,7 +221,7 @@ def test_a_metric_that_counts_loads_no_library_that_others_need() -> None:
         "compare", "--real", "real.txt", "lstm.txt", "--metrics", "self-bleu(order=5)", "--json", "--quiet"
     )
     assert "numba" in loaded
-    assert not loaded & HEAVY
+    assert not loaded & {*HEAVY, "jinja2", "joblib", "pydantic", "rich", "scipy.sparse"}
 
 
 @pytest.mark.usefixtures("folder")
@@ -230,10 +233,30 @@ def test_a_metric_that_counts_loads_no_library_that_others_need() -> None:
         (2, ("compare", "--rael", "real.txt", "lstm.txt")),
         (2, ("compare", "--real", "gone.txt", "lstm.txt")),
         (2, ("compare", "--real", "real.txt", "lstm.txt", "--folds", "0")),
+        (2, ("train", "lstm", "--rael", "real.txt", "--out", "model")),
+        (2, ("train", "lstm", "--real", "gone.txt", "--out", "model")),
+        (2, ("train", "translation", "--real", "real.txt", "--source", "gone.txt", "--out", "model")),
     ],
 )
 def test_help_and_mistakes_do_not_wait_for_libraries(status: int, arguments: tuple[str, ...]) -> None:
-    assert not _modules_of(*arguments, status=status) & {"numpy", "numba", "joblib", *HEAVY}
+    assert not _modules_of(*arguments, status=status) & (NOT_FOR_HELP - {"pydantic"})
+
+
+def test_help_of_every_command_loads_what_shows_it_and_no_more() -> None:
+    names = [name for commands in COMMANDS.values() for name in commands]
+    inner = {"human": HUMAN, "study": STUDY.commands, "train": MODELS}
+    asked = [(), *((name,) for name in [*names, "human"]), *((group, name) for group in inner for name in inner[group])]
+    code = (
+        "import contextlib, io, sys; from textassay.cli.main import main\n"
+        f"for words in {asked!r}:\n"
+        "    with contextlib.redirect_stdout(io.StringIO()) as shown:\n"
+        "        assert main([*words, '--help']) == 0\n"
+        "    assert ' '.join(words) in shown.getvalue()\n"
+        f"    heavy = sys.modules.keys() & {NOT_FOR_HELP!r}\n"
+        "    assert not heavy, (words, heavy)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("words", "answer"), [("textassay comp", "compare"), ("textassay compare --met", "--metrics")])

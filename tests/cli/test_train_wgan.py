@@ -32,7 +32,7 @@ def test_it_trains_on_running_text_draws_and_has_no_likelihood(folder: Path, run
     again = run(*asked, "--monitor", "length", "--monitor-sentences", 20, "--json", "--out", "out")
     assert "trained to the end: nothing was changed" in again.stderr
     for command in (("likelihood", "out", "train.txt"), ("discrepancy", "out", "out")):
-        assert "cannot say how likely a text is (noise-gru(width=4" in refused(*command)
+        assert "without likelihood (noise-gru(width=4" in refused(*command)
 
 
 def test_sentences_end_where_no_length_is_asked_for(folder: Path, run: Run) -> None:

@@ -107,7 +107,7 @@ def test_forced_beginnings_stand_side_by_side_and_are_not_scored(trained: Path, 
 
 def test_a_translation_model_is_refused_where_there_is_no_source(trained: Path, refused: Refused) -> None:
     for command in (("sample", "out", "-n", 3), ("likelihood", "out", "b.en")):
-        assert "knows only what follows a source: give the sources, or use 'translate'" in refused(*command)
+        assert "needs a source for each text: set context or source, or use 'translate'" in refused(*command)
 
 
 def test_bad_input(trained: Path, run: Run, refused: Refused) -> None:

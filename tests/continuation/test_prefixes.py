@@ -178,7 +178,7 @@ def test_rounding_never_draws_an_impossible_word() -> None:
 
 def test_bad_settings_of_continuations(models: dict[str, LanguageModel]) -> None:
     model = models["gpt2"]
-    with pytest.raises(InputError, match=r"reads at most \d+ tokens, sequences of 5003"):
+    with pytest.raises(InputError, match=r"reads at most \d+ tokens, got sequences of 5003"):
         continue_prefixes(model, np.full((2, 3), 5), 5000, seed=0)
     with pytest.raises(OptionError, match="n_tokens"):
         continue_prefixes(model, np.full((2, 3), 5), -1, seed=0)

@@ -71,5 +71,5 @@ def test_refusals() -> None:
     with pytest.raises(OptionError, match="seed must be at least 0, got -1"):
         Mixture([p], [1.0]).sample(1, seed=-1)
     other = Tabled(p.table, Vocabulary(["B", "A"]))
-    with pytest.raises(InputError, match="over one vocabulary"):
+    with pytest.raises(InputError, match="must have one vocabulary"):
         Mixture([p, other], [0.5, 0.5]).sample(100, seed=0)

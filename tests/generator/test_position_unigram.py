@@ -59,14 +59,14 @@ def test_seeds_do_as_promised() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match="has learnt nothing yet: call fit first"):
+    with pytest.raises(InputError, match="is not fitted: call fit first"):
         PositionUnigram().sample(1, seed=0)
     with pytest.raises(EmptyCorpusError, match="the training corpus has no sentence"):
         PositionUnigram().fit(corpus_of([]))
     with pytest.raises(OptionError, match="strength must be above 0, got 0"):
         PositionUnigram(strength=0)
     model = PositionUnigram().fit(TRAIN)
-    with pytest.raises(OptionError, match=r"has no temperature but 1, got 0\.5"):
+    with pytest.raises(OptionError, match=r"supports temperature 1 only, got 0\.5"):
         model.sample(1, seed=0, temperature=0.5)
     with pytest.raises(OptionError, match="takes no prefix"):
         model.sample(1, seed=0, prefix=TRAIN)

@@ -36,7 +36,7 @@ def test_refusals() -> None:
     with pytest.raises(OptionError, match="suffix '~' makes 'a~', which is a word already"):
         Renamed(model, vocabulary, "~")
     for suffix in ("", " x"):
-        with pytest.raises(OptionError, match="suffix must have characters and no space"):
+        with pytest.raises(OptionError, match="suffix must have at least 1 character and no space"):
             Renamed(model, vocabulary, suffix)
-    with pytest.raises(InputError, match="draws over another vocabulary"):
+    with pytest.raises(InputError, match="has another vocabulary"):
         Renamed(model, Vocabulary(["a"]), "~").sample(1, seed=0)

@@ -54,14 +54,14 @@ def test_seeds_do_as_promised(generator: Generator) -> None:
 
 @pytest.mark.parametrize("generator", [WordShuffler(), Copier(2)])
 def test_refusals(generator: Generator) -> None:
-    with pytest.raises(InputError, match="has learnt nothing yet: call fit first"):
+    with pytest.raises(InputError, match="is not fitted: call fit first"):
         type(generator)().sample(1, seed=0)
     with pytest.raises(EmptyCorpusError, match="the training corpus has no sentence"):
         generator.fit(_train([]))
     generator.fit(TRAIN)
     with pytest.raises(OptionError, match="n must be at least 1, got 0"):
         generator.sample(0, seed=0)
-    with pytest.raises(OptionError, match=r"has no temperature but 1, got 0\.5"):
+    with pytest.raises(OptionError, match=r"supports temperature 1 only, got 0\.5"):
         generator.sample(1, seed=0, temperature=0.5)
     with pytest.raises(OptionError, match="takes no prefix"):
         generator.sample(1, seed=0, prefix=TRAIN)

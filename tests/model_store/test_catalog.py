@@ -1,15 +1,33 @@
 """Generators by name: presets, settings, refusals, and the parameter counts of the main paper."""
 
+from typing import get_type_hints
+
 import numpy as np
 import pytest
 
 from textassay.corpus import Corpus
 from textassay.discriminator import cnn_weights
 from textassay.errors import OptionError
-from textassay.model_store import PRESETS, ParameterCounts, Shaped, make_generator, parameter_counts
+from textassay.model_store import (
+    KINDS,
+    PRESETS,
+    SETTING_TYPES,
+    ParameterCounts,
+    Shaped,
+    make_generator,
+    parameter_counts,
+)
 from textassay.network import LstmModel, NetworkLanguageModel
 
 pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_the_types_of_settings_are_those_of_the_model(name: str) -> None:
+    hints = get_type_hints(KINDS[name].__init__)  # type: ignore[misc]
+    apart = {"recipe", "seed", "attributes", "return"}  # attributes come with the text
+    assert get_type_hints(SETTING_TYPES[name]) == {key: hint for key, hint in hints.items() if key not in apart}
+    assert SETTING_TYPES.keys() == KINDS.keys()
 
 
 @pytest.mark.parametrize("preset", ["paper", "small", "tiny"])

@@ -127,7 +127,7 @@ def arrays_of(folder: Path) -> dict[str, Any]:
     return dict(load_file(folder / "model.safetensors"))
 
 
-def refused(folder: Path, message: str = "holds no model that can be used: ") -> str:
+def refused(folder: Path, message: str = "holds no usable model: ") -> str:
     with pytest.raises(InputError, match=message) as caught:
         load_generator(folder)
     told = str(caught.value)
@@ -227,7 +227,7 @@ def test_weights_are_those_of_the_settings_and_finite(kind: str, copy: Callable[
                 broken = array.copy()
                 broken.flat[-1] = bad
                 write_arrays(folder, {**arrays, name: broken})
-                assert f"'{name}' hold 1 of {array.size} numbers that are not finite" in refused(folder)
+                assert f"1 of {array.size} values of the weights '{name}' are not finite" in refused(folder)
     write_arrays(folder, {**arrays, "extra": np.zeros(3, np.float32)})
     assert "extra" in refused(folder)
     write_arrays(folder, {})
@@ -249,7 +249,7 @@ def test_damaged_files(kind: str, copy: Callable[[str], Path]) -> None:
         told.replace('"seed": 0', '"seed": NaN', 1) + "NaN",
     ):  # fmt: skip
         document.write_text(text, "utf-8")
-        refused(folder, "cannot read|describes no model")
+        refused(folder, "cannot read|does not describe a model")
     document.write_bytes(b"\xff\xfe" + told.encode())
     refused(folder, "cannot read")
 

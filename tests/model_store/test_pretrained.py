@@ -263,7 +263,7 @@ def test_names_say_which_model_it_is(model: PretrainedModel, copy: Path) -> None
 
 def test_what_it_cannot_do_is_one_line(model: PretrainedModel) -> None:
     corpus = model.form.corpus(TEXTS[:2])
-    with pytest.raises(OptionError, match="pretrained: there is nothing to fit"):
+    with pytest.raises(OptionError, match="is pretrained and cannot be fitted"):
         model.fit(corpus)
     with pytest.raises(InputError, match=r"reads its own tokens \(bpe-280-.*\), got whitespace"):
         model.log_prob(Corpus.from_texts(TEXTS))
@@ -342,7 +342,7 @@ def test_folders_that_hold_no_model_that_can_be_used(copy: Path, tmp_path: Path)
     (copy / "generation_config.json").unlink()
     reader = json.loads((copy / "tokenizer_config.json").read_text())
     (copy / "tokenizer_config.json").write_text(json.dumps({**reader, "eos_token": None}))
-    assert "it has no token that ends a sentence" in message(copy)
+    assert "it has no end token" in message(copy)
     (copy / "tokenizer.json").write_text("{}")
     assert "its tokenizer cannot be used" in message(copy)
 
@@ -360,7 +360,7 @@ def test_a_network_that_reads_both_ways_is_refused(copy: Path) -> None:
         eos_token_id=0,
     )
     transformers.BertLMHeadModel(config).save_pretrained(copy)
-    assert "it looks at the tokens it is to predict" in message(copy)
+    assert "it attends to the tokens it is to predict" in message(copy)
 
 
 def test_a_network_whose_state_is_not_kept_while_drawing_is_refused(copy: Path) -> None:
@@ -369,7 +369,7 @@ def test_a_network_whose_state_is_not_kept_while_drawing_is_refused(copy: Path) 
         vocab_size=280, hidden_size=16, num_hidden_layers=1, state_size=4, initializer_range=0.5, bos_token_id=0
     )
     transformers.MambaForCausalLM(config).save_pretrained(copy)
-    assert "its state is not kept as keys and values" in message(copy)
+    assert "its state is not a cache of keys and values" in message(copy)
 
 
 def test_a_name_without_a_model_says_how_to_get_one(no_model_online: str) -> None:
@@ -428,5 +428,5 @@ def test_sequences_are_read_and_gone_on_from_in_batches(model: PretrainedModel) 
     expected = model.next_log_probs(prefixes)
     found = torch.log_softmax(model.next_logits(vectors[:, 4]).double(), 1).numpy()
     assert np.abs(np.exp(found) - np.exp(expected)).max() < 1e-6
-    with pytest.raises(InputError, match="reads at most 15 tokens, sequences of 16 were asked for"):
+    with pytest.raises(InputError, match="reads at most 15 tokens, got sequences of 16"):
         model.continued(rows, 12, seed=2)

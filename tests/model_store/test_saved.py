@@ -95,7 +95,7 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
     document.write_text(told[:-50], "utf-8")
     refused(r"cannot read .*model\.json, it is truncated or damaged")
     document.write_text("[1]", "utf-8")
-    refused("describes no model of textassay")
+    refused("does not describe a model of textassay")
     for change, message in (
         (lambda d: d.update(format=2, version="9.9"), r"by textassay 9\.9 in format 2; this version, .* format 1"),
         (lambda d: d.pop("checksum"), "is damaged: it lacks checksum"),
@@ -105,9 +105,9 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
         (lambda d: d["settings"].update(layers=2), r"'layer 1 bias' must have shape \(8?\d+,\), got None"),
         (lambda d: d["settings"].update(depth=2), "unknown setting of lstm 'depth'"),
         (lambda d: d.update(kind="rnn"), "unknown generator 'rnn'"),
-        (lambda d: d.update(form=[]), "holds no model that can be used"),
-        (lambda d: d.update(settings="x"), "holds no model that can be used"),
-        (lambda d: d["settings"].update(recipe=None), "holds no model that can be used"),
+        (lambda d: d.update(form=[]), "holds no usable model"),
+        (lambda d: d.update(settings="x"), "holds no usable model"),
+        (lambda d: d["settings"].update(recipe=None), "holds no usable model"),
     ):  # fmt: skip
         document.write_text(told, "utf-8")
         changed(document, change)
@@ -126,7 +126,7 @@ def test_a_vocabulary_of_another_size_does_not_fit_the_weights(folder: Path) -> 
 def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
     model = fitted("ngram")
     other = TextForm.learn(TEXTS, tokenizer="words", min_count=2)
-    with pytest.raises(OptionError, match="was fitted to text of another form than the one given"):
+    with pytest.raises(OptionError, match="was fitted to text with another tokenizer or vocabulary"):
         save_model(model, tmp_path, form=other)
     with pytest.raises(InputError, match="call fit first"):
         save_model(make_generator("lstm", preset="tiny"), tmp_path, form=FORM)
@@ -134,7 +134,7 @@ def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot write the model to"):
         save_model(model, tmp_path / "file", form=FORM)
     before = (folder / "model.json").read_bytes()
-    with pytest.raises(OptionError, match="cannot be saved: only what textassay trains itself can be"):
+    with pytest.raises(OptionError, match="cannot be saved: only models that textassay trains can be"):
         save_model(WordShuffler().fit(FORM.corpus(TEXTS)), folder, form=FORM)
     assert (folder / "model.json").read_bytes() == before
 

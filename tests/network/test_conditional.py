@@ -167,13 +167,13 @@ def test_draws_follow_the_probabilities_that_are_scored(
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_lacks_a_context_is_refused(models: dict[type[ContextModel], Any], kind: type[ContextModel]) -> None:
-    with pytest.raises(InputError, match="only beside its context: these have none"):
+    with pytest.raises(InputError, match="given their contexts, but the corpus has none"):
         models[kind].log_prob(Corpus.from_texts(["a"]))
-    with pytest.raises(InputError, match="answers to a context"):
+    with pytest.raises(InputError, match="is conditional: it needs contexts"):
         models[kind].next_vectors(np.array([[4, 5]]))
     with pytest.raises(OptionError, match="1 or 3"):
         models[kind].sample(3, seed=0, context=toy(2))
-    with pytest.raises(OptionError, match="name its attributes"):
+    with pytest.raises(OptionError, match="it needs attributes"):
         kind(8).fit(toy(10))
 
 

@@ -52,7 +52,7 @@ def test_nothing_is_there_before_it_was_fitted() -> None:
     table = Table()
     assert (table.name, table.precision, table.record) == ("table(width=1)", "float32", {})
     for ask in (lambda: table.vocabulary, lambda: table.weights, lambda: table.digest, table.arrays, table.require):
-        with pytest.raises(InputError, match=r"table\(width=1\) has learnt nothing yet: call fit first"):
+        with pytest.raises(InputError, match=r"table\(width=1\) is not fitted: call fit first"):
             ask()
 
 
@@ -103,7 +103,7 @@ def test_a_training_that_fails_leaves_what_was_there(learnt: Table, fitted_befor
         assert table.digest == before
         assert not any(weight.requires_grad for weight in table.weights.values())
     else:
-        with pytest.raises(InputError, match="has learnt nothing yet"):
+        with pytest.raises(InputError, match="is not fitted"):
             table.require()
 
 

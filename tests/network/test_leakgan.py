@@ -1,4 +1,4 @@
-"""LeakGAN's generator: unit goals, the goals that are heeded, the step against the equations, exact probabilities."""
+"""LeakGAN's generator: unit goals, sums of the last goals, the step against the equations, exact probabilities."""
 
 from dataclasses import asdict
 from itertools import product
@@ -70,11 +70,11 @@ def test_the_network_is_what_the_equations_say() -> None:
     for place, token in enumerate(TOKENS):
         managed = _lstm(weights, "manager", _features(weights, TOKENS[: place + 1]), manager)
         goal = weights["manager goal"] @ managed + weights["manager goal bias"]
-        heeded = weights["worker goals"] @ np.sum(goals[-3:], axis=0)  # (36): before this token's own
+        goal_sum = weights["worker goals"] @ np.sum(goals[-3:], axis=0)  # (36): before this token's own
         goals.append(goal / np.linalg.norm(goal))  # (35)
         worked = _lstm(weights, "worker", weights["worker words"][token], worker)
         matrix = weights["worker output"].reshape(len(TINY), 6, 3)  # (37): O_t = matrix x (h, 1)
-        expected.append(1.5 * np.einsum("vhk,h,k->v", matrix, np.append(worked, 1), heeded))
+        expected.append(1.5 * np.einsum("vhk,h,k->v", matrix, np.append(worked, 1), goal_sum))
     vectors = model.read(model.weights, torch.from_numpy(TOKENS)[None])
     np.testing.assert_allclose(vectors[0] @ model.weights["worker output"].T, expected, atol=2e-5)
     assert np.ptp(expected) > 1
@@ -85,10 +85,10 @@ def test_goals_have_length_one_and_the_last_ones_are_heeded() -> None:
     model = made(memory=2)
     reading = read_on(model.weights, torch.from_numpy(TOKENS)[None], model.begin(model.weights, 1))
     np.testing.assert_allclose(reading.goals.norm(dim=-1), 1, atol=1e-6)
-    np.testing.assert_allclose(reading.heeded[:, 2:], reading.goals[:, 1:-1] + reading.goals[:, :-2], atol=1e-6)
+    np.testing.assert_allclose(reading.goal_sums[:, 2:], reading.goals[:, 1:-1] + reading.goals[:, :-2], atol=1e-6)
     first = model.weights["worker first goal"] / model.weights["worker first goal"].norm()
-    np.testing.assert_allclose(reading.heeded[0, 0], 2 * first, atol=1e-6)
-    np.testing.assert_allclose(reading.heeded[0, 1], first + reading.goals[0, 0], atol=1e-6)
+    np.testing.assert_allclose(reading.goal_sums[0, 0], 2 * first, atol=1e-6)
+    np.testing.assert_allclose(reading.goal_sums[0, 1], first + reading.goals[0, 0], atol=1e-6)
 
 
 def test_steps_and_pieces_read_as_the_whole_does() -> None:
@@ -141,5 +141,5 @@ def test_bad_settings_are_refused() -> None:
         LeakGanModel(filters=((2, 3), (2, 4)))
     with pytest.raises(OptionError, match="sharpness must be above 0"):
         LeakGanModel(sharpness=0.0)
-    with pytest.raises(OptionError, match="learns against a discriminator"):
+    with pytest.raises(OptionError, match="is trained against a discriminator"):
         LeakGanModel().fit(Corpus.from_texts(["a"]))

@@ -66,7 +66,7 @@ def test_it_is_saved_and_made_by_name(tmp_path: Path) -> None:
 
 def test_doors() -> None:
     model = RandomLstm(5, length=4, width=8)
-    with pytest.raises(OptionError, match="learns nothing: draw from it"):
+    with pytest.raises(OptionError, match="cannot be fitted: draw from it"):
         model.fit(model.sample(5, seed=0))
     with pytest.raises(InputError, match="reads at most 4 tokens"):
         model.log_prob(Corpus.from_texts(["0 1 2 3 4"], vocabulary=model.vocabulary))

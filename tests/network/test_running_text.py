@@ -29,18 +29,18 @@ def test_streams_hold_everything_in_order() -> None:
 def test_segments_remember_what_was_before() -> None:
     told: dict[str, int] = {"segment": 4, "memory": 6}
     assert segments(11, **told) == [Segment(0, 4, 0), Segment(4, 8, 4), Segment(8, 11, 6)]
-    assert [part.remembered for part in segments(11, **told, emptied=1.0)] == [0, 0, 0]
+    assert [part.remembered for part in segments(11, **told, reset_prob=1.0)] == [0, 0, 0]
     assert [part.remembered for part in segments(11, segment=4, memory=0)] == [0, 0, 0]
 
 
 @pytest.mark.feature("EB-10")
 def test_the_memory_is_emptied_as_often_as_said() -> None:
     """In 40,000 segments 0.03 comes out within four standard errors; other epochs empty elsewhere."""
-    found = segments(40_000, segment=1, memory=1, emptied=0.03, seed=5)
+    found = segments(40_000, segment=1, memory=1, reset_prob=0.03, seed=5)
     empty = np.array([part.remembered == 0 for part in found])
     assert abs(empty[1:].mean() - 0.03) < 4 * np.sqrt(0.03 * 0.97 / 40_000)
-    again = segments(40_000, segment=1, memory=1, emptied=0.03, seed=5)
+    again = segments(40_000, segment=1, memory=1, reset_prob=0.03, seed=5)
     assert again == found
-    other = segments(40_000, segment=1, memory=1, emptied=0.03, seed=5, epoch=1)
+    other = segments(40_000, segment=1, memory=1, reset_prob=0.03, seed=5, epoch=1)
     both = empty & np.array([part.remembered == 0 for part in other])
     assert both[1:].mean() < 0.005

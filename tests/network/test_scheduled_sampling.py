@@ -61,7 +61,7 @@ def test_an_inverse_sigmoid_is_at_half_after_k_ln_k_steps() -> None:
         ("exponential(c=1)", "unknown setting of the schedule exponential 'c'"),
         ("constant(k=much)", "k of the schedule constant must be a number, got 'much'"),
         ("constant(k=1,k=1)", "has k twice"),
-        ("k=1", "a schedule is spelt like linear"),
+        ("k=1", "a schedule must look like linear"),
     ],
 )
 def test_bad_schedules(spelt: str, message: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import OptionError
 from textassay.model_store import make_generator, parameter_counts
-from textassay.network import TransformerXlModel, heard, running
+from textassay.network import TransformerXlModel, relative_attention_output, running
 from textassay.training import Processes, Recipe
 
 torch = pytest.importorskip("torch")
@@ -113,7 +113,7 @@ def test_attention_is_that_of_the_equations() -> None:
     distances = torch.randn(3, 7, 5, generator=rng)
     content, distance = torch.randn(2, 3, 5, generator=rng)
     for span in (None, 1, 3, 6, 7):
-        found = heard(query, key, value, distances, content=content, distance=distance, span=span)
+        found = relative_attention_output(query, key, value, distances, content=content, distance=distance, span=span)
         for place in range(4):
             near = range(max(0, 4 + place - (span or 99)), 4 + place)  # keys; the last is the token itself
             away = [3 + place - other for other in near]
@@ -132,7 +132,7 @@ def test_attention_is_that_of_the_equations() -> None:
 
 @pytest.mark.feature("EB-09")
 def test_where_a_text_stands_changes_nothing(model: TransformerXlModel) -> None:
-    """What is heard depends on distances alone: the same last 16 tokens, 5 or 40 tokens into a text, one layer."""
+    """Attention depends on distances alone: the same last 16 tokens, 5 or 40 tokens into a text, one layer."""
     single = random(layers=1)
     rng = np.random.default_rng(1)
     last = rng.integers(3, 14, (1, 16))
@@ -160,7 +160,7 @@ def test_running_text_is_scored_with_the_memory_of_what_came_before(model: Trans
         np.testing.assert_allclose(each.running_log_probs(text), expected, atol=1e-5)
     one = corpus(texts(1, 6, 5))
     np.testing.assert_allclose(model.running_log_probs(one), model.token_log_probs(one), atol=1e-5)
-    emptied = model.running_log_probs(text, emptied=True)
+    emptied = model.running_log_probs(text, reset_memory=True)
     np.testing.assert_array_equal(emptied[:8], model.running_log_probs(text)[:8])
     assert not np.allclose(emptied[8:], model.running_log_probs(text)[8:], atol=1e-3)
 
@@ -177,7 +177,7 @@ def test_with_memory_what_is_repeated_costs_less() -> None:
     test = doubled(60, 1)
     second = np.arange(len(test.tokens) + len(test)) // 8 % 2 == 1
     with_memory = -found.running_log_probs(test)[second].mean()
-    without = -found.running_log_probs(test, emptied=True)[second].mean()
+    without = -found.running_log_probs(test, reset_memory=True)[second].mean()
     assert with_memory < 0.4
     assert without > 7 / 8 * math.log(10) - 0.1, "7 of 8 tokens are one of ten letters, at random"
 
@@ -230,7 +230,7 @@ def test_clusters_are_an_output_layer_like_any_other(tmp_path: Path) -> None:
         share = np.mean(next_is == word)
         assert share == pytest.approx(expected[WORDS.encode([word])[0]], abs=4.5 * np.sqrt(0.1 * 0.9 / 200))
     assert clustered.history.epochs[-1].loss < clustered.history.epochs[0].loss
-    with pytest.raises(OptionError, match="has an output layer of clusters"):
+    with pytest.raises(OptionError, match="has an adaptive softmax"):
         clustered.output_layer(clustered.weights)
 
 

@@ -16,7 +16,7 @@ from textassay.study.exposure_bias import (
     TEST_SET,
     ExposureResults,
     ForcedTranslation,
-    TranslationFound,
+    TranslationResults,
 )
 
 LENGTHS = (5, 10, 15, 20, 25, 30)
@@ -123,7 +123,7 @@ def make_exposure_results(*, seed: int = 0) -> ExposureResults:
         perplexity=perplexity,
         held_out_perplexity=held_out,
         eb_dd={"LSTM-512 against the data model": make_eb_dd()},
-        translation=TranslationFound(
+        translation=TranslationResults(
             estimate("translation_bleu", 0.25),
             {name: make_translation_curve(name) for name in ("tv", "js", "greedy")},
             forced,

@@ -9,7 +9,7 @@ import pytest
 
 from textassay.corpus import EOS, SOS
 from textassay.errors import InputError, OptionError
-from textassay.translation import Found, beam_search
+from textassay.translation import Hypothesis, beam_search
 
 torch = pytest.importorskip("torch")
 
@@ -54,15 +54,15 @@ def log_prob(seed: int, tokens: tuple[int, ...]) -> float:
     return float(sum(next_log_probs(seed, tokens[:place])[token] for place, token in enumerate(steps)))
 
 
-def listed(seed: int, limit: int, power: float, given: tuple[int, ...] = ()) -> Found:
+def listed(seed: int, limit: int, power: float, given: tuple[int, ...] = ()) -> Hypothesis:
     """Return the best translation, found by looking at all."""
     every = [each for length in range(limit + 1) for each in product(WORDS, repeat=length)]
     fitting = [each for each in every if each[: len(given)] == given and len(each) >= len(given)]
     score, tokens = max((log_prob(seed, each) / (len(each) + 1) ** power, each) for each in fitting)
-    return Found(np.array(tokens), log_prob(seed, tokens), score)
+    return Hypothesis(np.array(tokens), log_prob(seed, tokens), score)
 
 
-def search(seeds: list[int], limit: int, **settings: object) -> list[Found]:
+def search(seeds: list[int], limit: int, **settings: object) -> list[Hypothesis]:
     return beam_search(lambda width: Toy(seeds, width), [limit] * len(seeds), **settings)  # type: ignore[arg-type]
 
 
@@ -129,7 +129,7 @@ def test_a_beam_is_what_following_its_candidates_gives(width: int) -> None:
 def test_given_tokens_stand_as_they_are_and_count(width: int) -> None:
     given = [np.array([], dtype=np.int64), np.array([4]), np.array([5, 5]), np.array([6, 4, 4]), np.array([6, 6, 6])]
     seeds = list(range(5))
-    for seed, begun, found in zip(seeds, given, search(seeds, 3, width=width, given=given), strict=True):
+    for seed, begun, found in zip(seeds, given, search(seeds, 3, width=width, prefixes=given), strict=True):
         tokens = tuple(found.tokens.tolist())
         assert tokens[: len(begun)] == tuple(begun.tolist())
         assert found.log_prob == pytest.approx(log_prob(seed, tokens), rel=1e-12)
@@ -150,4 +150,4 @@ def test_what_cannot_be_searched() -> None:
     with pytest.raises(OptionError, match="power of the length must be at least 0, got -1"):
         search([0], 3, power=-1.0)
     with pytest.raises(InputError, match="source 1 has no translation of a probability above 0"):
-        search([0], 3, given=[np.array([SOS])])
+        search([0], 3, prefixes=[np.array([SOS])])

@@ -1,10 +1,10 @@
 from textassay.adversarial.alternating import Alternating as Alternating
 from textassay.adversarial.alternating import discriminator_loss as discriminator_loss
 from textassay.adversarial.alternating import generator_loss as generator_loss
-from textassay.adversarial.cot import COT_PRESETS as COT_PRESETS
 from textassay.adversarial.cot import CoT as CoT
-from textassay.adversarial.cot import CotRecipe as CotRecipe
 from textassay.adversarial.cot import divergence as divergence
+from textassay.adversarial.cot_recipe import COT_PRESETS as COT_PRESETS
+from textassay.adversarial.cot_recipe import CotRecipe as CotRecipe
 from textassay.adversarial.from_scratch import FromScratch as FromScratch
 from textassay.adversarial.gumbel import annealed as annealed
 from textassay.adversarial.gumbel import gumbel_max as gumbel_max
@@ -30,12 +30,12 @@ from textassay.adversarial.rankgan_recipe import RANKGAN_PRESETS as RANKGAN_PRES
 from textassay.adversarial.rankgan_recipe import RankGanRecipe as RankGanRecipe
 from textassay.adversarial.roll_outs import Actions as Actions
 from textassay.adversarial.rounds import COLLAPSE as COLLAPSE
+from textassay.adversarial.rounds import AdversarialTrainer as AdversarialTrainer
 from textassay.adversarial.rounds import Collapse as Collapse
 from textassay.adversarial.rounds import Phase as Phase
-from textassay.adversarial.rounds import TwoSided as TwoSided
 from textassay.adversarial.rounds import train_in_rounds as train_in_rounds
 from textassay.adversarial.scratchgan import ScratchGan as ScratchGan
-from textassay.adversarial.scratchgan_network import new_step_judge as new_step_judge
+from textassay.adversarial.scratchgan_network import new_step_discriminator as new_step_discriminator
 from textassay.adversarial.scratchgan_network import returns_of as returns_of
 from textassay.adversarial.scratchgan_network import step_logits as step_logits
 from textassay.adversarial.scratchgan_network import step_loss as step_loss
@@ -54,8 +54,8 @@ from textassay.adversarial.wgan_critic import critic_loss as critic_loss
 from textassay.adversarial.wgan_critic import gradient_norms as gradient_norms
 from textassay.adversarial.wgan_critic import gradient_penalty as gradient_penalty
 from textassay.adversarial.wgan_recipe import WGAN_PRESETS as WGAN_PRESETS
+from textassay.adversarial.wgan_recipe import Curriculum as Curriculum
 from textassay.adversarial.wgan_recipe import WganRecipe as WganRecipe
-from textassay.adversarial.wgan_rows import Curriculum as Curriculum
 from textassay.adversarial.wgan_rows import TextWindows as TextWindows
 from textassay.adversarial.wgan_rows import helped as helped
 from textassay.adversarial.wgan_rows import left_padded as left_padded

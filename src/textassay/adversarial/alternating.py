@@ -1,8 +1,8 @@
-"""Generative adversarial networks as they were first: the losses, and the training that alternates between the sides.
+"""The original generative adversarial networks: losses, and training that alternates between the two sides.
 
 Source: Goodfellow et al., "Generative Adversarial Nets", NeurIPS 2014, algorithm 1: the discriminator ascends
-E log D(x) + E log(1 - D(G(z))), the generator descends E log(1 - D(G(z))). Text cannot pass a gradient to who wrote it:
-a generator's loss here must be differentiable in another way, such as over soft outputs, or all outcomes.
+E log D(x) + E log(1 - D(G(z))), the generator descends E log(1 - D(G(z))). Sampled tokens pass no gradient to the
+generator, so its loss here must be differentiable in another way, such as over soft outputs or all outcomes.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ def generator_loss(generated: "Tensor", *, saturating: bool = True) -> "Tensor":
 
 
 class Alternating:
-    """The training that `textassay.adversarial.rounds.train_in_rounds` takes, for two networks."""
+    """An `AdversarialTrainer` of two networks."""
 
     def __init__(
         self,
@@ -62,23 +62,23 @@ class Alternating:
         }
 
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Take both sides back."""
+        """Restore both sides."""
         for side, player in self.players.items():
             player.restore(part_of(tensors, side))
 
     def round(self, phase: str, number: int) -> dict[str, float]:
-        """Let each side take its steps; return the mean loss of each that took any."""
+        """Take the steps of each side; return the mean loss of each that took any."""
         import torch
 
-        told = {}
+        values = {}
         for (side, player), n_steps in zip(self.players.items(), self._phases.get(phase, self._steps), strict=True):
             seed = int(stream(self._seed, "adversarial", phase, number, side).integers(2**63))
             rng = torch.Generator(player.device).manual_seed(seed)
             losses = [player.descend(self._losses[side](rng)) for _ in range(n_steps)]
             if losses:
-                told[f"{side} loss"] = sum(losses) / len(losses)
-        return told
+                values[f"{side} loss"] = sum(losses) / len(losses)
+        return values
 
     def validate(self) -> Mapping[str, float]:
-        """Return what was given to validate by."""
+        """Return the values of the `validate` argument."""
         return self._validate()

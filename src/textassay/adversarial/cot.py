@@ -1,27 +1,24 @@
-"""CoT: a generator and a mediator that learn together, with no pre-training and no REINFORCE.
+"""CoT: a generator and a mediator trained cooperatively, with no pre-training and no REINFORCE.
 
-The mediator learns, by maximum likelihood, from real and drawn sentences, as many of each. Where it has learnt all, it
-is the even mixture M of both sides, and the divergence of the generator G from it is one half of Jensen-Shannon's. The
-generator descends KL(G || M): along drawn sentences the expectation over the next word is taken exactly.
-Beginnings are given, as in the source: that other words make other beginnings likely adds nothing to the gradient.
+The mediator learns, by maximum likelihood, from as many real as drawn sentences. Its optimum is the even mixture M of
+both sides; the KL divergence of the generator G from it is one half of the Jensen-Shannon divergence. The generator
+descends KL(G || M): along drawn sentences the expectation over the next word is exact. As in the source, prefixes are
+treated as constants.
 
 Source: Lu et al., "CoT: Cooperative Training for Generative Modeling of Discrete Data", ICML 2019.
 Departs from it: sentences may end, unless the model has a `length`. How many rounds there are is ours.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from textassay.adversarial.cot_recipe import CotRecipe
 from textassay.adversarial.from_scratch import FromScratch
 from textassay.adversarial.player import Player
 from textassay.adversarial.roll_outs import Actions
 from textassay.adversarial.rounds import Phase
 from textassay.corpus import Corpus
-from textassay.errors import check_least, check_positive, check_share
 from textassay.generator import LanguageModel
 from textassay.network import LstmModel, Reader, Weights
 
@@ -30,36 +27,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@dataclass(frozen=True)
-class CotRecipe:
-    """How the two sides are trained."""
-
-    # Rounds, at least 0, and steps of a round, at least 1: each is one update of the mediator, then one of the
-    # generator
-    rounds: int = 200
-    iterations: int = 500
-    batch_size: int = 64  # Drawn sentences of a step, and as many real ones for the mediator; at least 1
-    # Of the generator, above 0; decays of its Adam, in [0, 1)
-    learning_rate: float = 1e-3
-    beta1: float = 0.9
-    beta2: float = 0.95
-    # Of the mediator: above 0; numbers in a word vector and in its state, and its layers, at least 1; share left out in
-    # training, at least 0 and below 1
-    mediator_learning_rate: float = 3e-3
-    mediator_width: int = 64
-    mediator_layers: int = 1
-    mediator_dropout: float = 0.5
-    n_validation: int = 10_000  # Sentences drawn to ask an oracle about, at least 1
-
-    def __post_init__(self) -> None:
-        check_least(self, ("rounds",), 0)
-        check_least(self, ("iterations", "batch_size", "mediator_width", "mediator_layers", "n_validation"), 1)
-        check_positive(self, ("learning_rate", "mediator_learning_rate"))
-        check_share(self, ("beta1", "beta2", "mediator_dropout"))
-
-
 class CoT(FromScratch):
-    """Generator and mediator; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``."""
+    """Generator and mediator; an `AdversarialTrainer`. Needs the extra ``neural``."""
 
     def __init__(
         self,
@@ -85,14 +54,14 @@ class CoT(FromScratch):
         import torch
 
         self.recipe = recipe
-        began = self.mediator.new_weights(
+        initial = self.mediator.new_weights(
             self.mediator.shapes(self._n_types, self.limit), torch.Generator().manual_seed(self._key("mediator"))
         )
-        knows = {name: weight.to(self._device).requires_grad_() for name, weight in began.items()}
+        mediator_weights = {name: weight.to(self._device).requires_grad_() for name, weight in initial.items()}
         betas = (recipe.beta1, recipe.beta2)
         self.players = {
             "generator": Player(self._weights, learning_rate=recipe.learning_rate, betas=betas),
-            "mediator": Player(knows, learning_rate=recipe.mediator_learning_rate),
+            "mediator": Player(mediator_weights, learning_rate=recipe.mediator_learning_rate),
         }
 
     @property
@@ -104,41 +73,41 @@ class CoT(FromScratch):
     def _iterations(self) -> int:
         return self.recipe.iterations
 
-    def _began(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
+    def _initial_weights(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
         return weights
 
     def _step(self, *place: str | int) -> dict[str, float]:
-        """Let the mediator learn, then the generator.
+        """Update the mediator, then the generator.
 
         ``mediator_loss``: nats per token of the mixture, before the update, with dropout; ``generator_loss``: the
         estimate of KL(G || M), in nats per sentence.
         """
         import torch
 
-        real, drawn = self._some_real(*place), self._drawn(*place, "mixed")
+        real, drawn = self._real_batch(*place), self._drawn(*place, "mixed")
         rng = torch.Generator(self._device).manual_seed(self._key(*place, "dropout"))
         mediator, generator = self.players["mediator"], self.players["generator"]
-        told = mediator.descend(_likelihood_loss(self.mediator, mediator.weights, real, drawn, rng))
-        along = self._drawn(*place, "climbed")
-        gaps = divergence(self._plain, generator.weights, self.mediator, mediator.weights, along)
-        return {"mediator_loss": told, "generator_loss": generator.descend(gaps.mean())}
+        mediator_loss = mediator.descend(_likelihood_loss(self.mediator, mediator.weights, real, drawn, rng))
+        sample = self._drawn(*place, "climbed")
+        gaps = divergence(self._plain, generator.weights, self.mediator, mediator.weights, sample)
+        return {"mediator_loss": mediator_loss, "generator_loss": generator.descend(gaps.mean())}
 
 
 def divergence(
     generator: Reader, weights: Weights, mediator: Reader, mediator_weights: Weights, drawn: Actions
 ) -> "Tensor":
-    """Return for each sentence the sum over its beginnings of KL(G || M) of the next word, shape (B,), in nats."""
+    """Return for each sentence the sum over its prefixes of KL(G || M) of the next word, shape (B,), in nats."""
     import torch
 
     device = next(iter(weights.values())).device
     taken, inputs = torch.from_numpy(drawn.taken).to(device), torch.from_numpy(drawn.inputs).to(device)
     matrix, bias = generator.output_layer(weights)
-    known = bias.isfinite()  # what never comes is nothing to differ in
+    known = bias.isfinite()  # excluded types have no divergence
 
     def log_probs(vectors: "Tensor", matrix: "Tensor", bias: "Tensor") -> "Tensor":
         return torch.log_softmax(torch.nn.functional.linear(vectors, matrix[known], bias[known]), 1)
 
-    learning = torch.Generator(device)  # a GPU wants to know that there is a way back
+    learning = torch.Generator(device)  # so that a GPU saves what the backward pass needs
     log_g = log_probs(generator.read(weights, inputs, learning)[taken], matrix, bias)
     with torch.no_grad():
         read = mediator.read(mediator_weights, inputs)[taken]
@@ -157,18 +126,3 @@ def _likelihood_loss(
     taken = torch.from_numpy(both.taken).to(rng.device)
     vectors = mediator.read(weights, torch.from_numpy(both.inputs).to(rng.device), rng)[taken]
     return mediator.loss(weights, vectors, torch.from_numpy(both.tokens).to(rng.device)[taken])
-
-
-# The generator (`LstmModel`) and how both sides are trained.
-COT_PRESETS: Mapping[str, tuple[Mapping[str, Any], CotRecipe]] = MappingProxyType(
-    {
-        "paper": ({"width": 32, "dropout": 0.0}, CotRecipe()),
-        "tiny": (
-            {"width": 32, "dropout": 0.0},
-            CotRecipe(
-                rounds=20, iterations=20, learning_rate=5e-3, mediator_learning_rate=1e-2, mediator_dropout=0.0,
-                n_validation=1000,
-            ),
-        ),
-    }
-)  # fmt: skip

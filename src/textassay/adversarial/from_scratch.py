@@ -1,6 +1,6 @@
-"""What trainings share whose generator, an `LstmModel`, learns with no maximum likelihood before the rounds.
+"""Adversarial training from scratch: the generator, an `LstmModel`, has no maximum-likelihood pre-training.
 
-A subclass says who the other side is and what a round does.
+Subclasses define the other side and the rounds.
 """
 
 from abc import ABC, abstractmethod
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-_NEVER = -30.0  # bias of <unk> as it begins, where real text has none: nobody would teach the generator to avoid it
-_SMALL = 1 << 20  # logits of a batch; for as few, threads wait for each other longer than they work
+_NEVER = -30.0  # initial bias of <unk> where real text has none: no loss teaches the generator to avoid it
+_SMALL = 1 << 20  # logits of a batch up to which one thread is faster than several
 
 
 class FromScratch(ABC):
-    """Both sides while they are trained; a `textassay.adversarial.rounds.TwoSided`. Needs the extra ``neural``.
+    """The two sides of an `AdversarialTrainer`. Needs the extra ``neural``.
 
-    `limit`: Most actions of a sentence, its end among them; `lasting`: What ends when training does: to be closed, or
-    left by an exception, which makes `model` what it was before; `players`: The two sides by name; ``generator`` is
-    one.
+    `limit`: most actions of a sentence, its end included; `lasting`: the context of the training, to be closed at its
+    end; left by an exception, it restores `model`; `players`: the two sides by name, ``generator`` among them.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class FromScratch(ABC):
         import torch
 
         self.kind, self.model, self.batch_size, self.oracle = kind, model, batch_size, oracle
-        self._plain = type(model)(**{**model.settings, "recipe": model.recipe, "dropout": 0.0})  # what draws has none
+        self._plain = type(model)(**{**model.settings, "recipe": model.recipe, "dropout": 0.0})  # for drawing
         self._n_validation, self._most = n_validation, most
         self.limit: int = most + (model.length is None)
         self._seed = int(stream(seed, kind, model.name, train.fingerprint).integers(2**62))
@@ -68,11 +67,13 @@ class FromScratch(ABC):
             "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
         }
         shapes = model.shapes(len(train.vocabulary), most)
-        began = self._began(model.new_weights(shapes, torch.Generator().manual_seed(self._key("generator"))))
+        initial = self._initial_weights(
+            model.new_weights(shapes, torch.Generator().manual_seed(self._key("generator")))
+        )
         if UNK not in train.tokens:
-            began["output bias"][UNK] = _NEVER
+            initial["output bias"][UNK] = _NEVER
         self.lasting = ExitStack()
-        self._weights = self.lasting.enter_context(model.in_training(began, train.vocabulary, train.tokenizer))
+        self._weights = self.lasting.enter_context(model.in_training(initial, train.vocabulary, train.tokenizer))
         self._n_types, self._device = len(train.vocabulary), self._weights["words"].device
         self._real = Actions.of_text(train.tokens, train.offsets, self.limit)
         self._valid = None
@@ -81,12 +82,12 @@ class FromScratch(ABC):
         self.players: dict[str, Player] = {}
 
     @abstractmethod
-    def _began(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
-        """Return the weights of the generator as they begin, given those that it would begin with."""
+    def _initial_weights(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
+        """Return the initial weights of the generator; `weights` are those of `LstmModel`."""
 
     @abstractmethod
     def _step(self, *place: str | int) -> dict[str, float]:
-        """Let both sides learn once; return losses and rewards, always the same names."""
+        """Update both sides once; return losses and rewards, always the same names."""
 
     @property
     @abstractmethod
@@ -104,22 +105,22 @@ class FromScratch(ABC):
         return {f"{side}/{name}": tensor for side, player in sides for name, tensor in player.tensors().items()}
 
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Take back, copied, what `state` returned."""
+        """Restore a copy of `state`."""
         for side, player in self.players.items():
             player.restore(part_of(tensors, side))
 
     def round(self, phase: str, number: int) -> dict[str, float]:
-        """Do round `number`; return means of what its steps told, and ``variety``.
+        """Run round `number`; return means over its steps, and ``variety``.
 
-        ``variety`` is the number of different pairs of neighbouring tokens drawn, over those in as many real sentences.
+        ``variety``: distinct bigrams of drawn sentences, over those of as many real sentences.
         """
-        with self._quick():
-            told = [self._step(phase, number, step) for step in range(self._iterations)]
-            drawn, real = self._drawn(phase, number, "variety"), self._some_real(phase, number, "variety")
-        return {**mean_values(told), "variety": variety(drawn, real)}
+        with self._threads():
+            steps = [self._step(phase, number, step) for step in range(self._iterations)]
+            drawn, real = self._drawn(phase, number, "variety"), self._real_batch(phase, number, "variety")
+        return {**mean_values(steps), "variety": variety(drawn, real)}
 
     def validate(self) -> dict[str, float]:
-        """Return the nats per token of the validation text, and those that the oracle gives to draws; each if there."""
+        """Return the nats per token of the validation text, and of samples under the oracle, where these exist."""
 
         def draw() -> Corpus:
             return self.sample(self._n_validation, seed=self._key("oracle"))
@@ -127,13 +128,13 @@ class FromScratch(ABC):
         return validated(self.model, self._weights, self._valid, oracle=self.oracle, draw=draw)
 
     def sample(self, n: int, *, seed: int) -> Corpus:
-        """Return `n` sentences that the generator draws as it is now."""
+        """Return `n` sentences of the present generator."""
         key = int(stream(seed, f"{self.kind} sample").integers(2**62))
         tokens, offsets = draw_actions(self.model, self._weights, n, limit=self._most, key=key).sentences()
         return drawn_corpus(tokens, offsets, vocabulary=self.model.vocabulary, tokenizer=self.model.tokenizer)
 
     def finish(self, history: RoundsHistory, record: Mapping[str, Any]) -> None:
-        """Let the model be what the generator is now; `record`, JSON-ready, says in its record how it got there."""
+        """Make the present generator the model; `record`, JSON-ready, becomes part of its record."""
         self.lasting.close()
         self.model.record = {
             **self._texts,
@@ -145,11 +146,11 @@ class FromScratch(ABC):
     def _drawn(self, *place: str | int) -> Actions:
         return draw_actions(self.model, self._weights, self.batch_size, limit=self.limit, key=self._key(*place))
 
-    def _some_real(self, *place: str | int) -> Actions:
+    def _real_batch(self, *place: str | int) -> Actions:
         rows = np.random.default_rng(self._key(*place, "real")).integers(len(self._real), size=self.batch_size)
         return self._real.take(rows)
 
-    def _quick(self) -> AbstractContextManager[None]:
+    def _threads(self) -> AbstractContextManager[None]:
         return single_threaded() if self.batch_size * self.limit * self._n_types <= _SMALL else nullcontext()
 
     def _key(self, *place: str | int) -> int:

@@ -1,7 +1,7 @@
 """Gumbel-softmax: draws from a categorical distribution that gradients pass through.
 
-A draw is the largest of log-weights with Gumbel noise, which is exact; a softmax in place of the maximum makes it a
-point between the corners that follows the weights smoothly, and near a corner where the temperature is low.
+The argmax of log-weights plus Gumbel noise is an exact draw; a softmax in place of the argmax makes it differentiable,
+and close to one-hot where the temperature is low.
 
 Sources: Jang, Gu, Poole, "Categorical Reparameterization with Gumbel-Softmax"; Maddison, Mnih, Teh, "The Concrete
 Distribution: A Continuous Relaxation of Discrete Random Variables", both ICLR 2017; (19) to (22) of the study.

@@ -1,14 +1,15 @@
-"""LeakGAN: a discriminator leaks what it sees of a beginning; a manager sets goals there, a worker writes towards them.
+"""LeakGAN: the discriminator leaks features of a prefix; a manager sets goals in feature space for a worker.
 
-The manager learns goals that point to where the features go when the sentence comes out well (38); the worker learns to
-take the features where the goals point (40), by the policy gradient. Both learn from real text first, and again and
-again between the rounds: the manager where real sentences go (39), the worker by maximum likelihood.
+The manager learns goals in the direction in which features move in well-rewarded sentences (38); the worker learns to
+move the features in the direction of the goals (40), by the policy gradient. Both learn from real text first, and again
+between the rounds: the manager from the features of real sentences (39), the worker by maximum likelihood.
 
 Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked Information", AAAI 2018. Numbers in
 brackets are those of Garbacea et al., "Judge the Judges", EMNLP 2019.
-Departs from it: sentences may end (the end is an action like any other), unless the model has a `length`; a goal for
-which too few tokens follow is for those that do; sums are over the tokens of a sentence and means over sentences; where
-real text has no unknown word, none is drawn in the rounds.
+Departs from it: sentences may end (the end is an action like any other), unless the model has a `length`; the last
+goals of a sentence reach to its end; sums are over the tokens of a sentence and means over sentences; where real text
+has no unknown word, none is drawn in the rounds.
+Names in checkpoints and values ("judge", "judge_loss") are those of saved runs; "judge" is the discriminator there.
 """
 
 import math
@@ -32,7 +33,7 @@ from textassay.adversarial.validation import validated
 from textassay.corpus import PAD, SOS, UNK, Corpus
 from textassay.execution import parallel_map
 from textassay.generator import check_train, drawn_corpus, tokens_in, training_record
-from textassay.network import LeakGanModel, Reading, pooled_windows, read_on, through
+from textassay.network import LeakGanModel, Reading, highway_features, pooled_windows, read_on
 from textassay.seeding import stream
 from textassay.training import History, single_threaded, training_device
 
@@ -43,18 +44,18 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_TOGETHER = 256  # sentences judged in one block
+_TOGETHER = 256  # sentences scored in one block
 
 
 class _Policy(Policy, LeakGanModel):
-    """The generator in the rounds; it is as sharp there as it learns."""
+    """The generator in the rounds, at sharpness 1."""
 
 
 class LeakGan:
-    """The two sides; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
+    """The two sides; an `AdversarialTrainer`. Needs the extra ``neural``.
 
-    Where sentences end, one that reaches `max_length` of the model is over, in real text, too: how likely an end is
-    there, nothing teaches, though `log_prob` asks for it.
+    Where sentences end, one of `max_length` tokens has no end action, in real text, too: the probability of an end
+    there is not trained, though it counts in `log_prob`.
     """
 
     def __init__(
@@ -73,73 +74,78 @@ class LeakGan:
         self._policy = _Policy(**{**model.settings, "sharpness": 1.0})
         self._seed = int(stream(seed, "leakgan", model.name, train.fingerprint).integers(2**62))
         shapes = model.shapes(len(train.vocabulary), int(train.lengths.max()))
-        began = model.new_weights(shapes, torch.Generator().manual_seed(self._key("weights")))
+        initial = model.new_weights(shapes, torch.Generator().manual_seed(self._key("weights")))
         self._train = train
-        self._become(began, {})
+        self._restore_model(initial, {})
         tokens = tokens_in(model.vocabulary, train, generator=model.name)
-        self._policy.knows_all = UNK not in tokens
+        self._policy.excludes_unknown = UNK not in tokens
         self.limit = model.limit_for(train, *([] if valid is None else [valid]))
         self._real = Actions.of_text(tokens, train.offsets, self.limit)
         self._valid = None
         if valid is not None:
             self._valid = (tokens_in(model.vocabulary, valid, generator=model.name), valid.offsets)
         device = training_device()
-        self._weights = {name: weight.to(device, copy=True).requires_grad_() for name, weight in began.items()}
-        last = stream(self._seed, "judge").normal(0, 0.1, len(began["features bias"]))
-        judge = {"output": torch.from_numpy(last).float().to(device), "output bias": torch.zeros(1, device=device)}
-        self._last = {name: weight.requires_grad_() for name, weight in judge.items()}
+        self._weights = {name: weight.to(device, copy=True).requires_grad_() for name, weight in initial.items()}
+        output = stream(self._seed, "judge").normal(0, 0.1, len(initial["features bias"]))
+        output_layer = {
+            "output": torch.from_numpy(output).float().to(device),
+            "output bias": torch.zeros(1, device=device),
+        }
+        self._output_layer = {name: weight.requires_grad_() for name, weight in output_layer.items()}
         rate, norm = recipe.learning_rate, recipe.max_norm
         self.manager = Player(self._named("manager"), learning_rate=rate, max_norm=norm)
         self.worker = Player(self._named("worker"), learning_rate=rate, max_norm=norm)
-        self.judge = Player({**self._named("features"), **self._last}, learning_rate=recipe.judge_learning_rate)
+        self.discriminator = Player(
+            {**self._named("features"), **self._output_layer}, learning_rate=recipe.judge_learning_rate
+        )
 
     def state(self) -> "dict[str, Tensor]":
         """Return all three players."""
-        players = {"manager": self.manager, "worker": self.worker, "judge": self.judge}
+        players = {"manager": self.manager, "worker": self.worker, "judge": self.discriminator}
         return {f"{part}/{name}": each for part, player in players.items() for name, each in player.tensors().items()}
 
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Take back what `state` returned."""
+        """Restore a `state`."""
         self.manager.restore(part_of(tensors, "manager"))
         self.worker.restore(part_of(tensors, "worker"))
-        self.judge.restore(part_of(tensors, "judge"))
+        self.discriminator.restore(part_of(tensors, "judge"))
 
     def round(self, phase: str, number: int) -> dict[str, float]:
-        """Do a cycle of learning from real text, or, in the phase ``adversarial``, a step of the generator first.
+        """Run a cycle of pre-training, or, in the phase ``adversarial``, a step of the generator and refreshes.
 
-        Of the phase before: ``agreement`` (mean cosine of the goals with where real sentences go) and ``mle_loss``,
-        nats per token; of the other: ``reward`` (mean probability of being real) and ``intrinsic`` (mean reward of the
-        worker). Of both: ``judge_loss`` of the refreshes, and ``variety``: different pairs of neighbouring tokens that
-        the generator wrote, over those in as many real sentences.
+        Values of pre-training: ``agreement`` (mean cosine of the goals with the moves of the features of real
+        sentences) and ``mle_loss``, nats per token; of the adversarial phase: ``reward`` (mean probability of being
+        real) and ``intrinsic`` (mean reward of the worker). Of both: ``judge_loss`` of the discriminator, and
+        ``variety``: distinct bigrams of drawn sentences, over those of as many real sentences.
         """
         recipe = self.recipe
         if phase != "adversarial":
             n = recipe.pretraining_refreshes
-            told = self._refreshed((phase, number), (number - 1) * n, n)
+            values = self._refreshed((phase, number), (number - 1) * n, n)
             epochs = [self._pass(phase, number, epoch) for epoch in range(recipe.pretraining_epochs)]
-            return told | mean_values(epochs)
-        told = self._climb(phase, number)
+            return values | mean_values(epochs)
+        values = self._policy_gradient_step(phase, number)
         if number % recipe.mle_every == 0:
             self._pass(phase, number, 0)
         first = recipe.cycles * recipe.pretraining_refreshes + (number - 1) * recipe.refreshes
-        return told | self._refreshed((phase, number), first, recipe.refreshes)
+        return values | self._refreshed((phase, number), first, recipe.refreshes)
 
     def validate(self) -> dict[str, float]:
         """Return the nats per token of the validation text, where there is one."""
         return validated(self.model, self._weights, self._valid)
 
     def sample(self, n: int, *, seed: int) -> Corpus:
-        """Return `n` sentences that the generator draws as it is now, as sharp as the model shall be."""
+        """Return `n` sentences of the present generator, at the sharpness of the model."""
         key = int(stream(seed, "leakgan sample").integers(2**62))
         drawn = draw_actions(self.model, self._weights, n, limit=self.limit, key=key)
         return drawn_corpus(*drawn.sentences(), vocabulary=self.model.vocabulary, tokenizer=self.model.tokenizer)
 
     def finish(self, record: Mapping[str, Any]) -> None:
-        """Let the model be what the generator is now; `record`, JSON-ready, says in its record how it got there."""
-        self._become(self._weights, {"adversarial": dict(record)})
+        """Make the present generator the model; `record`, JSON-ready, becomes part of its record."""
+        self._restore_model(self._weights, {"adversarial": dict(record)})
 
     def read(self, drawn: Actions) -> Reading:
-        """Return what the generator computes before the first action of each row and after each of them."""
+        """Return the generator's `Reading` before the first action of each row and after each of them."""
         import torch
 
         rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
@@ -147,7 +153,7 @@ class LeakGan:
         return read_on(self._weights, tokens, self._policy.begin(self._weights, len(drawn)))
 
     def rewards(self, drawn: Actions, *, key: int) -> FloatArray:
-        """Return the mean probability of being real of what follows each action, shape (B, limit); 0 where none is."""
+        """Return the mean probability of being real over roll-outs after each action, shape (B, limit)."""
         n = self.recipe.n_roll_outs
         return mean_outcomes(self._policy, self._weights, drawn, self.prob_real, n_roll_outs=n, key=key)
 
@@ -155,18 +161,18 @@ class LeakGan:
         """Return the probability (34) that each row of actions, shape (R, limit), is real, shape (R,)."""
         import torch
 
-        def judge(start: int) -> FloatArray:
+        def score(start: int) -> FloatArray:
             with single_threaded(), torch.no_grad():
-                found = self._logits(rows[start : start + _TOGETHER])
-            return np.asarray(expit(found.cpu().double().numpy()))
+                logits = self._logits(rows[start : start + _TOGETHER])
+            return np.asarray(expit(logits.cpu().double().numpy()))
 
-        return np.concatenate(parallel_map(judge, range(0, len(rows), _TOGETHER)))
+        return np.concatenate(parallel_map(score, range(0, len(rows), _TOGETHER)))
 
     def manager_loss(self, drawn: Actions, reading: Reading, rewards: FloatArray | None = None) -> "Tensor":
-        """Return minus how well goals agree with where the features go, weighted by rewards; a scalar.
+        """Return minus the agreement of goals with the moves of the features, weighted by rewards; a scalar.
 
-        (38) with `rewards`, of each action, shape (B, limit): a goal earns what the last action that it is for leads
-        to. (39) without.
+        (38) with `rewards`, of each action, shape (B, limit): a goal has the reward of the last action that it is for.
+        (39) without.
         """
         import torch
 
@@ -183,14 +189,14 @@ class LeakGan:
     def log_probs(self, drawn: Actions, reading: Reading, *, with_unknown: bool = False) -> "Tensor":
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none.
 
-        It is that with which the rounds draw; `with_unknown`, that which the model gives at sharpness 1: ``<unk>`` can
-        come even where real text has none, so learning from real text must make it unlikely.
+        That of the policy, or, `with_unknown`, of the model at sharpness 1: it can draw ``<unk>`` even where real text
+        has none, so learning from real text must make it unlikely.
         """
         network = self.model if with_unknown else self._policy
         return log_probs_of(network, self._weights, drawn, reading.vectors[:, :-1])
 
-    def _climb(self, *place: str | int) -> dict[str, float]:
-        """Let manager and worker take a step each from what the generator draws now."""
+    def _policy_gradient_step(self, *place: str | int) -> dict[str, float]:
+        """Update manager and worker once, from new samples."""
         import torch
 
         drawn = self._drawn(self.recipe.batch_size, self._key(*place, "actions"))
@@ -207,7 +213,7 @@ class LeakGan:
         }
 
     def _pass(self, *place: str | int) -> dict[str, float]:
-        """Let manager and worker learn from all real sentences once; return means over the tokens."""
+        """Train manager and worker for one epoch on real sentences; return means over the tokens."""
         order = stream(self._key(*place, "pass")).permutation(len(self._real))
         n_batches = math.ceil(len(order) / self.recipe.batch_size)
         agreed, lost = 0.0, 0.0
@@ -223,7 +229,7 @@ class LeakGan:
         return {"agreement": agreed / n_actions, "mle_loss": lost / n_actions}
 
     def _learn(self, manager_loss: "Tensor", worker_loss: "Tensor") -> None:
-        """Let manager and worker take a step each, both from where they are now."""
+        """Update manager and worker, both with gradients at the present weights."""
         import torch
 
         for player, loss in ((self.worker, worker_loss), (self.manager, manager_loss)):
@@ -234,11 +240,11 @@ class LeakGan:
         self.manager.step()
 
     def _refreshed(self, place: tuple[str, int], first: int, n: int) -> dict[str, float]:
-        """Refresh the discriminator `n` times, after `first` refreshes; return the mean of what each told."""
+        """Refresh the discriminator `n` times, after `first` refreshes; return the mean of their values."""
         return mean_values([self._refresh(first + index, self._key(*place, "refresh", index)) for index in range(n)])
 
     def _refresh(self, number: int, key: int) -> dict[str, float]:
-        """Let the discriminator learn from what the generator draws now, and as many real sentences."""
+        """Train the discriminator on new samples and as many real sentences."""
         import torch
         from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -247,11 +253,11 @@ class LeakGan:
         def loss(real_rows: IntArray, rows: IntArray) -> "Tensor":
             logits = self._logits(np.concatenate((self._real.tokens[real_rows], rows)))
             is_real = torch.from_numpy(np.repeat([1.0, 0.0], [len(real_rows), len(rows)])).to(logits)
-            penalty = recipe.penalty * sum((weight**2).sum() / 2 for weight in self._last.values())
+            penalty = recipe.penalty * sum((weight**2).sum() / 2 for weight in self._output_layer.values())
             return binary_cross_entropy_with_logits(logits, is_real) + penalty
 
         return refresh(
-            self.judge,
+            self.discriminator,
             loss,
             self._drawn(recipe.n_negatives, key),
             self._real,
@@ -264,19 +270,19 @@ class LeakGan:
         """Return the discriminator's logit of being real of each row of actions, shape (R,)."""
         drawn = Actions(rows, np.count_nonzero(rows != PAD, axis=1))
         features = self._features(drawn)
-        return features @ self._last["output"] + self._last["output bias"]
+        return features @ self._output_layer["output"] + self._output_layer["output bias"]
 
     def _features(self, drawn: Actions) -> "Tensor":
-        """Return the features of whole rows, shape (R, F); those that `read` finds after the last action."""
+        """Return the features of whole rows, shape (R, F), equal to those of `read` after the last action."""
         import torch
 
         recent = self._policy.begin(self._weights, len(drawn))[0]
         rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
-        tokens = torch.from_numpy(rows).to(self.judge.device)
+        tokens = torch.from_numpy(rows).to(self.discriminator.device)
         pooled = pooled_windows(self._weights, torch.cat((recent, tokens), 1))
         behind = np.arange(rows.shape[1]) > drawn.lengths[:, None]
-        hidden = torch.from_numpy(behind).to(self.judge.device)[..., None]
-        return through(self._weights, pooled.masked_fill(hidden, -math.inf).amax(1))
+        hidden = torch.from_numpy(behind).to(self.discriminator.device)[..., None]
+        return highway_features(self._weights, pooled.masked_fill(hidden, -math.inf).amax(1))
 
     def _drawn(self, n: int, key: int) -> Actions:
         return draw_actions(self._policy, self._weights, n, limit=self.limit, key=key)
@@ -284,8 +290,8 @@ class LeakGan:
     def _named(self, part: str) -> "dict[str, Tensor]":
         return {name: weight for name, weight in self._weights.items() if name.startswith(part)}
 
-    def _become(self, weights: "Mapping[str, Tensor]", record: Mapping[str, Any]) -> None:
-        """Let the model have `weights` from now on."""
+    def _restore_model(self, weights: "Mapping[str, Tensor]", record: Mapping[str, Any]) -> None:
+        """Load `weights` into the model."""
         train = self._train
         self.model.restore(
             {name: weight.detach().cpu().numpy() for name, weight in weights.items()},

@@ -17,26 +17,25 @@ from textassay.errors import check_least, check_positive
 class LeakGanRecipe:
     """How the two sides are trained."""
 
-    rounds: int = 800  # Of the adversarial phase, at least 0
-    # Of the phase before, at least 0: each is `pretraining_refreshes` of the discriminator, then `pretraining_epochs`
-    # of the generator over real text
+    rounds: int = 800  # of the adversarial phase, at least 0
+    # pre-training, at least 0: a cycle is `pretraining_refreshes` of the discriminator, then `pretraining_epochs` of
+    # the generator on real text
     cycles: int = 10
     pretraining_refreshes: int = 5
     pretraining_epochs: int = 8
-    refreshes: int = 5  # Of the discriminator in an adversarial round, at least 0
-    epochs: int = 3  # Of a refresh: passes over what the generator drew for it and as many real sentences, at least 1
-    # After so many adversarial rounds, at least 1, the generator passes over the real text once more, so that it does
-    # not collapse
+    refreshes: int = 5  # of the discriminator in an adversarial round, at least 0
+    epochs: int = 3  # of a refresh, over its drawn and as many real sentences, at least 1
+    # adversarial rounds between two epochs of maximum likelihood, which prevent collapse, at least 1
     mle_every: int = 15
-    n_negatives: int = 10_000  # Sentences drawn for a refresh, at least 1
-    # Sentences of a step of the generator, and of a batch of the discriminator, half of them real; at least 2
+    n_negatives: int = 10_000  # sentences drawn for a refresh, at least 1
+    # sentences of a generator step, and of a batch of the discriminator, half of them real; at least 2
     batch_size: int = 64
-    n_roll_outs: int = 4  # After each action, at least 1
-    rescaling: float = 12.0  # How steeply a reward rises with its rank in the batch, above 0
-    # Of manager and worker: of Adam, and where their gradients are clipped; above 0
+    n_roll_outs: int = 4  # after each action, at least 1
+    rescaling: float = 12.0  # slope of the reward by its rank in the batch, above 0
+    # manager and worker: learning rate of Adam, and gradient norm for clipping; above 0
     learning_rate: float = 1.5e-3
     max_norm: float = 5.0
-    # Of the discriminator: of Adam, above 0, and half the factor of its output layer's squares, at least 0
+    # discriminator: learning rate of Adam, above 0; twice the L2 penalty of its output layer, at least 0
     judge_learning_rate: float = 1e-4
     penalty: float = 0.2
 
@@ -49,7 +48,7 @@ class LeakGanRecipe:
         check_positive(self, ("rescaling", "learning_rate", "max_norm", "judge_learning_rate"))
 
 
-# The generator (`LeakGanModel`) and the two-sided training.
+# settings of the generator (`LeakGanModel`) and the adversarial training
 LEAKGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], LeakGanRecipe]] = MappingProxyType(
     {
         "paper": (

@@ -1,4 +1,4 @@
-"""What LeakGAN's manager and worker are rewarded with.
+"""The rewards of LeakGAN's manager and worker.
 
 Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked Information", AAAI 2018. Numbers in
 brackets are those of Garbacea et al., "Judge the Judges", EMNLP 2019.
@@ -22,20 +22,20 @@ BoolArray = npt.NDArray[np.bool_]
 def rank_rescaled(rewards: FloatArray, taken: BoolArray, *, rescaling: float) -> FloatArray:
     """Return rewards by their rank in the batch: sigmoid(`rescaling` x (0.5 - rank / n)), the highest has rank 1.
 
-    `rewards`: of each action, shape (B, T); `taken`: which actions there were, shape (B, T): n of them at a time.
+    `rewards`: of each action, shape (B, T); `taken`: where there are actions, shape (B, T): n of them at a time.
     """
-    found = np.zeros(rewards.shape)
+    rescaled = np.zeros(rewards.shape)
     for column in range(rewards.shape[1]):
         rows = taken[:, column]
         ranks = rankdata(-rewards[rows, column])
-        found[rows, column] = expit(rescaling * (0.5 - ranks / max(int(rows.sum()), 1)))
-    return found
+        rescaled[rows, column] = expit(rescaling * (0.5 - ranks / max(int(rows.sum()), 1)))
+    return rescaled
 
 
 def intrinsic_rewards(features: "Tensor", goals: "Tensor", *, memory: int) -> "Tensor":
-    """Return how well the last `memory` goals were followed when a token was written, shape (B, T), in [-1, 1].
+    """Return the agreement of each token with the last `memory` goals, shape (B, T), in [-1, 1].
 
-    (40): the mean of cos(f_t - f_(t-i), g_(t-i)) over i from 1 to `memory`; what would be before the first token is 0.
+    (40): the mean of cos(f_t - f_(t-i), g_(t-i)) over i from 1 to `memory`; terms before the first token are 0.
 
     `features`, `goals`: before the first token and after each of T, shape (B, T + 1, F).
     """
@@ -49,10 +49,10 @@ def intrinsic_rewards(features: "Tensor", goals: "Tensor", *, memory: int) -> "T
 
 
 def goal_agreement(features: "Tensor", goals: "Tensor", lengths: "Tensor", *, memory: int) -> "Tensor":
-    """Return the cosine of each goal with where the features are `memory` tokens later, shape (B, T).
+    """Return the cosine of each goal with the move of the features over the next `memory` tokens, shape (B, T).
 
     `features`, `goals`: before the first token and after each of T, shape (B, T + 1, F); `lengths`: tokens of each
-    sentence, (B,): where fewer follow, those do.
+    sentence, (B,): where fewer follow, over these.
     """
     import torch
 

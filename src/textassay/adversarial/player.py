@@ -1,4 +1,4 @@
-"""One side of a two-sided training: weights, the optimiser that moves them, and both as tensors for a checkpoint.
+"""One side of an adversarial training: weights, their optimiser, and both as tensors for a checkpoint.
 
 Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
 """
@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 
 class Player:
-    """Weights that learn by Adam.
-
-    `weights`: changed in place.
-    """
+    """Weights, changed in place by Adam."""
 
     def __init__(
         self,
@@ -53,7 +50,7 @@ class Player:
         return float(loss.detach())
 
     def step(self) -> None:
-        """Take the step that the gradients of the weights, which are then none again, ask for."""
+        """Take a step with the gradients of the weights, and clear them."""
         import torch
 
         if self.max_norm is not None:
@@ -62,20 +59,20 @@ class Player:
         self.optimizer.zero_grad(set_to_none=True)
 
     def tensors(self) -> "dict[str, Tensor]":
-        """Return the weights and what Adam remembers, by name; they share memory with what learns on."""
-        found = {f"weights/{name}": weight.detach() for name, weight in self.weights.items()}
+        """Return the weights and Adam's moments, by name; memory is shared with those in training."""
+        tensors = {f"weights/{name}": weight.detach() for name, weight in self.weights.items()}
         for name, weight in self.weights.items():
-            found |= {f"adam {key}/{name}": value for key, value in self.optimizer.state[weight].items()}
-        return found
+            tensors |= {f"adam {key}/{name}": value for key, value in self.optimizer.state[weight].items()}
+        return tensors
 
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Take over what `tensors` returned once, copied."""
+        """Restore a copy of `tensors`."""
         import torch
 
         expected = {f"weights/{name}": weight.shape for name, weight in self.weights.items()}
-        found = {name: tensor.shape for name, tensor in tensors.items() if name.startswith("weights/")}
-        if found != expected:
-            changed = sorted(name for name in {**found, **expected} if found.get(name) != expected.get(name))
+        shapes = {name: tensor.shape for name, tensor in tensors.items() if name.startswith("weights/")}
+        if shapes != expected:
+            changed = sorted(name for name in {**shapes, **expected} if shapes.get(name) != expected.get(name))
             raise InputError(f"the weights are those of another network: {changed[0]} differs")
         self.optimizer.state.clear()
         with torch.no_grad():
@@ -90,5 +87,5 @@ class Player:
 
 
 def part_of(tensors: "Mapping[str, Tensor]", part: str) -> "dict[str, Tensor]":
-    """Return what stands under ``PART/``, without that."""
+    """Return the tensors named ``PART/...``, without that prefix."""
     return {name.removeprefix(f"{part}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{part}/")}

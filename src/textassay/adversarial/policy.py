@@ -1,4 +1,4 @@
-"""A generator as it draws in the rounds."""
+"""A generator as the policy of the rounds."""
 
 import math
 from typing import TYPE_CHECKING
@@ -11,16 +11,13 @@ if TYPE_CHECKING:
 
 
 class Policy(Reader):
-    """To be mixed into a network, before it: where real text has no unknown word, none is drawn.
+    """Mix-in, before a network: without ``<unk>`` where real text has none (`excludes_unknown`)."""
 
-    `knows_all`: Whether real text has no ``<unk>``.
-    """
-
-    knows_all = False
+    excludes_unknown = False
 
     def output_layer(self, weights: Weights) -> "tuple[Tensor, Tensor]":
-        """Return matrix and bias of the network's output layer; -inf for ``<unk>`` where it `knows_all`."""
+        """Return matrix and bias of the output layer; -inf for ``<unk>`` where it `excludes_unknown`."""
         matrix, bias = super().output_layer(weights)
-        if self.knows_all:
+        if self.excludes_unknown:
             bias[UNK] = -math.inf
         return matrix, bias

@@ -1,7 +1,7 @@
-"""REINFORCE: the gradient of an expected reward, from drawn actions whose probabilities are known.
+"""REINFORCE: the gradient of an expected reward, from sampled actions.
 
-For trajectories drawn from a policy, grad J = E[sum_t R_t grad log pi(u_t | before)], where R_t is what the action u_t
-brings from there on. A baseline that does not depend on the action leaves the mean as it is and narrows the spread.
+For trajectories drawn from a policy, grad J = E[sum_t R_t grad log pi(u_t | before)], where R_t is the return after the
+action u_t. A baseline that does not depend on the action leaves the expectation unchanged and reduces the variance.
 
 Source: Williams, "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement Learning", Machine
 Learning 8, 1992; Kool, van Hoof, Welling, "Buy 4 REINFORCE Samples, Get a Baseline for Free!", 2019 (leave one out).
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def policy_loss(log_probs: "Tensor", returns: "Tensor", taken: "Tensor") -> "Tensor":
     """Return minus the mean over trajectories of sum_t R_t log pi(u_t), a scalar; its gradient estimates -grad J.
 
-    `log_probs`: of the actions that were taken, in nats, shape (B, T); `returns`: what each action brings, less a
-    baseline if there is one, shape (B, T); `taken`: which actions there were, shape (B, T).
+    `log_probs`: of the actions, in nats, shape (B, T); `returns`: return of each action, less any baseline, shape
+    (B, T); `taken`: where there are actions, shape (B, T).
     """
     import torch
 

@@ -1,8 +1,8 @@
-"""The ranker of RankGAN: how a sentence ranks, among others that it is compared with, by its likeness to human text.
+"""The ranker of RankGAN: the rank of a sentence in a comparison set by its similarity to human text.
 
-The likeness of s to a human sentence u is alpha(s|u) = cos(y_s, y_u), where y is what the output layer of SeqGAN's
-convolutional discriminator would read. Beside a comparison set C, s gets P(s|u, C) = exp(gamma alpha(s|u)) / sum of
-the same over C and s; its rank is R(s|U, C), the mean of P over the reference set U, which is human text.
+The similarity of s to a human sentence u is alpha(s|u) = cos(y_s, y_u), where y are the features before the output
+layer of SeqGAN's convolutional discriminator. In a comparison set C, P(s|u, C) = exp(gamma alpha(s|u)) / sum of the
+same over C and s; the rank is R(s|U, C), the mean of P over the reference set U of human text.
 
 Source: Lin et al., "Adversarial Ranking for Language Generation", NeurIPS 2017, equations 1 to 5.
 Departs from their public code, which sums cosines over U before the softmax, and takes log R of generated sentences
@@ -33,15 +33,15 @@ Weights = Mapping[str, "Tensor"]
 _TOGETHER = 2048  # sentences ranked in one block
 
 
-def without_output(judge: Weights) -> "dict[str, Tensor]":
-    """Return the weights of a ranker: those of a discriminator, but for its output layer."""
-    return {name: weight for name, weight in judge.items() if not name.startswith("output")}
+def without_output(weights: Weights) -> "dict[str, Tensor]":
+    """Return the weights of a ranker: those of a discriminator without its output layer."""
+    return {name: weight for name, weight in weights.items() if not name.startswith("output")}
 
 
 def features(
     weights: Weights, rows: IntArray, rng: "torch.Generator | None" = None, *, dropout: float = 0.0
 ) -> "Tensor":
-    """Return y of each row of ids, padded, shape (N, limit), as (N, filters); with dropout drawn from `rng`, if any."""
+    """Return y of each row of ids, padded, shape (N, limit), as (N, filters); dropout is drawn from `rng`."""
     return cnn_features(weights, sentences_of(rows), rng, dropout=dropout)
 
 
@@ -73,7 +73,7 @@ def ranker_loss(
     gamma: float,
     dropout: float,
 ) -> "Tensor":
-    """Return -E log R(real | U, drawn) - E log(1 - R(drawn | U, real)), a scalar: what the ranker descends.
+    """Return the ranker's loss, -E log R(real | U, drawn) - E log(1 - R(drawn | U, real)), a scalar.
 
     `real`, `drawn`: rows of ids, padded, shapes (N, limit) and (M, limit); `references`: U, shape (K, limit).
     """
@@ -89,7 +89,7 @@ def ranker_loss(
 def log_rank_of(
     weights: Weights, rows: IntArray, references: IntArray, compared: IntArray, *, gamma: float
 ) -> FloatArray:
-    """Return log R of each row of ids, shape (R, limit), beside `compared`, in nats, shape (R,); nothing is learnt."""
+    """Return log R of each row of ids, shape (R, limit), among `compared`, in nats, shape (R,), without gradient."""
     import torch
 
     with torch.no_grad():

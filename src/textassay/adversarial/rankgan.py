@@ -1,7 +1,7 @@
 """RankGAN: SeqGAN with a ranker in place of the discriminator.
 
-A token is rewarded by the mean of log R, the logarithm of the rank, of the sentences that the policy goes on to write
-after it, beside human sentences; `textassay.adversarial.ranker` says what a rank is. All else is SeqGAN's.
+The reward of a token is the mean log-rank, log R, of its roll-outs among human sentences; see
+`textassay.adversarial.ranker`. Everything else is SeqGAN's.
 
 Source: Lin et al., "Adversarial Ranking for Language Generation", NeurIPS 2017.
 Departs from it: reference and comparison sets are drawn anew for each batch and each step, the comparison set as large
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from textassay.adversarial.ranker import log_rank_of, ranker_loss, without_output
 from textassay.adversarial.rankgan_recipe import RankGanRecipe
-from textassay.adversarial.roll_outs import Judge
+from textassay.adversarial.roll_outs import Scorer
 from textassay.adversarial.seqgan import SeqGan
 from textassay.corpus import Corpus
 from textassay.generator import LanguageModel
@@ -33,10 +33,10 @@ IntArray = npt.NDArray[np.int64]
 
 
 class RankGan(SeqGan):
-    """The two sides; parameters and errors are those of `SeqGan`. Needs the extra ``neural``.
+    """The two sides; see `SeqGan`. Needs the extra ``neural``.
 
-    In what `round` returns, ``reward`` is the mean log R of the drawn sentences, in nats, and ``judge_loss`` the
-    ranker's.
+    In the values of `round`, ``reward`` is the mean log R of the drawn sentences, in nats, and ``judge_loss`` the
+    ranker's loss.
     """
 
     def __init__(
@@ -52,15 +52,15 @@ class RankGan(SeqGan):
         self._ranking = recipe
         super().__init__(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
 
-    def _new_judge(self) -> "dict[str, Tensor]":
-        return without_output(super()._new_judge())
+    def _new_discriminator(self) -> "dict[str, Tensor]":
+        return without_output(super()._new_discriminator())
 
-    def _judge_loss(self, real_rows: IntArray, drawn: IntArray, rng: "torch.Generator") -> "Tensor":
+    def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: "torch.Generator") -> "Tensor":
         import torch
 
         key = int(torch.randint(2**62, (1,), generator=rng, device=rng.device))
         return ranker_loss(
-            self.judge.weights,
+            self.discriminator.weights,
             self._real.tokens[real_rows],
             drawn,
             self._real.tokens[self._references(np.random.default_rng(key), real_rows)],
@@ -69,19 +69,19 @@ class RankGan(SeqGan):
             dropout=self._ranking.dropout,
         )
 
-    def _judge_at(self, key: int) -> Judge:
+    def _scorer(self, key: int) -> Scorer:
         real, rng = self._real.tokens, stream(key, "ranked beside")
         beside = rng.choice(len(real), size=min(len(real), self._ranking.batch_size // 2), replace=False)
         references, compared = real[self._references(rng, beside)], real[beside]
 
-        def judged(rows: IntArray) -> FloatArray:
-            return log_rank_of(self.judge.weights, rows, references, compared, gamma=self._ranking.gamma)
+        def score(rows: IntArray) -> FloatArray:
+            return log_rank_of(self.discriminator.weights, rows, references, compared, gamma=self._ranking.gamma)
 
-        return judged
+        return score
 
     def _references(self, rng: np.random.Generator, beside: IntArray) -> IntArray:
-        """Return which real sentences are U: none of those in `beside`, unless there are no others."""
+        """Return the numbers of the real sentences of U: none of `beside`, unless there are no others."""
         n = self._ranking.n_references
-        found = rng.choice(len(self._real), size=min(len(self._real), n + len(beside)), replace=False)
-        others = found[~np.isin(found, beside)]
-        return np.asarray((others if len(others) else found)[:n])
+        candidates = rng.choice(len(self._real), size=min(len(self._real), n + len(beside)), replace=False)
+        others = candidates[~np.isin(candidates, beside)]
+        return np.asarray((others if len(others) else candidates)[:n])

@@ -1,8 +1,8 @@
-"""How RankGAN is trained: what it has beyond SeqGAN, and the presets.
+"""RankGAN's recipe and presets.
 
 Source: Lin et al., "Adversarial Ranking for Language Generation", NeurIPS 2017, and its public code.
-Departs from it: from each reward the mean of the other draws of the step is taken off. A rank's logarithm is below 0
-for every sentence, so without that a step makes all that was drawn less likely; the expected gradient is the same.
+Departs from it: the baseline of each reward is the mean over the other samples of the step. Log-ranks are below 0 for
+every sentence, so without a baseline a step makes all samples less likely; the expected gradient is the same.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from textassay.errors import check_least, check_positive
 
 @dataclass(frozen=True)
 class RankGanRecipe(SeqGanRecipe):
-    """How the two sides are trained; what stands in `SeqGanRecipe` of the discriminator is of the ranker here."""
+    """How the two sides are trained; settings of the discriminator in `SeqGanRecipe` are the ranker's here."""
 
     rounds: int = 50
     baseline: Baseline = "leave-one-out"
-    n_references: int = 16  # Real sentences that likeness is measured to, drawn anew for each batch, at least 1
-    gamma: float = 1.0  # How much likeness counts in a rank, above 0
+    n_references: int = 16  # size of the reference set, drawn anew for each batch, at least 1
+    gamma: float = 1.0  # inverse temperature of the similarity in a rank, above 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -35,10 +35,10 @@ def _like_seqgan(preset: str, **changes: Any) -> tuple[Mapping[str, Any], RankGa
     return network, RankGanRecipe(**{**asdict(recipe), **changes})
 
 
-# The generator (`LstmModel`, how it learns from real text first) and the two-sided training that follows.
+# settings of the generator (`LstmModel` and its pre-training) and of the adversarial training
 RANKGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], RankGanRecipe]] = MappingProxyType(
     {
         "paper": _like_seqgan("paper", rounds=50, baseline="leave-one-out", n_references=4),
-        "tiny": _like_seqgan("tiny", gamma=5.0, learning_rate=3e-3),  # with 1e-2 half the variety was lost
+        "tiny": _like_seqgan("tiny", gamma=5.0, learning_rate=3e-3),  # 1e-2 loses half the variety
     }
 )

@@ -1,4 +1,4 @@
-"""How a discriminator that says of whole sentences whether they are real is refreshed between a generator's steps."""
+"""Training of a discriminator of whole sentences between the generator's steps."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 def refresh(
-    judge: Player,
+    discriminator: Player,
     loss: "Callable[[IntArray, IntArray], Tensor]",
     drawn: Actions,
     real: Actions,
@@ -27,15 +27,16 @@ def refresh(
     batch_size: int,
     seed: int,
 ) -> dict[str, float]:
-    """Let `judge` learn from drawn sentences and, in each epoch, as many real ones.
+    """Train `discriminator`, in place, on drawn sentences and, in each epoch, as many real ones.
 
-    `judge`: changed; `loss`: what it descends, from numbers of real sentences and rows of drawn ones, shapes (N,) and
-    (N, limit).
+    `loss`: from numbers of real sentences, shape (N,), and rows of drawn ones, shape (N, limit).
 
-    ``judge_loss``: mean over the batches, each before it was learnt from; ``variety``, see `variety`.
+    Returns ``judge_loss``, the mean over the batches, each before its update, and ``variety``, see `variety`.
     """
     batches = seeded(len(drawn), len(real), batch_size, seed)
     losses = [
-        judge.descend(loss(real_rows, drawn.tokens[rows])) for epoch in epochs for rows, real_rows in batches(epoch)
+        discriminator.descend(loss(real_rows, drawn.tokens[rows]))
+        for epoch in epochs
+        for rows, real_rows in batches(epoch)
     ]
     return {"judge_loss": float(np.mean(losses)), "variety": variety(drawn, real)}

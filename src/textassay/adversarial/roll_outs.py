@@ -1,7 +1,7 @@
-"""Drawn sentences as actions, and what a policy might have written after each of their beginnings.
+"""Drawn sentences as actions, and roll-outs of a policy after each of their prefixes.
 
-A policy reads each drawn sentence once; every roll-out goes on from the state that the policy was in there. Uniform
-numbers are those of the roll-out and the position, so draws do not depend on blocks or on the number of workers.
+A policy reads each drawn sentence once; every roll-out continues from the state there. Uniform numbers depend on the
+roll-out and the position alone, so draws do not depend on blocks or on the number of workers.
 
 Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017 (Monte Carlo search).
 """
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Judge = Callable[[IntArray], FloatArray]
+Scorer = Callable[[IntArray], FloatArray]
 
 _TOGETHER = 512  # roll-outs drawn in one block
-_JUDGED = 1 << 15  # roll-outs judged at once
+_SCORED_AT_ONCE = 1 << 15  # roll-outs scored at once
 _DRAW = Choice()
 
 
@@ -37,8 +37,8 @@ _DRAW = Choice()
 class Actions:
     """Sentences as rows of actions: tokens, then the end where one was drawn, then padding."""
 
-    tokens: IntArray  # Shape (B, limit); ``<pad>`` behind what was drawn
-    lengths: IntArray  # Actions of each row, its end among them, shape (B,), at least 1
+    tokens: IntArray  # shape (B, limit); ``<pad>`` after the last action
+    lengths: IntArray  # actions of each row, its end included, shape (B,), at least 1
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -50,7 +50,7 @@ class Actions:
 
     @property
     def inputs(self) -> IntArray:
-        """What the policy read before each action, shape (B, limit)."""
+        """Input of the policy before each action, shape (B, limit)."""
         return np.concatenate((np.full((len(self), 1), SOS), self.tokens[:, :-1]), axis=1)
 
     def take(self, rows: IntArray) -> "Actions":
@@ -59,7 +59,7 @@ class Actions:
 
     @classmethod
     def of_text(cls, tokens: npt.NDArray[np.int32], offsets: IntArray, limit: int) -> "Actions":
-        """Return sentences of at most `limit` tokens as a policy would draw them that writes no more."""
+        """Return sentences of at most `limit` tokens as the actions of a policy with this limit."""
         n_tokens = np.diff(offsets)
         table = np.full((len(n_tokens), limit + 1), PAD, dtype=np.int64)
         table[np.arange(limit + 1) < n_tokens[:, None]] = tokens
@@ -67,7 +67,7 @@ class Actions:
         return cls(table[:, :limit], np.minimum(n_tokens + 1, limit))
 
     def sentences(self) -> tuple[npt.NDArray[np.int32], IntArray]:
-        """Return the tokens, ends left out, one sentence after another, (T,), and offsets, (B + 1,)."""
+        """Return the tokens without ends, concatenated, (T,), and offsets, (B + 1,)."""
         words = self.taken & (self.tokens != EOS)
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(words.sum(axis=1))))
         return self.tokens[words].astype(np.int32), offsets
@@ -82,7 +82,7 @@ def draw_actions(network: Reader, weights: Weights, n: int, *, limit: int, key: 
 
 
 def variety(drawn: Actions, real: Actions) -> float:
-    """Return how many different pairs of neighbouring actions there are, over those in as many real sentences."""
+    """Return the number of distinct bigrams of actions, over that of as many real sentences."""
     rows = np.arange(min(len(drawn), len(real)))
     return _n_pairs(drawn.take(rows)) / max(_n_pairs(real.take(rows)), 1)
 
@@ -95,64 +95,63 @@ def _n_pairs(rows: Actions) -> int:
 def log_probs_of(network: Reader, weights: Weights, drawn: Actions, vectors: "Tensor | None" = None) -> "Tensor":
     """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none.
 
-    `vectors`, shape (B, limit, width), are what the network gave before each action; without them it reads, with
-    dropout where it has some.
+    `vectors`: hidden states before each action, shape (B, limit, width); without them the network reads, with dropout.
     """
     import torch
 
     device = next(iter(weights.values())).device
     taken = torch.from_numpy(drawn.taken).to(device)
     if vectors is None:
-        learning = torch.Generator(device)  # a GPU wants to know that there is a way back
+        learning = torch.Generator(device)  # so that a GPU saves what the backward pass needs
         vectors = network.read(weights, torch.from_numpy(drawn.inputs).to(device), learning)
     wanted = torch.from_numpy(drawn.tokens).to(device)[taken]
-    found = -torch.nn.functional.cross_entropy(network.logits(weights, vectors[taken]), wanted, reduction="none")
-    return torch.zeros(taken.shape, device=device).masked_scatter(taken, found)
+    log_probs = -torch.nn.functional.cross_entropy(network.logits(weights, vectors[taken]), wanted, reduction="none")
+    return torch.zeros(taken.shape, device=device).masked_scatter(taken, log_probs)
 
 
 def mean_outcomes(
-    network: Reader, weights: Weights, drawn: Actions, judge: Judge, *, n_roll_outs: int, key: int
+    network: Reader, weights: Weights, drawn: Actions, score: Scorer, *, n_roll_outs: int, key: int
 ) -> FloatArray:
-    """Return what each action leads to, shape (B, limit): the mean judgement of the sentences that may follow.
+    """Return the mean score of roll-outs after each action, shape (B, limit); of the last action, of the sentence.
 
-    `judge`: from sentences as rows of actions, shape (R, limit), to a number each, shape (R,).
+    `score`: from sentences as rows of actions, shape (R, limit), to a number each, shape (R,).
     """
     limit = drawn.tokens.shape[1]
     outcomes = np.zeros(drawn.tokens.shape)
     rows = np.arange(len(drawn))
-    outcomes[rows, drawn.lengths - 1] = judge(drawn.tokens)
+    outcomes[rows, drawn.lengths - 1] = score(drawn.tokens)
     waiting: list[tuple[int, IntArray, IntArray]] = []  # after how many actions, of which rows, their roll-outs
     n_waiting = 0
-    for n_given, open_rows, vectors, state in _read(network, weights, drawn):
+    for n_actions, open_rows, vectors, state in _read(network, weights, drawn):
         which = np.repeat(open_rows, n_roll_outs)
-        numbers = (which * limit + n_given) * n_roll_outs + np.tile(np.arange(n_roll_outs), len(open_rows))
+        numbers = (which * limit + n_actions) * n_roll_outs + np.tile(np.arange(n_roll_outs), len(open_rows))
         starts = range(0, len(which), _TOGETHER)
-        draw = partial(_go_on, network, weights, vectors, state, drawn, which, numbers, n_given, key)
-        waiting.append((n_given, which, np.concatenate(parallel_map(draw, starts))))
+        draw = partial(_go_on, network, weights, vectors, state, drawn, which, numbers, n_actions, key)
+        waiting.append((n_actions, which, np.concatenate(parallel_map(draw, starts))))
         n_waiting += len(which)
-        if n_waiting >= _JUDGED:
-            _settle(waiting, judge, outcomes, n_roll_outs)
+        if n_waiting >= _SCORED_AT_ONCE:
+            _settle(waiting, score, outcomes, n_roll_outs)
             waiting, n_waiting = [], 0
-    _settle(waiting, judge, outcomes, n_roll_outs)
+    _settle(waiting, score, outcomes, n_roll_outs)
     return outcomes
 
 
-def _settle(waiting: list[tuple[int, IntArray, IntArray]], judge: Judge, outcomes: FloatArray, n: int) -> None:
-    """Judge roll-outs and write their means, `n` each, into `outcomes`."""
+def _settle(waiting: list[tuple[int, IntArray, IntArray]], score: Scorer, outcomes: FloatArray, n: int) -> None:
+    """Score roll-outs and write their means, `n` each, into `outcomes`."""
     if not waiting:
         return
-    judged = judge(np.concatenate([tokens for _, _, tokens in waiting]))
+    scores = score(np.concatenate([tokens for _, _, tokens in waiting]))
     first = 0
-    for n_given, which, _ in waiting:
-        means = judged[first : first + len(which)].reshape(-1, n).mean(axis=1)
-        outcomes[which[::n], n_given - 1] = means
+    for n_actions, which, _ in waiting:
+        means = scores[first : first + len(which)].reshape(-1, n).mean(axis=1)
+        outcomes[which[::n], n_actions - 1] = means
         first += len(which)
 
 
 def _read(network: Reader, weights: Weights, drawn: Actions) -> Iterator[tuple[int, IntArray, "Tensor", State]]:
-    """Read all sentences; after each action but the last, give what a roll-out begins with.
+    """Read all sentences; after each action but the last, yield the start of a roll-out.
 
-    That is how many actions there were, the rows that go on, and for all rows the vector there and the network's state.
+    That is the number of actions, the unfinished rows, and for all rows the hidden state and the network's state.
     """
     import torch
 
@@ -161,11 +160,11 @@ def _read(network: Reader, weights: Weights, drawn: Actions) -> Iterator[tuple[i
     inputs = torch.from_numpy(drawn.inputs).to(device)
     with torch.no_grad():
         state = network.begin(weights, len(drawn))
-        for n_given in range(int(drawn.lengths.max(initial=1))):
-            vectors, state = network.step(weights, state, inputs[:, n_given], n_given)
-            open_rows = np.flatnonzero(drawn.lengths > n_given)
-            if 0 < n_given < limit and len(open_rows) > 0:
-                yield n_given, open_rows, vectors, state
+        for n_actions in range(int(drawn.lengths.max(initial=1))):
+            vectors, state = network.step(weights, state, inputs[:, n_actions], n_actions)
+            open_rows = np.flatnonzero(drawn.lengths > n_actions)
+            if 0 < n_actions < limit and len(open_rows) > 0:
+                yield n_actions, open_rows, vectors, state
 
 
 def _go_on(
@@ -176,22 +175,22 @@ def _go_on(
     drawn: Actions,
     which: IntArray,
     numbers: IntArray,
-    n_given: int,
+    n_actions: int,
     key: int,
     start: int,
 ) -> IntArray:
-    """Return roll-outs `start` and those drawn with it as rows of actions, (R, limit), after `n_given` of `which`."""
+    """Return roll-outs `start` and those drawn with it as rows of actions, (R, limit), after `n_actions` of `which`."""
     import torch
 
     held, numbers = which[start : start + _TOGETHER], numbers[start : start + _TOGETHER]
     limit = drawn.tokens.shape[1]
     tokens = np.full((len(held), limit), PAD, dtype=np.int64)
-    tokens[:, :n_given] = drawn.tokens[held, :n_given]
+    tokens[:, :n_actions] = drawn.tokens[held, :n_actions]
     going = np.arange(len(held))
     with single_threaded(), torch.no_grad():
         places = torch.from_numpy(held).to(vectors.device)
         vectors, state = vectors[places], tuple(part[places] for part in state)
-        for position in range(n_given, limit):
+        for position in range(n_actions, limit):
             draws = torch.from_numpy(uniforms(key, numbers[going], position)).to(vectors.device)
             chosen = _DRAW.tokens(network.logits(weights, vectors).float(), draws)
             tokens[going, position] = chosen.cpu().numpy()

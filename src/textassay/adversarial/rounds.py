@@ -1,8 +1,8 @@
-"""The loop of a training that has two sides: phases of rounds, validation, monitors, checkpoints, collapse.
+"""The loop of adversarial training: phases of rounds, validation, monitors, checkpoints, collapse.
 
-What a round does is up to the training (`TwoSided`); all that is random in it comes from the seed, the phase and the
-number of the round. So a run that was killed goes on from its checkpoint, which is always one between two rounds, and
-on a CPU with the same number of threads ends with the same bits.
+The training (`AdversarialTrainer`) defines a round; its randomness comes from the seed, the phase and the number of
+the round. So a run that was killed resumes from its checkpoint, which is always between two rounds, and on a CPU with
+the same number of threads ends with the same bits.
 """
 
 import json
@@ -30,50 +30,50 @@ Tensors = Mapping[str, "Tensor"]
 _ADVICE = "lower learning rates, fewer rounds or, where there is one, a longer pre-training may help"
 
 
-class TwoSided(Protocol):
-    """A generator and a discriminator that are trained against each other."""
+class AdversarialTrainer(Protocol):
+    """A generator and a discriminator trained against each other."""
 
     def state(self) -> Tensors:
-        """Return all that changes, by name: weights, optimisers' moments, drawn text; memory may be shared."""
+        """Return the state by name: weights, optimisers' moments, drawn text; memory may be shared."""
         ...
 
     def restore(self, tensors: Tensors) -> None:
-        """Take over, copied, what `state` returned once; raises `InputError` where it does not fit."""
+        """Restore a copy of `state`; raises `InputError` where it does not fit."""
         ...
 
     def round(self, phase: str, number: int) -> Mapping[str, float]:
-        """Do round `number`, from 1, of `phase`, and return losses, rewards and the like, always the same names."""
+        """Run round `number`, from 1, of `phase`, and return losses, rewards and the like, always the same names."""
         ...
 
     def validate(self) -> Mapping[str, float]:
-        """Return what can be said of the present weights, such as nats per token of validation text; may be empty."""
+        """Return values of the present weights, such as nats per token of validation text; may be empty."""
         ...
 
 
 @dataclass(frozen=True)
 class Phase:
-    """So many rounds of one kind, at least 0; `judged` says whether validation and monitors look at them."""
+    """`n_rounds` rounds of one kind, at least 0; `validated`: whether validation and monitors run between them."""
 
     name: str
     n_rounds: int
-    judged: bool = True
+    validated: bool = True
 
 
 @dataclass(frozen=True)
 class Collapse:
-    """When a generator writes too much of the same to go on: for `patience` rounds, a value is below `least`."""
+    """The rule of mode collapse: a value below `least` for `patience` rounds ends the training."""
 
-    # Of a value that rounds return, such as the share of distinct sentences; rounds without it are not looked at
+    # of a value of rounds, such as the share of distinct sentences; rounds without it do not count
     name: str = "distinct"
-    least: float = 0.1  # What is below has collapsed
-    patience: int = 3  # Rounds in a row, at least 1
+    least: float = 0.1
+    patience: int = 3  # rounds in a row, at least 1
 
 
-COLLAPSE = Collapse("variety", least=0.1)  # of the pairs of neighbours that real text has: SeqGAN, RankGAN, LeakGAN
+COLLAPSE = Collapse("variety", least=0.1)  # share of the bigrams of real text: SeqGAN, RankGAN, LeakGAN
 
 
 def train_in_rounds(
-    training: TwoSided,
+    training: AdversarialTrainer,
     phases: Sequence[Phase],
     *,
     keep: str | None = None,
@@ -120,10 +120,10 @@ def _check(
     phases: Sequence[Phase], seconds: float, validate_every: int, monitor_every: int, collapse: Collapse | None
 ) -> None:
     if not phases or len({phase.name for phase in phases}) < len(phases):
-        raise OptionError(f"phases must have names of their own, got {[phase.name for phase in phases]}")
+        raise OptionError(f"phases must have different names, got {[phase.name for phase in phases]}")
     for phase in phases:
         check_range(f"rounds of {phase.name}", phase.n_rounds, 0)
-    if not seconds >= 0:  # forever is allowed
+    if not seconds >= 0:  # infinity is allowed
         raise OptionError(f"checkpoint_seconds must be at least 0, got {seconds}")
     check_range("validate_every", validate_every, 1)
     check_range("monitor_every", monitor_every, 1)
@@ -132,9 +132,9 @@ def _check(
 
 @dataclass(kw_only=True)
 class _Loop:
-    """What `train_in_rounds` was given, and how far it is."""
+    """The settings of `train_in_rounds`, and its progress."""
 
-    training: TwoSided
+    training: AdversarialTrainer
     phases: Sequence[Phase]
     keep: str | None
     collapse: Collapse | None
@@ -148,7 +148,7 @@ class _Loop:
     validations: list[Reading] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     best: "dict[str, Tensor]" = field(default_factory=dict)
-    lowest: tuple[float, int] = (math.inf, 0)  # what validation said of `best`, and the number of its round
+    lowest: tuple[float, int] = (math.inf, 0)  # validation value of `best`, and the number of its round
     written: float = field(default_factory=lambda: time.monotonic())
 
     @property
@@ -156,7 +156,7 @@ class _Loop:
         return len(self.rounds)
 
     def run(self) -> RoundsHistory:
-        """Do all rounds that are left, and take the weights that are kept."""
+        """Run the remaining rounds, and restore the weights that are kept."""
         first, kept, stopped = 0, 0, None
         for phase in self.phases:
             kept, stopped = self._run_phase(phase, first)
@@ -169,28 +169,28 @@ class _Loop:
         return RoundsHistory(tuple(self.rounds), tuple(self.validations), tuple(self.readings), kept, stopped)
 
     def _run_phase(self, phase: Phase, first: int) -> tuple[int, str | None]:
-        """Do what is left of a phase that `first` rounds come before.
+        """Run the rest of a phase, before which there are `first` rounds.
 
-        Returns the number of the round that the weights are of, and why it stopped, none if it did not.
+        Returns the number of the round of the weights, and why training stopped, None if it did not.
         """
         last = first + phase.n_rounds
         if self.n_done >= last:
             return self.n_done, None
-        if phase.judged and self.n_done == first:
-            self._judge(first, (True, True), good=True)
+        if phase.validated and self.n_done == first:
+            self._validate(first, (True, True), good=True)
         good, n_good, n_bad = self._copied(), self.n_done, 0
         while self.n_done < last:
             number = self.n_done + 1
-            told = {name: float(value) for name, value in self.training.round(phase.name, number - first).items()}
-            finite = {name: value for name, value in told.items() if math.isfinite(value)}
+            values = {name: float(value) for name, value in self.training.round(phase.name, number - first).items()}
+            finite = {name: value for name, value in values.items() if math.isfinite(value)}
             self.rounds.append(Round(number, phase.name, finite))
-            wrong = self._broken(told)
+            wrong = self._broken(values)
             is_broken = wrong is not None
             if not is_broken:
-                wrong = self._collapsed(told)
-                if phase.judged:
+                wrong = self._collapsed(values)
+                if phase.validated:
                     due = [(number - first) % every == 0 or number == last for every in self.every]
-                    self._judge(number, (due[0], due[1]), good=wrong is None)
+                    self._validate(number, (due[0], due[1]), good=wrong is None)
             if wrong is None:
                 good, n_good, n_bad = self._copied(), number, 0
                 if number == last or time.monotonic() - self.written >= self.checkpoint_seconds:
@@ -202,40 +202,40 @@ class _Loop:
                     self._write(n_good)
                     return n_good, f"{phase.name}, round {number - first}: {wrong}; {_ADVICE}"
             if self.progress is not None:
-                values = ", ".join(f"{name} {value:.3f}" for name, value in told.items())
+                text = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
                 n_rounds = sum(each.n_rounds for each in self.phases)
-                self.progress(f"{phase.name}, round {number - first}: {values}", number, n_rounds)
+                self.progress(f"{phase.name}, round {number - first}: {text}", number, n_rounds)
         return last, None
 
-    def _broken(self, told: Mapping[str, float]) -> str | None:
-        """Return which value or weight is not finite after a round that `told` these values; none where all are."""
+    def _broken(self, values: Mapping[str, float]) -> str | None:
+        """Return which value or weight is not finite after a round; None where all are."""
         import torch
 
-        for name, value in told.items():
+        for name, value in values.items():
             if not math.isfinite(value):
                 return f"{name} is {value}"
         sums = [tensor.sum().to("cpu", torch.float64) for tensor in self.training.state().values()]
         return None if bool(torch.stack(sums).isfinite().all()) else "a weight is not finite"
 
-    def _collapsed(self, told: Mapping[str, float]) -> str | None:
-        """Return how what a round `told` shows that the generator writes too much of the same; none if it does not."""
+    def _collapsed(self, values: Mapping[str, float]) -> str | None:
+        """Return why the values of a round show mode collapse; None if they do not."""
         rule = self.collapse
-        value = math.inf if rule is None else told.get(rule.name, math.inf)
+        value = math.inf if rule is None else values.get(rule.name, math.inf)
         if rule is None or value >= rule.least:
             return None
         return (
             f"the generator collapses: {rule.name} is {value:.3g}, below {rule.least:g}, {rule.patience} times in a row"
         )
 
-    def _judge(self, number: int, due: tuple[bool, bool], *, good: bool) -> None:
-        """Let validation and monitors, where they are due, look at the weights after round `number`."""
+    def _validate(self, number: int, due: tuple[bool, bool], *, good: bool) -> None:
+        """Run validation and monitors, where they are due, after round `number`."""
         if due[0]:
-            said: dict[str, float | None] = json_ready(self.training.validate())
-            if self.keep is not None and self.keep not in said:
-                raise InputError(f"the best round cannot be kept: validation says {sorted(said)}, not '{self.keep}'")
-            if said:
-                self.validations.append(Reading(number, number, said))
-            value = None if self.keep is None else said[self.keep]
+            results: dict[str, float | None] = json_ready(self.training.validate())
+            if self.keep is not None and self.keep not in results:
+                raise InputError(f"the best round cannot be kept: validation has {sorted(results)}, not '{self.keep}'")
+            if results:
+                self.validations.append(Reading(number, number, results))
+            value = None if self.keep is None else results[self.keep]
             if good and value is not None and value < self.lowest[0]:
                 self.best, self.lowest = self._copied(), (value, number)
         if due[1] and self.monitors:
@@ -246,7 +246,7 @@ class _Loop:
         return {name: tensor.detach().clone() for name, tensor in self.training.state().items()}
 
     def _write(self, n_rounds: int) -> None:
-        """Keep in the checkpoint how it stands after the first `n_rounds`; the weights must be those."""
+        """Write the checkpoint after the first `n_rounds`; the weights must be those."""
         import torch
 
         if self.checkpoint is None:
@@ -265,7 +265,7 @@ class _Loop:
         self.written = time.monotonic()
 
     def load(self, path: Path) -> None:
-        """Go on from the checkpoint at `path`; raise `InputError` where it does not fit, warn of other threads."""
+        """Resume from the checkpoint at `path`; raise `InputError` where it does not fit, warn of other threads."""
         import torch
 
         tensors, document = load_checkpoint(path)
@@ -278,8 +278,8 @@ class _Loop:
         n_rounds = sum(phase.n_rounds for phase in self.phases)
         if len(document["rounds"]) > n_rounds:
             raise InputError(
-                f"the checkpoint {path} has {len(document['rounds'])} rounds behind it, more than the {n_rounds} that "
-                "are asked for: ask for more, or delete it to begin anew"
+                f"the checkpoint {path} has {len(document['rounds'])} rounds, more than the {n_rounds} of this run: "
+                "set more rounds, or delete it to begin anew"
             )
         if document["threads"] != torch.get_num_threads():
             warnings.warn(

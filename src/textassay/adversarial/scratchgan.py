@@ -1,13 +1,14 @@
-"""ScratchGAN: a generator that learns from a discriminator alone, with no maximum likelihood before.
+"""ScratchGAN: a generator trained against a discriminator alone, with no maximum-likelihood pre-training.
 
-The discriminator says after every token how real the sentence is so far; the generator climbs the policy gradient of
-what is to come, discounted, less an average that forgets fast (REINFORCE), in large batches.
+The discriminator scores every prefix of a sentence; the generator follows the policy gradient of the discounted return
+less a moving-average baseline (REINFORCE), in large batches.
 
 Source: de Masson d'Autume, Mohamed, Rosca, Rae, "Training Language GANs from Scratch", NeurIPS 2019, and its public
 code.
-Departs from it: a sentence ends with ``<eos>``; as there, padding is judged and rewarded up to the longest sentence
-(else whoever is found out would gain by ending early), but nothing is drawn in it. The loss of the generator is the
-mean over sentences, not over their steps, which Adam does not see.
+Departs from it: a sentence ends with ``<eos>``; as there, padding is scored and rewarded up to the longest sentence
+(else sentences with low rewards would gain by ending early), but nothing is drawn in it. The loss of the generator is
+the mean over sentences, not over their steps, to which Adam is invariant.
+Names in checkpoints and values ("judge", "judge_loss") are those of saved runs; "judge" is the discriminator there.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +21,13 @@ from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import policy_loss
 from textassay.adversarial.roll_outs import Actions, log_probs_of
 from textassay.adversarial.rounds import Phase
-from textassay.adversarial.scratchgan_network import new_step_judge, returns_of, step_logits, step_loss, step_rewards
+from textassay.adversarial.scratchgan_network import (
+    new_step_discriminator,
+    returns_of,
+    step_logits,
+    step_loss,
+    step_rewards,
+)
 from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
 from textassay.corpus import Corpus
 from textassay.errors import InputError
@@ -34,9 +41,9 @@ if TYPE_CHECKING:
 
 
 class ScratchGan(FromScratch):
-    """Both sides; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
+    """Both sides; an `AdversarialTrainer`. Needs the extra ``neural``.
 
-    `vectors`: what is given of each word, shape (V, `TiedLstm.fixed`), such as GloVe, finite.
+    `vectors`: fixed embeddings, such as GloVe, shape (V, `TiedLstm.fixed`), finite.
     """
 
     def __init__(
@@ -66,15 +73,15 @@ class ScratchGan(FromScratch):
         self.recipe = recipe
         self._fixed = self._weights[FIXED].detach() if FIXED in self._weights else None
         rng = torch.Generator().manual_seed(self._key("judge"))
-        began = new_step_judge(
+        initial = new_step_discriminator(
             self._n_types, dimension=recipe.dimension, fixed=model.fixed, width=recipe.width, rng=rng
         )
-        judge = {name: weight.to(self._device).requires_grad_() for name, weight in began.items()}
-        learns = {name: weight for name, weight in self._weights.items() if name != FIXED}
+        discriminator = {name: weight.to(self._device).requires_grad_() for name, weight in initial.items()}
+        trainable = {name: weight for name, weight in self._weights.items() if name != FIXED}
         betas = (recipe.beta1, recipe.beta2)
         self.players = {
-            "generator": Player(learns, learning_rate=recipe.learning_rate, betas=betas),
-            "judge": Player(judge, learning_rate=recipe.judge_learning_rate, betas=betas),
+            "generator": Player(trainable, learning_rate=recipe.learning_rate, betas=betas),
+            "judge": Player(discriminator, learning_rate=recipe.judge_learning_rate, betas=betas),
         }
         self._baseline = torch.zeros((), dtype=torch.float64)
 
@@ -87,7 +94,7 @@ class ScratchGan(FromScratch):
     def _iterations(self) -> int:
         return self.recipe.iterations
 
-    def _began(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
+    def _initial_weights(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
         import torch
 
         if self._vectors is None:
@@ -99,51 +106,55 @@ class ScratchGan(FromScratch):
         return {**super().state(), "baseline": self._baseline}
 
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Take back, copied, what `state` returned."""
+        """Restore a copy of `state`."""
         super().restore(tensors)
         self._baseline = tensors["baseline"].clone()
 
     def _step(self, *place: str | int) -> dict[str, float]:
-        """Let the discriminator learn, then the generator.
+        """Update the discriminator, then the generator.
 
         ``judge_loss``, before the update, with dropout, without penalty; ``reward``: its mean over all steps;
         ``generator_loss``.
         """
         import torch
 
-        told = self._teach_judge(*place)
+        discriminator_loss = self._train_discriminator(*place)
         drawn = self._drawn(*place, "climbed")
-        rewards = step_rewards(self.judged(drawn))
+        rewards = step_rewards(self.step_logits(drawn))
         returns = returns_of(rewards, discount=self.recipe.discount)
         taken = torch.from_numpy(drawn.taken).to(self._device)
         loss = policy_loss(self.log_probs(drawn), returns - self._baseline.to(returns), taken)
         mean, kept = float(returns.double().mean()), self.recipe.baseline_decay
         self._baseline = kept * self._baseline + (1 - kept) * mean
         reward = float(rewards.double().mean())
-        return {"judge_loss": told, "reward": reward, "generator_loss": self.players["generator"].descend(loss)}
+        return {
+            "judge_loss": discriminator_loss,
+            "reward": reward,
+            "generator_loss": self.players["generator"].descend(loss),
+        }
 
     def log_probs(self, drawn: Actions) -> "Tensor":
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
         return log_probs_of(self._plain, self._weights, drawn)
 
-    def judged(self, drawn: Actions) -> "Tensor":
-        """Return the discriminator's logit after each step, shape (B, limit); without dropout, no gradient."""
+    def step_logits(self, drawn: Actions) -> "Tensor":
+        """Return the discriminator's logit after each step, shape (B, limit), without dropout or gradient."""
         import torch
 
         with torch.no_grad():
             tokens = torch.from_numpy(drawn.tokens).to(self._device)
             return step_logits(self.players["judge"].weights, self._fixed, tokens)
 
-    def _teach_judge(self, *place: str | int) -> float:
+    def _train_discriminator(self, *place: str | int) -> float:
         import torch
 
-        judge, recipe = self.players["judge"], self.recipe
+        discriminator, recipe = self.players["judge"], self.recipe
         rng = torch.Generator(self._device).manual_seed(self._key(*place, "dropout"))
-        sides = (self._some_real(*place), self._drawn(*place, "judged"))
+        sides = (self._real_batch(*place), self._drawn(*place, "judged"))
         tokens = [torch.from_numpy(side.tokens).to(self._device) for side in sides]
         loss = step_loss(
-            *(step_logits(judge.weights, self._fixed, rows, dropout=recipe.dropout, rng=rng) for rows in tokens)
+            *(step_logits(discriminator.weights, self._fixed, rows, dropout=recipe.dropout, rng=rng) for rows in tokens)
         )
-        squares = torch.stack([weight.square().sum() for weight in judge.weights.values()]).sum()
-        judge.descend(loss + recipe.penalty * squares)
+        squares = torch.stack([weight.square().sum() for weight in discriminator.weights.values()]).sum()
+        discriminator.descend(loss + recipe.penalty * squares)
         return float(loss.detach())

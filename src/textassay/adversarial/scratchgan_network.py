@@ -1,7 +1,7 @@
-"""The discriminator of ScratchGAN, which judges every step of a sentence, and what its judgements are worth.
+"""The discriminator of ScratchGAN, with a logit for every prefix of a sentence, and the rewards and returns from it.
 
-A layer of LSTM with layer normalisation reads word vectors (what is learnt, what is given and fixed, and where the word
-stands, as cosines); each of its states is one logit: real so far, or drawn.
+An LSTM with layer normalisation reads embeddings (learnt, fixed, and positional, as cosines); an output layer turns
+each hidden state into a logit of being real so far.
 
 Source: de Masson d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019, and its public code; Ba, Kiros,
 Hinton, "Layer Normalization", 2016 (all four gates together).
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 Weights = Mapping[str, "Tensor"]
 
-POSITIONS = 8  # numbers that say where a word stands
+POSITIONS = 8  # dimensions of the position encoding
 _LONGEST_WAVE = 10_000.0  # steps of the slowest cosine; the fastest has one radian a step
 _FORGET_BIAS = 1.0
 
 
-def new_step_judge(
+def new_step_discriminator(
     n_types: int, *, dimension: int, fixed: int, width: int, rng: "torch.Generator"
 ) -> "dict[str, Tensor]":
-    """Return the weights as they begin, by name, on the CPU."""
+    """Return initial weights by name, on the CPU."""
     import torch
 
     n_inputs = dimension + fixed + POSITIONS
@@ -58,7 +58,7 @@ def step_logits(
 ) -> "Tensor":
     """Return the logit, after each token, that the sentence is real, shape (B, L).
 
-    `fixed`: what is given of each word, shape (V, fixed); `tokens`: rows of ids, shape (B, L), ``<pad>`` behind their
+    `fixed`: fixed embeddings, shape (V, fixed); `tokens`: rows of ids, shape (B, L), ``<pad>`` behind their
     ends.
     """
     import torch
@@ -68,15 +68,15 @@ def step_logits(
     vectors = torch.nn.functional.embedding(tokens, table)
     places = _positions(tokens.shape[1], vectors.device).expand(len(tokens), -1, -1)
     vectors = dropped(torch.cat((vectors, places), 2), dropout, rng)
-    given = linear(vectors, weights["input"])  # (B, L, 4 x width)
-    state = memory = given.new_zeros(len(tokens), weights["state"].shape[1])
+    inputs = linear(vectors, weights["input"])  # (B, L, 4 x width)
+    state = cell = inputs.new_zeros(len(tokens), weights["state"].shape[1])
     states = []
-    for part in given.unbind(1):
+    for part in inputs.unbind(1):
         gates = part + linear(state, weights["state"])
         gates = torch.nn.functional.layer_norm(gates, gates.shape[1:], weights["scale"], weights["bias"])
-        enter, keep, new, show = gates.chunk(4, 1)
-        memory = torch.sigmoid(keep) * memory + torch.sigmoid(enter) * torch.tanh(new)
-        state = torch.sigmoid(show) * torch.tanh(memory)
+        input_gate, forget_gate, new, output_gate = gates.chunk(4, 1)
+        cell = torch.sigmoid(forget_gate) * cell + torch.sigmoid(input_gate) * torch.tanh(new)
+        state = torch.sigmoid(output_gate) * torch.tanh(cell)
         states.append(state)
     read = dropped(torch.stack(states, 1), dropout, rng)
     return linear(read, weights["output"], weights["output bias"])[:, :, 0]

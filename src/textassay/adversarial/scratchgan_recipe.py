@@ -1,4 +1,4 @@
-"""How ScratchGAN is trained, and the presets.
+"""ScratchGAN's recipe and presets.
 
 ``paper`` has the numbers of de Masson d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019, and their
 public code. ``tiny`` is ours, to try things out.
@@ -14,28 +14,27 @@ from textassay.errors import OptionError, check_least, check_positive, check_sha
 
 @dataclass(frozen=True)
 class ScratchGanRecipe:
-    """How to train."""
+    """How the two sides are trained."""
 
-    # Rounds, at least 0, and steps of a round, at least 1: each is one update of the discriminator, then one of the
-    # generator
+    # rounds, at least 0, and steps of a round, at least 1: one update of the discriminator, then one of the generator
     rounds: int = 200
     iterations: int = 1000
-    batch_size: int = 512  # Sentences of each side in an update, at least 1; large ones are half of what makes it work
-    # Of the generator and of the discriminator, above 0
+    batch_size: int = 512  # sentences of each side in an update, at least 1; training needs large batches
+    # of the generator and of the discriminator, above 0
     learning_rate: float = 9.59e-5
     judge_learning_rate: float = 9.38e-3
-    # Decays of Adam's means of gradients and of their squares, in [0, 1), for both
+    # decays of Adam, in [0, 1), for both
     beta1: float = 0.5
     beta2: float = 0.999
-    discount: float = 0.23  # Of a reward for each step that comes between, in [0, 1]
-    baseline_decay: float = 0.08  # Share of the old baseline in the new one, in [0, 1); the rest is the mean return
-    # Of the discriminator: numbers of a word vector that are learnt, and of the state, at least 1
+    discount: float = 0.23  # of later rewards, per step, in [0, 1]
+    baseline_decay: float = 0.08  # weight of the old baseline in the moving average of returns, in [0, 1)
+    # discriminator: learnt embedding dimension and hidden dimension, at least 1
     dimension: int = 64
     width: int = 512
-    # Of the discriminator: share left out in training, in [0, 1); weight of the squares of its weights, at least 0
+    # discriminator: dropout, in [0, 1); L2 penalty, at least 0
     dropout: float = 0.1
     penalty: float = 1e-6
-    n_validation: int = 10_000  # Sentences drawn to ask an oracle about, at least 1
+    n_validation: int = 10_000  # sentences drawn for the oracle to score, at least 1
 
     def __post_init__(self) -> None:
         check_least(self, ("rounds", "penalty"), 0)
@@ -46,7 +45,7 @@ class ScratchGanRecipe:
             raise OptionError(f"discount must be at least 0 and at most 1, got {self.discount}")
 
 
-# The generator (`TiedLstm`) and how both sides are trained.
+# settings of the generator (`TiedLstm`) and of the adversarial training
 SCRATCHGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], ScratchGanRecipe]] = MappingProxyType(
     {
         "paper": ({"width": 512, "layers": 2, "dimension": 64, "fixed": 300, "dropout": 0.0}, ScratchGanRecipe()),

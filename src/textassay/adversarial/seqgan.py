@@ -1,14 +1,14 @@
-"""SeqGAN: a language model that learns, after maximum likelihood, to write what a discriminator takes for real.
+"""SeqGAN: a pre-trained language model trained by the policy gradient against a discriminator.
 
-A sentence is a row of actions; each is rewarded by the mean probability of being real of the sentences that the policy
-goes on to write after it (roll-outs). The generator climbs the policy gradient of that reward; the discriminator is
-refreshed with what the generator then writes. What draws is an `LstmModel`; "MLE SeqGAN" is the one before the rounds.
+A sentence is a row of actions; the reward of an action is the mean probability of being real over roll-outs of the
+policy after it. The generator, an `LstmModel`, follows the policy gradient; the discriminator is refreshed with new
+samples. "MLE SeqGAN" is the generator before the rounds.
 
 Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017.
 Departs from it: sentences may end (the end is an action like any other), unless the model has a `length`; the loss is
-the mean over sentences, not the sum, which Adam does not see but for where the gradient is clipped; the policy of
-roll-outs follows the generator in all its weights, after each round; where real text has no unknown word, none is drawn
-in the rounds.
+the mean over sentences, not the sum, to which Adam is invariant but for gradient clipping; all weights of the roll-out
+policy are updated after each round; where real text has no unknown word, none is drawn in the rounds.
+Names in checkpoints and values ("judge", "judge_loss") are those of saved runs; "judge" is the discriminator there.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ from textassay.adversarial.player import Player, part_of
 from textassay.adversarial.policy import Policy
 from textassay.adversarial.policy_gradient import leave_one_out, policy_loss
 from textassay.adversarial.refresh import refresh
-from textassay.adversarial.roll_outs import Actions, Judge, draw_actions, log_probs_of, mean_outcomes
+from textassay.adversarial.roll_outs import Actions, Scorer, draw_actions, log_probs_of, mean_outcomes
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
-from textassay.adversarial.sequence_cnn import fitting_filters, judge_loss, new_judge, prob_real
+from textassay.adversarial.sequence_cnn import fitting_filters, new_discriminator, prob_real, sequence_cnn_loss
 from textassay.adversarial.validation import validated
 from textassay.corpus import UNK, Corpus
 from textassay.generator import LanguageModel, check_train, drawn_corpus, tokens_in
@@ -41,14 +41,14 @@ IntArray = npt.NDArray[np.int64]
 
 
 class _Policy(Policy, LstmModel):
-    """The generator in the rounds; it has no dropout there."""
+    """The generator in the rounds, without dropout."""
 
 
 class SeqGan:
-    """The two sides; what `textassay.adversarial.rounds.train_in_rounds` takes. Needs the extra ``neural``.
+    """The two sides; an `AdversarialTrainer`. Needs the extra ``neural``.
 
-    Where sentences end, one that reaches `max_length` of the model is over: its end is no action and earns nothing, and
-    the discriminator sees none in real sentences as long. How likely an end is there, only maximum likelihood taught.
+    Where sentences end, one of `max_length` tokens has no end action and no reward for it, and the discriminator sees
+    none in real sentences of this length. The probability of an end there is that of pre-training.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SeqGan:
         check_train(train, generator=model.name)
         self.model, self.recipe, self.oracle = model, recipe, oracle
         self._policy = _Policy(**{**model.settings, "recipe": model.recipe, "dropout": 0.0})
-        self._policy.knows_all = UNK not in tokens_in(model.vocabulary, train, generator=model.name)
+        self._policy.excludes_unknown = UNK not in tokens_in(model.vocabulary, train, generator=model.name)
         self.limit = model.limit_for(train, *([] if valid is None else [valid]))
         self._seed = int(stream(seed, "seqgan", model.digest, train.fingerprint).integers(2**62))
         self._real = Actions.of_text(
@@ -76,40 +76,42 @@ class SeqGan:
         weights = {name: weight.detach().clone().requires_grad_() for name, weight in model.weights.items()}
         self._roll_outs = {name: weight.detach().clone() for name, weight in weights.items()}
         self.generator = Player(weights, learning_rate=recipe.learning_rate, max_norm=recipe.max_norm)
-        self.judge = Player(self._new_judge(), learning_rate=recipe.judge_learning_rate)
+        self.discriminator = Player(self._new_discriminator(), learning_rate=recipe.judge_learning_rate)
 
     def state(self) -> "dict[str, Tensor]":
-        """Return both sides and the policy of roll-outs."""
+        """Return both sides and the roll-out policy."""
         return {
             **{f"generator/{name}": tensor for name, tensor in self.generator.tensors().items()},
-            **{f"judge/{name}": tensor for name, tensor in self.judge.tensors().items()},
+            **{f"judge/{name}": tensor for name, tensor in self.discriminator.tensors().items()},
             **{f"roll-outs/{name}": tensor for name, tensor in self._roll_outs.items()},
         }
 
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Take back what `state` returned."""
+        """Restore a `state`."""
         self.generator.restore(part_of(tensors, "generator"))
-        self.judge.restore(part_of(tensors, "judge"))
+        self.discriminator.restore(part_of(tensors, "judge"))
         for name, tensor in part_of(tensors, "roll-outs").items():
             self._roll_outs[name].copy_(tensor)
 
     def round(self, phase: str, number: int) -> dict[str, float]:
-        """Refresh the discriminator; in the phase ``adversarial``, let the generator take its steps before that.
+        """Refresh the discriminator; in the phase ``adversarial``, after the generator's steps.
 
         ``reward`` (mean probability of being real) and ``generator_loss`` of the steps; ``judge_loss`` of the
-        refreshes, before each batch was learnt from; ``variety``: different pairs of neighbouring tokens that the
-        generator wrote, over those in as many real sentences.
+        refreshes, each batch before its update; ``variety``: distinct bigrams of drawn sentences, over those of as many
+        real sentences.
         """
         recipe = self.recipe
         if phase != "adversarial":
             return self._refreshed((phase, number), number - 1, 1)
-        told = mean_values([self._climb(phase, number, step) for step in range(recipe.generator_steps)])
-        self._follow()
+        values = mean_values(
+            [self._policy_gradient_step(phase, number, step) for step in range(recipe.generator_steps)]
+        )
+        self._update_rollout_policy()
         first = recipe.pretraining_rounds + (number - 1) * recipe.refreshes
-        return told | self._refreshed((phase, number), first, recipe.refreshes)
+        return values | self._refreshed((phase, number), first, recipe.refreshes)
 
     def validate(self) -> dict[str, float]:
-        """Return the nats per token of the validation text, and those that the oracle gives to draws; each if there."""
+        """Return the nats per token of the validation text, and of samples under the oracle, where these exist."""
 
         def draw() -> Corpus:
             return self.sample(self.recipe.n_validation, seed=self._key("oracle"))
@@ -117,13 +119,13 @@ class SeqGan:
         return validated(self.model, self.generator.weights, self._valid, oracle=self.oracle, draw=draw)
 
     def sample(self, n: int, *, seed: int) -> Corpus:
-        """Return `n` sentences that the generator draws as it is now."""
+        """Return `n` sentences of the present generator."""
         key = int(stream(seed, "seqgan sample").integers(2**62))
         tokens, offsets = self._drawn(n, key).sentences()
         return drawn_corpus(tokens, offsets, vocabulary=self.model.vocabulary, tokenizer=self.model.tokenizer)
 
     def finish(self, record: Mapping[str, Any]) -> None:
-        """Let the model be what the generator is now; `record`, JSON-ready, says in its record how it got there."""
+        """Make the present generator the model; `record`, JSON-ready, becomes part of its record."""
         arrays = {name: weight.detach().cpu().numpy() for name, weight in self.generator.weights.items()}
         self.model.restore(
             arrays,
@@ -134,18 +136,18 @@ class SeqGan:
 
     def rewards(self, drawn: Actions, *, key: int) -> FloatArray:
         """Return the reward of each action, before any baseline, shape (B, limit); 0 where there is none."""
-        found = mean_outcomes(
-            self._policy, self._roll_outs, drawn, self._judge_at(key), n_roll_outs=self.recipe.n_roll_outs, key=key
+        outcomes = mean_outcomes(
+            self._policy, self._roll_outs, drawn, self._scorer(key), n_roll_outs=self.recipe.n_roll_outs, key=key
         )
         to_come = drawn.lengths[:, None] - 1 - np.arange(self.limit)
-        return np.where(drawn.taken, found * self.recipe.discount ** np.maximum(to_come, 0), 0.0)
+        return np.where(drawn.taken, outcomes * self.recipe.discount ** np.maximum(to_come, 0), 0.0)
 
     def log_probs(self, drawn: Actions) -> "Tensor":
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
         return log_probs_of(self._policy, self.generator.weights, drawn)
 
-    def _climb(self, *place: str | int) -> dict[str, float]:
-        """Take a step up the policy gradient; return the mean reward of whole sentences and the loss."""
+    def _policy_gradient_step(self, *place: str | int) -> dict[str, float]:
+        """Take a step of the policy gradient; return the mean reward of whole sentences and the loss."""
         import torch
 
         drawn = self._drawn(self.recipe.batch_size, self._key(*place, "actions"))
@@ -158,25 +160,25 @@ class SeqGan:
         loss = self.generator.descend(policy_loss(self.log_probs(drawn), returns.float(), taken))
         return {"reward": float(whole.mean()), "generator_loss": loss}
 
-    def _follow(self) -> None:
-        """Let the policy of roll-outs follow the generator."""
+    def _update_rollout_policy(self) -> None:
+        """Move the weights of the roll-out policy towards those of the generator (moving average)."""
         for name, weight in self.generator.weights.items():
             self._roll_outs[name].lerp_(weight.detach(), 1 - self.recipe.roll_out_averaging)
 
     def _refreshed(self, place: tuple[str, int], first: int, n: int) -> dict[str, float]:
-        """Refresh the discriminator `n` times, after `first` refreshes; return the mean of what each told."""
+        """Refresh the discriminator `n` times, after `first` refreshes; return the mean of their values."""
         return mean_values([self._refresh(first + index, self._key(*place, "refresh", index)) for index in range(n)])
 
     def _refresh(self, number: int, key: int) -> dict[str, float]:
-        """Let the discriminator learn from what the generator draws now, and as many real sentences."""
+        """Train the discriminator on new samples and as many real sentences."""
         import torch
 
         recipe = self.recipe
         drawn = self._drawn(recipe.n_negatives, key)
-        rng = torch.Generator(self.judge.device).manual_seed(key)
+        rng = torch.Generator(self.discriminator.device).manual_seed(key)
         return refresh(
-            self.judge,
-            lambda real_rows, rows: self._judge_loss(real_rows, rows, rng),
+            self.discriminator,
+            lambda real_rows, rows: self._discriminator_loss(real_rows, rows, rng),
             drawn,
             self._real,
             epochs=range(number * recipe.epochs, (number + 1) * recipe.epochs),
@@ -187,8 +189,8 @@ class SeqGan:
     def _drawn(self, n: int, key: int) -> Actions:
         return draw_actions(self._policy, self.generator.weights, n, limit=self.limit, key=key)
 
-    def _new_judge(self) -> "dict[str, Tensor]":
-        return new_judge(
+    def _new_discriminator(self) -> "dict[str, Tensor]":
+        return new_discriminator(
             len(self.model.vocabulary),
             dimension=self.recipe.dimension,
             filters=fitting_filters(self.recipe.filters, self.limit),
@@ -196,17 +198,17 @@ class SeqGan:
             device=self.generator.device,
         )
 
-    def _judge_loss(self, real_rows: IntArray, drawn: IntArray, rng: "torch.Generator") -> "Tensor":
-        """Return what the discriminator descends, of real sentences by number and of drawn ones."""
+    def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: "torch.Generator") -> "Tensor":
+        """Return the discriminator's loss on real sentences by number and drawn ones."""
         real = self._real.tokens[real_rows]
-        return judge_loss(self.judge.weights, real, drawn, rng, dropout=self.recipe.dropout)
+        return sequence_cnn_loss(self.discriminator.weights, real, drawn, rng, dropout=self.recipe.dropout)
 
-    def _judge_at(self, key: int) -> Judge:
-        """Return what rewards the sentences of a step; `key` decides what is random in it."""
-        return self._judged
+    def _scorer(self, key: int) -> Scorer:
+        """Return the function that rewards the sentences of a step; `key` is its seed."""
+        return self._prob_real
 
-    def _judged(self, rows: IntArray) -> FloatArray:
-        return prob_real(self.judge.weights, rows)
+    def _prob_real(self, rows: IntArray) -> FloatArray:
+        return prob_real(self.discriminator.weights, rows)
 
     def _key(self, *place: str | int) -> int:
         return int(stream(self._seed, *place).integers(2**62))

@@ -1,4 +1,4 @@
-"""How SeqGAN is trained: sizes, rates, numbers of rounds; and the presets.
+"""SeqGAN's recipe and presets.
 
 Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017, and its public code.
 """
@@ -23,31 +23,30 @@ Baseline = Literal["none", "leave-one-out"]
 class SeqGanRecipe:
     """How the two sides are trained, after the generator has learnt from real text."""
 
-    rounds: int = 200  # Of the adversarial phase, at least 0; with 0 the generator is what it was (MLE SeqGAN)
-    pretraining_rounds: int = 50  # Of the discriminator alone before them, at least 0: each is one refresh
-    # Of an adversarial round: steps up the policy gradient, then refreshes of the discriminator; at least 1 and 0
+    rounds: int = 200  # of the adversarial phase, at least 0; 0 leaves the generator unchanged (MLE SeqGAN)
+    pretraining_rounds: int = 50  # of the discriminator, at least 0: each is one refresh
+    # of an adversarial round: policy-gradient steps, then refreshes of the discriminator; at least 1 and 0
     generator_steps: int = 1
     refreshes: int = 5
-    epochs: int = 3  # Of a refresh: passes over what the generator drew for it and as many real sentences, at least 1
-    n_negatives: int = 10_000  # Sentences drawn for a refresh, at least 1
-    # Sentences of a step of the generator, and of a batch of the discriminator, half of them real; at least 2
+    epochs: int = 3  # of a refresh, over its drawn and as many real sentences, at least 1
+    n_negatives: int = 10_000  # sentences drawn for a refresh, at least 1
+    # sentences of a generator step, and of a batch of the discriminator, half of them real; at least 2
     batch_size: int = 64
-    n_roll_outs: int = 16  # After each action, at least 1
-    # Share, in [0, 1), of the policy of roll-outs that stays when it follows the generator after a round; 0: it is the
-    # generator
+    n_roll_outs: int = 16  # after each action, at least 1
+    # weight, in [0, 1), of the old roll-out policy in its moving average over rounds; 0: it is the generator
     roll_out_averaging: float = 0.8
-    discount: float = 1.0  # Of the reward for each action that comes between, in (0, 1]
-    # What is taken off the rewards: nothing, or the mean of the other sentences of the step at the same place
+    discount: float = 1.0  # of the reward, per later action, in (0, 1]
+    # of the rewards: none, or the mean over the other sentences of the step at the same position
     baseline: Baseline = "none"
-    # Of the generator: of Adam, and where its gradient is clipped
+    # generator: learning rate of Adam, gradient norm for clipping
     learning_rate: float = 1e-2
     max_norm: float = 5.0
-    judge_learning_rate: float = 1e-4  # Of the discriminator
-    # Of the discriminator: numbers in a word vector, window to filters, share left out in training
+    judge_learning_rate: float = 1e-4  # of the discriminator
+    # discriminator: embedding dimension, filters by window, dropout
     dimension: int = 64
     filters: Mapping[int, int] = field(default_factory=lambda: dict(FILTERS))
     dropout: float = 0.25
-    n_validation: int = 10_000  # Sentences drawn to ask an oracle about, at least 1
+    n_validation: int = 10_000  # sentences drawn for the oracle to score, at least 1
 
     def __post_init__(self) -> None:
         check_least(self, ("rounds", "pretraining_rounds", "refreshes"), 0)
@@ -69,7 +68,7 @@ def _positive(filters: Mapping[int, int]) -> bool:
     return len(filters) > 0 and all(window >= 1 and count >= 1 for window, count in filters.items())
 
 
-# The generator (`LstmModel`, how it learns from real text first) and the two-sided training that follows.
+# settings of the generator (`LstmModel` and its pre-training) and of the adversarial training
 SEQGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], SeqGanRecipe]] = MappingProxyType(
     {
         "paper": (
@@ -97,7 +96,7 @@ SEQGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], SeqGanRecipe]] = MappingPr
                 n_roll_outs=4,
                 roll_out_averaging=0.0,
                 baseline="leave-one-out",
-                learning_rate=1e-2,  # with 1e-3 the rounds changed nothing that could be seen
+                learning_rate=1e-2,  # 1e-3 had no visible effect
                 judge_learning_rate=1e-3,
                 dimension=32,
                 filters={1: 50, 2: 50, 3: 50, 4: 50},

@@ -3,7 +3,7 @@
 Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017, and its public code:
 windows of 1 to 20 words, a highway layer, dropout, an L2 penalty on the output layer. The network is the one in
 `textassay.discriminator.cnn_network` with these windows.
-Departs from it: windows wider than the longest sentence are left out, since there is nothing for them to slide over.
+Departs from it: windows wider than the longest sentence are left out.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Weights = Mapping[str, "Tensor"]
 
-_TOGETHER = 2048  # sentences judged in one block
+_TOGETHER = 2048  # sentences scored in one block
 
 
 def fitting_filters(filters: Mapping[int, int], limit: int) -> dict[int, int]:
@@ -34,14 +34,14 @@ def fitting_filters(filters: Mapping[int, int], limit: int) -> dict[int, int]:
     return {window: count for window, count in filters.items() if window <= limit}
 
 
-def new_judge(
+def new_discriminator(
     n_types: int, *, dimension: int, filters: Mapping[int, int], seed: int, device: "torch.device"
 ) -> "dict[str, Tensor]":
-    """Return the weights of a discriminator as they begin; see `cnn_weights`."""
+    """Return initial weights of a discriminator; see `cnn_weights`."""
     return cnn_weights(n_types, dimension=dimension, filters=filters, seed=seed, device=device)
 
 
-def judge_loss(
+def sequence_cnn_loss(
     weights: Weights, real: IntArray, drawn: IntArray, rng: "torch.Generator", *, dropout: float
 ) -> "Tensor":
     """Return the mean cross-entropy of a batch with the penalty on the output layer, a scalar.
@@ -56,15 +56,15 @@ def prob_real(weights: Weights, rows: IntArray) -> FloatArray:
     """Return the probability that each row of ids, shape (R, limit), is real, shape (R,)."""
     import torch
 
-    def judge(start: int) -> FloatArray:
+    def score(start: int) -> FloatArray:
         with single_threaded(), torch.no_grad():
             logits = cnn_logits(weights, sentences_of(rows[start : start + _TOGETHER])).cpu().double().numpy()
         return np.asarray(expit(logits[:, 1] - logits[:, 0]))
 
-    return np.concatenate(parallel_map(judge, range(0, len(rows), _TOGETHER)))
+    return np.concatenate(parallel_map(score, range(0, len(rows), _TOGETHER)))
 
 
 def sentences_of(rows: IntArray) -> Sentences:
-    """Return padded rows as the network takes them; ``<pad>`` has the same id in both."""
+    """Return padded rows as input of the network; ``<pad>`` has the same id in both."""
     n, limit = rows.shape
     return Sentences(rows.reshape(-1), np.arange(n + 1) * limit)

@@ -1,4 +1,4 @@
-"""What validation says of a generator in training: how it takes text it did not learn from, how an oracle takes it."""
+"""Validation of a generator in training: nats per token of held-out text, and of its samples under an oracle."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ from textassay.corpus import Corpus
 from textassay.generator import LanguageModel
 from textassay.network import NetworkLanguageModel, Weights, token_scores
 
-VALID = "valid_nll_per_token"  # what validation says: of validation text under the generator
-ORACLE = "oracle_nll_per_token"  # of what the generator draws under the oracle
+VALID = "valid_nll_per_token"  # of validation text under the generator
+ORACLE = "oracle_nll_per_token"  # of samples under the oracle
 
 
 def validated(
@@ -21,16 +21,16 @@ def validated(
     oracle: LanguageModel | None = None,
     draw: Callable[[], Corpus] | None = None,
 ) -> dict[str, float]:
-    """Return `VALID` and `ORACLE`, in nats per token, each where there is what it asks about.
+    """Return `VALID` and `ORACLE`, in nats per token, where there is validation text or an oracle.
 
     `valid`: tokens as ids of `model`, shape (T,), and offsets, (N + 1,).
     """
-    told = {}
+    values = {}
     if valid is not None:
         tokens, offsets = valid
         n_scored = len(tokens) + (len(offsets) - 1 if model.draws_ends else 0)
-        told[VALID] = -float(token_scores(model, weights, tokens, offsets, 1.0).sum()) / n_scored
+        values[VALID] = -float(token_scores(model, weights, tokens, offsets, 1.0).sum()) / n_scored
     if oracle is not None and draw is not None:
         drawn = draw()
-        told[ORACLE] = -float(oracle.log_prob(drawn).sum()) / max(len(drawn.tokens), 1)
-    return told
+        values[ORACLE] = -float(oracle.log_prob(drawn).sum()) / max(len(drawn.tokens), 1)
+    return values

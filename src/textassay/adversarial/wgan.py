@@ -1,7 +1,7 @@
-"""The recurrent Wasserstein GAN: a noise-driven generator and a critic that sees its distributions, not its choices.
+"""The recurrent Wasserstein GAN: a noise-driven generator, and a critic of its distributions instead of its tokens.
 
-Lengths grow from 1 on (curriculum). With teacher helping, a row is some gold tokens and then one distribution of the
-generator, and the critic compares it with gold rows of the same shape. There is no pre-training.
+Lengths grow from 1 (curriculum). With teacher helping, a row is real tokens followed by one distribution of the
+generator, and the critic compares it with real rows of the same length. There is no pre-training.
 
 Source: Press, Bar, Bogin, Berant, Wolf, "Language Generation with Recurrent Generative Adversarial Networks without
 Pre-training", 2017; its schedule as in the public code.
@@ -35,22 +35,21 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-VALID = "approximate_nll"  # what validation says: nats per token, by the mean of the distributions of noise vectors
+VALID = "approximate_nll"  # nats per token, under the mean of the distributions of noise vectors
 COLLAPSE = Collapse("distinct", least=0.02, patience=20)
 
-_WATCHED = 512  # sentences drawn each round, to see whether they are all the same
+_WATCHED = 512  # sentences drawn each round, to detect mode collapse
 _VALID_WINDOWS, _VALID_TOGETHER, _VALID_CALLS = 64, 8, 13  # windows, noise vectors for each at once, how often
 _FLOOR = 1e-20  # of a probability, as in the public code of the study
-_SMALL = 1 << 13  # numbers in the states of a batch; at half as many, one thread took a third of the time of two
+_SMALL = 1 << 13  # size of the states of a batch up to which one thread is faster than two
 
 IntArray = npt.NDArray[np.int64]
 
 
 class WganTraining:
-    """Both sides while they are trained; a `textassay.adversarial.rounds.TwoSided`.
+    """The two sides of an `AdversarialTrainer`.
 
-    `lasting`: What ends when training does: to be closed, or left by an exception, which makes `model` what it was
-    before.
+    `lasting`: the context of the training, to be closed at its end; left by an exception, it restores `model`.
     """
 
     def __init__(self, model: NoiseGru, train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int) -> None:
@@ -59,11 +58,11 @@ class WganTraining:
             check_train(valid, generator=model.name, what="validation")
         check_range("seed", seed, 0)
         if model.length < recipe.length:
-            raise OptionError(f"{model.name} writes {model.length} tokens, but the recipe teaches {recipe.length}")
+            raise OptionError(f"{model.name} draws {model.length} tokens, but the recipe trains {recipe.length}")
         import torch
 
         self.model, self.recipe = model, recipe
-        self._told = {
+        self._record = {
             **training_record(train, train.fingerprint),
             "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
             "recipe": asdict(recipe),
@@ -71,7 +70,9 @@ class WganTraining:
         }
         self._name = ("wgan", model.name, train.fingerprint)
         self._seed = seed
-        new = model.network.new_weights(len(train.vocabulary), torch.Generator().manual_seed(self._key("generator")))
+        initial_generator = model.network.new_weights(
+            len(train.vocabulary), torch.Generator().manual_seed(self._key("generator"))
+        )
         self._windows = TextWindows(train, recipe.length, ends=model.ends)
         self._valid: IntArray | None = None
         if valid is not None:
@@ -79,18 +80,18 @@ class WganTraining:
             rng = np.random.default_rng(self._key("validation"))
             self._valid = known.draw(_VALID_WINDOWS, recipe.length, rng)
         self.lasting = ExitStack()
-        weights = self.lasting.enter_context(model.in_training(new, train.vocabulary, train.tokenizer))
+        weights = self.lasting.enter_context(model.in_training(initial_generator, train.vocabulary, train.tokenizer))
         self._weights = weights
         self._n_types = len(train.vocabulary)
         self._device = weights["words"].device
         self._small = recipe.batch_size * max(model.width, recipe.critic_width) <= _SMALL
         self._critic = WganCritic(recipe.critic_width)
-        began = self._critic.new_weights(self._n_types, torch.Generator().manual_seed(self._key("critic")))
-        judge = {name: weight.to(self._device).requires_grad_() for name, weight in began.items()}
+        initial = self._critic.new_weights(self._n_types, torch.Generator().manual_seed(self._key("critic")))
+        critic = {name: weight.to(self._device).requires_grad_() for name, weight in initial.items()}
         betas = (recipe.beta1, recipe.beta2)
         self._players = {
             "generator": Player(weights, learning_rate=recipe.learning_rate, betas=betas),
-            "critic": Player(judge, learning_rate=recipe.learning_rate, betas=betas),
+            "critic": Player(critic, learning_rate=recipe.learning_rate, betas=betas),
         }
 
     @property
@@ -100,8 +101,8 @@ class WganTraining:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What decides the outcome, JSON-ready."""
-        return {"kind": self.model.kind, **self.model.settings, **self._told}
+        """All settings that decide the result, JSON-ready."""
+        return {"kind": self.model.kind, **self.model.settings, **self._record}
 
     def state(self) -> "Mapping[str, Tensor]":
         """Return weights and Adam's moments of both sides."""
@@ -109,12 +110,12 @@ class WganTraining:
         return {f"{side}/{name}": tensor for side, player in sides for name, tensor in player.tensors().items()}
 
     def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Take over, copied, what `state` returned once."""
+        """Restore a copy of `state`."""
         for side, player in self._players.items():
             player.restore(part_of(tensors, side))
 
     def round(self, phase: str, number: int) -> Mapping[str, float]:
-        """Do round `number`; return means over it of losses, distance and penalty, and the share of distinct rows."""
+        """Run round `number`; return mean losses, distance and penalty, and the share of distinct rows."""
         with single_threaded() if self._small else nullcontext():
             return self._round(phase, number)
 
@@ -127,34 +128,34 @@ class WganTraining:
         sums = np.zeros(4)
         for _ in range(self.recipe.iterations):
             for _ in range(self.recipe.critic_updates):
-                sums[:3] += self._teach_critic(length, rng, windows)
+                sums[:3] += self._train_critic(length, rng, windows)
             for _ in range(self.recipe.generator_updates):
-                sums[3] += self._teach_generator(length, rng, windows)
+                sums[3] += self._train_generator(length, rng, windows)
         counts = [self.recipe.critic_updates] * 3 + [self.recipe.generator_updates]
         names = ("critic_loss", "distance", "penalty", "generator_loss")
         means = dict(zip(names, (sums / self.recipe.iterations / counts).tolist(), strict=True))
         return {**means, "distinct": self._distinct(length, windows), "length": length}
 
     def validate(self) -> Mapping[str, float]:
-        """Return nats per token of held-out windows, by the mean of the distributions of some noise vectors."""
+        """Return nats per token of held-out windows, under the mean of the distributions of some noise vectors."""
         if self._valid is None:
             return {}
         total = np.zeros((*self._valid.shape, self._n_types))
         for call in range(_VALID_CALLS):
             rows = np.tile(self._valid, (_VALID_TOGETHER, 1))
-            found = self.model.soft_after(rows, seed=self._key("validation draws", call))
-            total += found.reshape(_VALID_TOGETHER, *total.shape).sum(0, dtype=np.float64)
+            distributions = self.model.soft_after(rows, seed=self._key("validation draws", call))
+            total += distributions.reshape(_VALID_TOGETHER, *total.shape).sum(0, dtype=np.float64)
         probs = total / (_VALID_TOGETHER * _VALID_CALLS)
         gold = np.take_along_axis(probs, self._valid[:, :, None], 2)[:, :, 0]
         ended = np.cumsum(self._valid == EOS, axis=1) - (self._valid == EOS) > 0
         return {VALID: float(-np.log(np.maximum(gold, _FLOOR))[~ended].mean())}
 
     def finish(self, history: RoundsHistory) -> None:
-        """Let the model be what the generator is now, and say in its record how it got there."""
+        """Make the present generator the model, with the history in its record."""
         self.lasting.close()
-        self.model.record = {**self._told, "history": asdict(history), "device": self._device.type}
+        self.model.record = {**self._record, "history": asdict(history), "device": self._device.type}
 
-    def _teach_critic(
+    def _train_critic(
         self, length: int, rng: "torch.Generator", windows: np.random.Generator
     ) -> npt.NDArray[np.float64]:
         import torch
@@ -162,14 +163,14 @@ class WganTraining:
         with torch.no_grad():
             real, generated = self._rows(length, rng, windows)
         shares = torch.rand(len(real), generator=rng, device=self._device)
-        judge = self._players["critic"].weights
-        found = critic_loss(
-            lambda rows: self._critic.score(judge, rows), real, generated, shares, penalty=self.recipe.penalty
+        critic = self._players["critic"].weights
+        losses = critic_loss(
+            lambda rows: self._critic.score(critic, rows), real, generated, shares, penalty=self.recipe.penalty
         )
-        self._players["critic"].descend(found[0])
-        return np.array([float(value.detach()) for value in found])
+        self._players["critic"].descend(losses[0])
+        return np.array([float(value.detach()) for value in losses])
 
-    def _teach_generator(self, length: int, rng: "torch.Generator", windows: np.random.Generator) -> float:
+    def _train_generator(self, length: int, rng: "torch.Generator", windows: np.random.Generator) -> float:
         _, generated = self._rows(length, rng, windows)
         score = self._critic.score(self._players["critic"].weights, generated)
         return self._players["generator"].descend(-score.mean())
@@ -192,7 +193,7 @@ class WganTraining:
         return real, left_padded(self.model.network.free(self._weights, noise, length), rows, last)
 
     def _distinct(self, length: int, windows: np.random.Generator) -> float:
-        """Return how many different rows are drawn, divided by how many as many real windows have."""
+        """Return the number of distinct drawn rows, over that of as many real windows."""
         real = self._windows.draw(_WATCHED, length, windows)
         drawn = self.model.draw_rows(_WATCHED, length, seed=int(windows.integers(2**62)))
         return len(np.unique(drawn, axis=0)) / len(np.unique(real, axis=0))
@@ -215,10 +216,7 @@ def train_wgan(
     monitor_every: int = 10,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RoundsHistory:
-    """Train `model` against a critic, in place, through all lengths; the last weights are kept.
-
-    `model`, `train`, `valid`, `recipe`, `seed`: see `WganTraining`: the same bits on one CPU and number of threads.
-    """
+    """Train `model` against a critic, in place, through all lengths; the last weights are kept. See `WganTraining`."""
     training = WganTraining(model, train, valid, recipe, seed=seed)
     with training.lasting:
         history = train_in_rounds(

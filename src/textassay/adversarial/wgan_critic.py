@@ -21,9 +21,9 @@ Score = Callable[["Tensor"], "Tensor"]
 
 @dataclass(frozen=True)
 class WganCritic:
-    """Its size, and what is computed with weights of that size."""
+    """The critic's settings; methods take the weights."""
 
-    width: int  # Numbers in a word vector and in the state, at least 1
+    width: int  # embedding and hidden dimension, at least 1
 
     def shapes(self, n_types: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights."""
@@ -31,23 +31,23 @@ class WganCritic:
         return {"words": (n_types, self.width), **gru_shapes(self.width, self.width), **output}
 
     def new_weights(self, n_types: int, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return initial weights."""
         return new_gru_weights(self.shapes(n_types), rng)
 
     def score(self, weights: Weights, rows: "Tensor") -> "Tensor":
-        """Return how real each row is, any number, shape (R,).
+        """Return the critic's score of each row, shape (R,); higher is more real.
 
-        `rows`: A distribution, a one-hot vector or, left of what is shorter, zeros at each place, shape (R, L, V).
+        `rows`: distributions or one-hot vectors, left-padded with zeros, shape (R, L, V).
         """
-        given = gru_inputs(weights, rows @ weights["words"])
-        state = given.new_zeros(len(rows), self.width)
-        for part in given.unbind(1):
+        inputs = gru_inputs(weights, rows @ weights["words"])
+        state = inputs.new_zeros(len(rows), self.width)
+        for part in inputs.unbind(1):
             state = gru_step(weights, part, state)
         return state @ weights["output"] + weights["output bias"]
 
 
 def gradient_norms(score: Score, rows: "Tensor") -> "Tensor":
-    """Return the length of the gradient of `score` at each row (R, ...), shape (R,), to differentiate again.
+    """Return the norm of the gradient of `score` at each row (R, ...), shape (R,), to differentiate again.
 
     `score` gives one number a row, which depends on no other row.
     """
@@ -72,7 +72,7 @@ def gradient_penalty(score: Score, real: "Tensor", generated: "Tensor", shares: 
 def critic_loss(
     score: Score, real: "Tensor", generated: "Tensor", shares: "Tensor", *, penalty: float
 ) -> "tuple[Tensor, Tensor, Tensor]":
-    """Return what the critic minimises, and of it how far apart it finds the sides and the gradient penalty.
+    """Return the critic's loss, the distance between the sides, and the gradient penalty.
 
     The loss is E[score(generated)] - E[score(real)] + `penalty` * gradient penalty; the distance is E[score(real)] -
     E[score(generated)]. The parameters are those of `gradient_penalty`.
@@ -81,5 +81,5 @@ def critic_loss(
 
     scores = score(torch.cat((real, generated)))
     distance = scores[: len(real)].mean() - scores[len(real) :].mean()
-    bump = gradient_penalty(score, real, generated, shares)
-    return penalty * bump - distance, distance, bump
+    gradient_term = gradient_penalty(score, real, generated, shares)
+    return penalty * gradient_term - distance, distance, gradient_term

@@ -1,44 +1,22 @@
-"""What the critic of a recurrent Wasserstein GAN sees: lengths, windows of real text, gold beginnings with one step.
+"""Rows for the critic of a recurrent Wasserstein GAN: curriculum of lengths, windows of real text, teacher helping.
 
 Source: Press et al., "Language Generation with Recurrent Generative Adversarial Networks without Pre-training", 2017:
-curriculum, variable length and teacher helping. Rows that are shorter than the present length are padded with zeros on
-the left, so that what is newest always stands last.
+curriculum, variable length and teacher helping. Rows shorter than the present length are padded with zeros on the left.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import EOS, Corpus
-from textassay.errors import InputError, check_least
+from textassay.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 IntArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Curriculum:
-    """Lengths from 1 to `longest`, each for `rounds` rounds; both at least 1."""
-
-    longest: int
-    rounds: int
-
-    def __post_init__(self) -> None:
-        check_least(self, ("longest", "rounds"), 1)
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds of all lengths."""
-        return self.longest * self.rounds
-
-    def length(self, number: int) -> int:
-        """Return the length in round `number`, from 1."""
-        return min(self.longest, 1 + (number - 1) // self.rounds)
 
 
 class TextWindows:
@@ -54,8 +32,7 @@ class TextWindows:
         self._bounds: tuple[int, IntArray] = (0, np.zeros(0, dtype=np.int64))  # of the last length
         if not ends and int(text.lengths.max(initial=0)) < longest:
             raise InputError(
-                f"no sentence has {longest} tokens, the longest {int(text.lengths.max(initial=0))}: "
-                "ask for shorter windows"
+                f"no sentence has {longest} tokens, the longest {int(text.lengths.max(initial=0))}: use shorter windows"
             )
 
     def draw(self, n: int, length: int, rng: np.random.Generator) -> IntArray:
@@ -78,10 +55,10 @@ class TextWindows:
 
 
 def left_padded(rows: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
-    """Return beginnings of rows, moved to the right, zeros before them, shape (R, L, V).
+    """Return prefixes of rows, left-padded with zeros, shape (R, L, V).
 
-    `rows`: distributions or one-hot vectors, shape (B, L, V); `which`: row that each beginning is of, shape (R,);
-    `last`: its last place, from 0, shape (R,): it has ``last + 1`` places.
+    `rows`: distributions or one-hot vectors, shape (B, L, V); `which`: row of each prefix, shape (R,); `last`: its last
+    position, from 0, shape (R,).
     """
     import torch
 
@@ -91,10 +68,10 @@ def left_padded(rows: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
 
 
 def helped(gold: "Tensor", predicted: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
-    """Return gold beginnings whose last place is what was predicted there, left-padded, shape (R, L, V).
+    """Return real prefixes with the prediction at their last position, left-padded, shape (R, L, V).
 
-    `gold`: one-hot vectors of real text, shape (B, L, V); `predicted`: distributions at each place after the gold ones
-    before it, shape (B, L, V).
+    `gold`: one-hot vectors of real text, shape (B, L, V); `predicted`: distributions at each position with teacher
+    forcing, shape (B, L, V).
     """
     import torch
 

@@ -2,10 +2,11 @@
 
 `add_command` turns it into a Typer command. A field is annotated as Typer reads it, with a `Between` where its number
 has a range, and a `Check` where the library has a function that raises for a wrong value:
-``Annotated[int, Option(metavar="N", help="..."), Between(1)]``.
+``Annotated[int, option("...", "N"), Between(1)]``.
 """
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pkgutil import resolve_name
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
@@ -43,6 +44,13 @@ class Check:
         resolve_name(self.function)(value)
 
 
+def option(
+    help: str, metavar: str | None = None, panel: str | None = None, *, names: Sequence[str] = (), **settings: Any
+) -> Any:
+    """Return an option: its line of help, what stands for its value there, the panel; others go to Typer."""
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **settings)
+
+
 class Command(Protocol):
     """Options of a command, and what it does with them."""
 
@@ -52,6 +60,11 @@ class Command(Protocol):
 
 
 class _Command(TyperCommand):
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        for parameter in self.params:
+            _leave_as_typed(parameter)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Answer --help at once: what converts values takes longer to load than help takes to print."""
         if "--help" in args and not ctx.resilient_parsing:
@@ -59,18 +72,57 @@ class _Command(TyperCommand):
             ctx.exit()
         return super().parse_args(ctx, args)
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option that is there beside those of `params`."""
+        option = super().get_help_option(ctx)
+        if option is not None and "process_value" not in vars(option):
+            _leave_as_typed(option)
+        return option
+
+
+def _leave_as_typed(parameter: Any) -> None:
+    """Let a value that is of its option's type already be taken as it is.
+
+    Typer would have pydantic look at it, which takes as long to load as all else that answers a mistake.
+    """
+    kind = parameter.type_descriptor.annotation
+    convert = parameter.process_value
+    takes_several = parameter.multiple or parameter.nargs == -1
+
+    def process(context: Any, value: Any) -> Any:
+        several = takes_several and kind == list[str] and isinstance(value, list | tuple)
+        if parameter.required and parameter.value_is_missing(value):
+            return convert(context, value)
+        if value is None:
+            value = () if takes_several else None
+        elif several and all(type(item) is str for item in value):
+            value = list(value)
+        elif kind not in (str, int, float, bool) or type(value) is not kind:
+            return convert(context, value)
+        return value if parameter.callback is None else parameter.callback(context, parameter, value)
+
+    parameter.process_value = process
+
 
 def add_sub_commands(app: typer.Typer, name: str, help: str, *, panel: str | None = None) -> typer.Typer:
     """Add a command `name` that has sub-commands to `app`, and return it; alone it prints its help."""
-    group = typer.Typer(name=name, help=help, add_completion=False)
-
-    @group.callback(invoke_without_command=True)
-    def print_help(context: typer.Context) -> None:
-        if context.invoked_subcommand is None:
-            print(context.get_help())
-
+    group = typer.Typer(name=name, help=help, add_completion=False, add_help_option=False)
+    group.callback(invoke_without_command=True)(answer_help)
     app.add_typer(group, rich_help_panel=panel)
     return group
+
+
+def answer_help(
+    context: typer.Context,
+    show_help: Annotated[bool, typer.Option("--help", help="Show this message and exit.")] = False,
+) -> None:
+    """Print the help of a command that has sub-commands.
+
+    Typer's own option loads pydantic even where it is not given.
+    """
+    if show_help or context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit
 
 
 def add_command(app: typer.Typer, command: type[Command], name: str, **settings: Any) -> None:

@@ -2,14 +2,13 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
     Computing,
     Files,
@@ -23,11 +22,8 @@ from textassay.cli.options import check_writable
 from textassay.errors import OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from textassay.cli.models import OpenedGenerator
     from textassay.corpus import Corpus
+    from textassay.generators import TextGenerator
 
 _PARTS = "parts"
 
@@ -42,54 +38,42 @@ class Approximate(Files, Computing):
     text: Annotated[
         str, Argument(metavar="FILE", help="Text to score, which the generator never saw; '-' is standard input.")
     ]
-    samples: Annotated[int, Option("--samples", "-n", metavar="N", help="Draws per position, at least 20.")] = 2000
+    samples: Annotated[int, option("Draws per position, at least 20.", "N", names=("--samples", "-n"))] = 2000
     window: Annotated[
-        int | None,
-        Option(metavar="T", help="Read FILE as running text, in windows of T tokens; else line by line."),
-        Between(1),
+        int | None, option("Read FILE as running text, in windows of T tokens; else line by line.", "T"), Between(1)
     ] = None
-    context: Annotated[
-        int, Option(metavar="C", help="Tokens before each window that are read but not scored."), Between(0)
-    ] = 0
+    context: Annotated[int, option("Tokens before each window that are read but not scored.", "C"), Between(0)] = 0
     mode: Annotated[
-        str | None,
-        Option(metavar="M", help="multinomial (where there is a softmax), onehot (else), soft or exact."),
+        str | None, option("multinomial (where there is a softmax), onehot (else), soft or exact.", "M")
     ] = None
-    floor: Annotated[float, Option(metavar="P", help="Probability of a token that was never drawn, at most 1/N.")] = (
-        1e-20
-    )
+    floor: Annotated[float, option("Probability of a token that was never drawn, at most 1/N.", "P")] = 1e-20
     curve: Annotated[
-        bool, Option("--curve", help="Show how many draws are enough: the stopping rule, and the true error.")
+        bool, option("Show how many draws are enough: the stopping rule, and the true error.", names=("--curve",))
     ] = False
     seed: Seed = 0
     precision: Precision = "float32"
     level: Level = 0.95
-    out: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="Write results and figures here; run again, it resumes."),
-    ] = None
+    out: Annotated[Path | None, option("Write results and figures here; run again, it resumes.", "DIR")] = None
     json: Json = False
 
     def run(self) -> int:
         """Average the generator's output along the text, print and write what the text costs, and return 0."""
         from rich.console import Console
 
-        from textassay.approximation import approximate, choose_mode
-        from textassay.cli.models import open_generator, set_precision
+        from textassay.cli.models import open_generator
         from textassay.cli.progress import show_progress
+        from textassay.one_call import approximate
         from textassay.report import draw_approximation, on_white, render_approximation, write_whole
 
         self._check()
         with self.computing():
-            opened = open_generator(self.generator)
-            set_precision(opened, self.precision)
-            draws = choose_mode(opened.model, self.mode) in ("onehot", "soft")
+            opened = open_generator(self.generator, self.precision)
             if self.window is None and not getattr(opened.model, "draws_ends", True):
                 raise OptionError(f"{opened.model.name} never ends a sentence: add --window T, such as --window 7")
             corpus = self._read(opened)
             with show_progress(quiet=self.quiet) as progress:
-                found = approximate(
-                    opened.model,
+                approximation = approximate(
+                    opened,
                     corpus,
                     mode=self.mode,
                     n_samples=self.samples,
@@ -97,8 +81,8 @@ class Approximate(Files, Computing):
                     context=self.context,
                     floor=self.floor,
                     rule=self.curve,
+                    folder=None if self.out is None else self.out / _PARTS,
                     level=self.level,
-                    keep=_Parts(self, opened, corpus) if draws and self.out is not None else None,
                     progress=progress,
                     seed=self.seed,
                 )
@@ -106,17 +90,17 @@ class Approximate(Files, Computing):
             "generator_source": self.generator,
             "text": self.text,
             "tokenizer": opened.form.tokenizer.name,
-            **found.to_dict(),
+            **approximation.to_dict(),
         }
-        told = json.dumps(document, indent=1, allow_nan=False)
+        document_text = json.dumps(document, indent=1, allow_nan=False)
         if self.json:
-            print(told)
+            print(document_text)
         else:
-            render_approximation(found, Console(), text=self.text, tokenizer=opened.form.tokenizer.name)
+            render_approximation(approximation, Console(), text=self.text, tokenizer=opened.form.tokenizer.name)
         if self.out is not None:
-            figures = {drawing.file_name: on_white(drawing.svg) for drawing in draw_approximation(found)}
+            figures = {drawing.file_name: on_white(drawing.svg) for drawing in draw_approximation(approximation)}
             with not_saved():
-                written = write_whole(self.out, {"approximation.json": told + "\n", **figures})
+                written = write_whole(self.out, {"approximation.json": document_text + "\n", **figures})
             if not self.quiet:
                 print_line(f"wrote {', '.join(path.name for path in written)} to {self.out}")
         sys.stdout.flush()
@@ -133,7 +117,7 @@ class Approximate(Files, Computing):
         if self.out is not None:
             check_writable(self.out)
 
-    def _read(self, opened: "OpenedGenerator") -> "Corpus":
+    def _read(self, opened: "TextGenerator") -> "Corpus":
         """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
         from textassay.corpus import read_running, running_text
 
@@ -144,36 +128,3 @@ class Approximate(Files, Computing):
         if len(file.texts) == 1:
             raise TooFewSentencesError(f"{self.text} has one line: to read it as running text, add --window T")
         return opened.form.corpus(file)
-
-
-class _Parts:
-    """Finished parts in the folder of ``--out``, named by all that decides them."""
-
-    def __init__(self, options: Approximate, opened: "OpenedGenerator", corpus: "Corpus") -> None:
-        from importlib.metadata import version
-
-        from textassay.comparison import EstimateStore
-
-        assert options.out is not None
-        self._store = EstimateStore(options.out / _PARTS)
-        self._decides = (
-            *("approximation", version("textassay"), opened.model.name, opened.document.get("checksum")),
-            *(opened.form.hash, corpus.fingerprint, options.samples, options.window, options.context),
-            *(options.floor, options.seed, options.precision),
-        )
-
-    def load(self, part: str) -> "Mapping[str, npt.NDArray[np.float64]] | None":
-        """Return what was kept of `part`, or None."""
-        import numpy as np
-
-        from textassay.comparison import estimate_key
-
-        found: dict[str, Any] | None = self._store.load_document(estimate_key(*self._decides, part))
-        return None if found is None else {name: np.asarray(rows, dtype=np.float64) for name, rows in found.items()}
-
-    def save(self, part: str, arrays: "Mapping[str, npt.NDArray[np.float64]]") -> None:
-        """Keep arrays of `part`."""
-        from textassay.comparison import estimate_key
-
-        document = {name: array.tolist() for name, array in arrays.items()}
-        self._store.save_document(estimate_key(*self._decides, part), document)

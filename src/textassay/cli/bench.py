@@ -1,25 +1,17 @@
 """``textassay bench``: how much of a known discrepancy dd and other metrics find, and whether they are honest."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Device, Level, Output, Tokens, Unseeded
 from textassay.cli.options import parse_generators
-from textassay.errors import EmptyCorpusError, OptionError, unknown_name
+from textassay.errors import OptionError
 
-if TYPE_CHECKING:
-    from textassay.corpus import Corpus
-    from textassay.meta_evaluation import World
-
-DOCSTRINGS = "docstrings"
-NETWORKS = "lstm"  # what the names of their worlds begin with
 MAX_SEEDS = 10_000
 _SEEDS = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 CELLS = "cells"  # the folder under --out
@@ -32,10 +24,6 @@ Files = Annotated[
         show_default=False,
     ),
 ]
-Estimators = Annotated[
-    str,
-    Option(metavar="LIST", help="plain, quick, default, max, logistic, cnn, any metric; each may end in +log-probs."),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +32,14 @@ class Bench(Tokens, Unseeded, Output):
 
     files: Files = None
     sentences: Annotated[
-        list[int] | None,
-        Option(metavar="N", help="Sentences a side, 20000 by default; may be repeated."),
-        Between(50),
+        list[int] | None, option("Sentences a side, 20000 by default; may be repeated.", "N"), Between(50)
     ] = None
-    truth: Annotated[int, Option(metavar="N", help="Sentences a side to compute the truth from."), Between(2)] = 50_000
-    seeds: Annotated[str, Option(metavar="LIST", help="Such as 100-104; below 100 for development.")] = "100"
-    estimators: Estimators = "plain,quick,default"
-    worlds: Annotated[str | None, Option(metavar="LIST", help="Such as growth-4,identical; all by default.")] = None
+    truth: Annotated[int, option("Sentences a side to compute the truth from.", "N"), Between(2)] = 50_000
+    seeds: Annotated[str, option("Such as 100-104; below 100 for development.", "LIST")] = "100"
+    estimators: Annotated[
+        str, option("plain, quick, default, max, logistic, cnn, any metric; each may end in +log-probs.", "LIST")
+    ] = "plain,quick,default"
+    worlds: Annotated[str | None, option("Such as growth-4,identical; all by default.", "LIST")] = None
     level: Level = 0.95
     device: Device = "auto"
 
@@ -62,45 +50,38 @@ class Bench(Tokens, Unseeded, Output):
 
         from textassay.cli.messages import print_line
         from textassay.execution import device
-        from textassay.meta_evaluation import parse_estimator, run_bench
+        from textassay.meta_evaluation import parse_estimator
         from textassay.metric import split_names
+        from textassay.one_call import bench, matching_worlds
         from textassay.report import bench_document, render_bench, seeds_told, write_bench
 
-        estimators = [parse_estimator(name, level=self.level) for name in split_names(self.estimators)]
-        names, networks = _world_names(self.worlds)
-        corpora = self._read(files)
+        estimators = split_names(self.estimators)
+        for name in estimators:
+            parse_estimator(name, level=self.level)  # raises before anything is read
+        worlds = None if self.worlds is None else split_names(self.worlds)
+        if worlds == []:
+            raise OptionError("--worlds is empty: name a world or more, or leave the option out")
+        matching_worlds(worlds)
+        texts = {name: self.read_file(source).texts for name, source in files.items()}
         if not self.quiet:
             print_line(seeds_told(seeds))
         with self.work() as progress, device(self.device):
-            bench = run_bench(
-                corpora,
-                estimators,
-                world_names=names,
-                extra=partial(_networks, names=networks) if networks else None,
-                sizes=sorted(set(self.sentences or (20_000,))),
+            result = bench(
+                texts or None,
+                estimators=estimators,
+                worlds=worlds,
+                n_sentences=self.sentences or (20_000,),
                 n_truth=self.truth,
                 seeds=seeds,
+                level=self.level,
                 folder=None if self.out is None else self.out / CELLS,
                 progress=progress,
+                tokenizer=self.tokenizer,
+                lowercase=self.lowercase,
             )
-        self.show(bench, render_bench, bench_document)
-        self.save(bench, write_bench, quiet=self.quiet)
+        self.show(result, render_bench, bench_document)
+        self.save(result, write_bench, quiet=self.quiet)
         return 0
-
-    def _read(self, files: dict[str, str]) -> "dict[str, Corpus]":
-        from textassay.corpus import Corpus, docstring_sentences, read_texts
-
-        if not files:
-            texts = {DOCSTRINGS: docstring_sentences()}
-        else:
-            texts = {name: list(read_texts(source, column=self.column).texts) for name, source in files.items()}
-            for name, sentences in texts.items():
-                if not any(text and not text.isspace() for text in sentences):
-                    raise EmptyCorpusError(f"{files[name]} is empty: all of its {len(sentences)} lines are blank")
-        return {
-            name: Corpus.from_texts(sentences, tokenizer=self.tokenizer, lowercase=self.lowercase)
-            for name, sentences in texts.items()
-        }
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -109,8 +90,8 @@ def parse_seeds(text: str) -> list[int]:
     for part in text.split(","):
         match = _SEEDS.fullmatch(part.strip())
         if match is None:
-            shown = text if len(text) <= 60 else f"{text[:57]}..."
-            raise OptionError(f"cannot read --seeds '{shown}': write numbers and ranges, such as 100-104,200")
+            beginning = text if len(text) <= 60 else f"{text[:57]}..."
+            raise OptionError(f"cannot read --seeds '{beginning}': write numbers and ranges, such as 100-104,200")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise OptionError(f"--seeds: the range {part.strip()} ends before it begins")
@@ -119,43 +100,3 @@ def parse_seeds(text: str) -> list[int]:
     if n_seeds > MAX_SEEDS:
         raise OptionError(f"--seeds names {n_seeds:,} seeds, each a bench of its own: at most {MAX_SEEDS:,}")
     return list(dict.fromkeys(chain.from_iterable(ranges)))
-
-
-def _world_names(text: str | None) -> tuple[list[str], list[str]]:
-    """Return the worlds that a comma-separated list names, and what it names of networks; none names no networks.
-
-    A name stands for all worlds that begin with it.
-    """
-    from textassay.meta_evaluation import WORLD_NAMES
-    from textassay.metric import split_names
-
-    if text is None:
-        return list(WORLD_NAMES), []
-    found: list[str] = []
-    networks = []
-    named = split_names(text)
-    if not named:
-        raise OptionError("--worlds is empty: name a world or more, or leave the option out")
-    for name in named:
-        chosen = [world for world in WORLD_NAMES if _is_part(name, world)]
-        if _is_part(NETWORKS, name):
-            networks.append(name)
-        elif not chosen:
-            raise unknown_name("world", name, [*WORLD_NAMES, NETWORKS])
-        found += chosen
-    return list(dict.fromkeys(found)), networks
-
-
-def _is_part(beginning: str, name: str) -> bool:
-    return name == beginning or name.startswith(f"{beginning}-")
-
-
-def _networks(corpus: "Corpus", seed: int, *, names: Sequence[str]) -> "list[World]":
-    """Return the worlds of networks that are called for; they are trained anew each time."""
-    from textassay.meta_evaluation import neural_worlds
-
-    made = neural_worlds(corpus, seed)
-    for name in names:
-        if not any(_is_part(name, world.name) for world in made):
-            raise unknown_name("world", name, [world.name for world in made])
-    return [world for world in made if any(_is_part(name, world.name) for name in names)]

@@ -73,8 +73,8 @@ class Compare(Reading, Running, Output):
     def run(self) -> int:
         """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
         generators = parse_generators(self.generators or [])
-        given = {"--features": self.features, "--log-probs": self.log_probs, "--ratings": self.ratings}
-        beside = {option: parse_files(option, files or []) for option, files in given.items()}
+        named_files = {"--features": self.features, "--log-probs": self.log_probs, "--ratings": self.ratings}
+        beside = {option: parse_files(option, files or []) for option, files in named_files.items()}
         if self.paper and self.folds is not None:
             raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
         conditions = [parse_condition(text) for text in self.fail_if or ()]
@@ -123,7 +123,7 @@ class Compare(Reading, Running, Output):
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
         self.show(comparison, partial(_render, whole=self.all, folder=self.out))
-        if self.out is not None and not self.quiet:
+        if self.out is not None and not self.quiet and (self.json or self.all):  # one screen says it itself
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
 
@@ -158,18 +158,18 @@ class Compare(Reading, Running, Output):
             level=self.level,
             paper=self.paper,
         )
-        given = {"train": self.train, "log-probs": self.log_probs, "ratings": self.ratings}
-        names = default_metrics(name for name, value in given.items() if value) if metrics is None else metrics
+        extras = {"train": self.train, "log-probs": self.log_probs, "ratings": self.ratings}
+        names = default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics
         chosen = [metric.name for metric in parse_metrics(names, **settings)]
-        found = [parse_metric(condition.metric, **settings).name for condition in conditions]
-        for condition, name in zip(conditions, found, strict=True):
+        full_names = [parse_metric(condition.metric, **settings).name for condition in conditions]
+        for condition, name in zip(conditions, full_names, strict=True):
             if name not in chosen:
                 raise OptionError(f"--fail-if '{condition}': {name} is not among the metrics, {', '.join(chosen)}")
-        return found
+        return full_names
 
     def _read(self, generators: Mapping[str, str]) -> "dict[str, TextFile]":
         """Return what was read, the real text under the names that results give it."""
-        from textassay.cli.texts import read_sources
+        from textassay.cli.options import read_sources
 
         sources = {FLOOR: self.real, HELDOUT: self.real_heldout, "--train": self.train, **generators}
         return read_sources(

@@ -6,8 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
+from textassay.cli.adapter import option
 from textassay.cli.declarations import Config, Files, Quiet
 from textassay.cli.messages import print_line
 from textassay.cli.options import STANDARD_INPUT, check_writable
@@ -19,16 +20,12 @@ class Contexts(Files):
     """Make the table of contexts for c2s, gc2s and att2seq: label, class of length, first content word."""
 
     text: Annotated[str, Argument(metavar="FILE", help="Sentences, tokens separated by spaces.")]
-    labels: Annotated[
-        str, Option(metavar="FILE", help="The label of each sentence, such as its sentiment, in the same order.")
-    ]
-    label_column: Annotated[str | None, Option(metavar="C", help="Column of --labels, where it is a table.")] = None
-    bounds: Annotated[
-        str, Option(metavar="N,N", help="Longest sentences, in tokens, of all classes of length but the last.")
-    ] = "6,9,12"
-    out: Annotated[Path | None, Option(metavar="TABLE", help="Where the table goes; standard output by default.")] = (
-        None
+    labels: Annotated[str, option("The label of each sentence, such as its sentiment, in the same order.", "FILE")]
+    label_column: Annotated[str | None, option("Column of --labels, where it is a table.", "C")] = None
+    bounds: Annotated[str, option("Longest sentences, in tokens, of all classes of length but the last.", "N,N")] = (
+        "6,9,12"
     )
+    out: Annotated[Path | None, option("Where the table goes; standard output by default.", "TABLE")] = None
     quiet: Quiet = False
     config: Config = None
 

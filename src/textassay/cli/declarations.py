@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from textassay.cli.adapter import Between, Check
+from textassay.cli.adapter import Between, Check, option
 from textassay.corpus import set_limits
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import MAX_WORKERS
@@ -53,169 +53,80 @@ Generators = Annotated[
     list[str] | None,
     typer.Argument(metavar="NAME=GEN...", help="Generated text, with the name it goes by.", show_default=False),
 ]
-Real = Annotated[str, typer.Option(metavar="FILE", help="Real text to compare with; '-' is standard input.")]
-Heldout = Annotated[
-    str | None, typer.Option(metavar="FILE", help="More real text: a second row that shows how real text scores.")
-]
-Train = Annotated[
-    str | None, typer.Option(metavar="FILE", help="The generators' training text, to find copied sentences.")
-]
+Real = Annotated[str, option("Real text to compare with; '-' is standard input.", "FILE")]
+Heldout = Annotated[str | None, option("More real text: a second row that shows how real text scores.", "FILE")]
+Train = Annotated[str | None, option("The generators' training text, to find copied sentences.", "FILE")]
 Features = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=FILE.npy", help="Vectors of real, real-heldout or a generator; may be repeated."),
+    list[str] | None, option("Vectors of real, real-heldout or a generator; may be repeated.", "NAME=FILE.npy")
 ]
 LogProbs = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=FILE", help="Log-probabilities (nats) under generator NAME; may be repeated."),
+    list[str] | None, option("Log-probabilities (nats) under generator NAME; may be repeated.", "NAME=FILE")
 ]
 Ratings = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=FILE", help="People's ratings of generator NAME's texts; may be repeated."),
+    list[str] | None, option("People's ratings of generator NAME's texts; may be repeated.", "NAME=FILE")
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by 'train', or pretrained:NAME_OR_PATH.")]
 
 # How texts are read
 Tokenizer = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        help="auto (whitespace; chars for unspaced text), whitespace, words, chars or 13a.",
-        rich_help_panel=TEXTS,
-    ),
+    option("auto (whitespace; chars for unspaced text), whitespace, words, chars or 13a.", "NAME", TEXTS),
     Check("textassay.corpus.tokenizer:check_tokenizer"),
 ]
-Lowercase = Annotated[bool, typer.Option(help="Lower-case all texts.", show_default=False, rich_help_panel=TEXTS)]
+Lowercase = Annotated[bool, option("Lower-case all texts.", panel=TEXTS, show_default=False)]
 Normalize = Annotated[
-    bool,
-    typer.Option(
-        help="Undo differences of case, quotes and spacing in all texts.", show_default=False, rich_help_panel=TEXTS
-    ),
+    bool, option("Undo differences of case, quotes and spacing in all texts.", panel=TEXTS, show_default=False)
 ]
-MaxTokens = Annotated[
-    int | None, typer.Option(metavar="N", help="Cut all texts after N tokens.", rich_help_panel=TEXTS), Between(1)
-]
-MaxInput = Annotated[
-    str,
-    typer.Option(
-        metavar="SIZE",
-        help="Largest file that is read, decompressed.",
-        callback=_set_max_input,
-        rich_help_panel=TEXTS,
-    ),
-]
-MaxText = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        help="Most characters that one text may have.",
-        callback=_set_max_text,
-        rich_help_panel=TEXTS,
-    ),
-]
-Column = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Text column of csv, tsv, json and parquet files.", rich_help_panel=TEXTS),
-]
-GroupColumn = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Column of groups, such as documents, that cross-fitting does not split.",
-        rich_help_panel=TEXTS,
-    ),
-]
+MaxTokens = Annotated[int | None, option("Cut all texts after N tokens.", "N", TEXTS), Between(1)]
+MaxInput = Annotated[str, option("Largest file that is read, decompressed.", "SIZE", TEXTS, callback=_set_max_input)]
+MaxText = Annotated[int, option("Most characters that one text may have.", "N", TEXTS, callback=_set_max_text)]
 
 # How it is measured
-Metrics = Annotated[
-    str | None,
-    typer.Option(metavar="LIST", help="Such as 'dd,bleu(order=4)'; all of them by default.", rich_help_panel=MEASURING),
-]
+Metrics = Annotated[str | None, option("Such as 'dd,bleu(order=4)'; all of them by default.", "LIST", MEASURING)]
 Effort = Annotated[
     str,
-    typer.Option(
-        metavar="HOW",
-        help="Of dd's classifiers: quick, default or max; 3 s, 20 s or 5 min for 20,000 sentences.",
-        rich_help_panel=MEASURING,
-    ),
+    option("Of dd's classifiers: quick, default or max; 3 s, 20 s or 5 min for 20,000 sentences.", "HOW", MEASURING),
     Check("textassay.metric.base:check_effort"),
 ]
 Encoder = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Sentence embedding: lsa (the default) or a sentence-transformers model.",
-        rich_help_panel=MEASURING,
-    ),
+    str | None, option("Sentence embedding: lsa (the default) or a sentence-transformers model.", "NAME", MEASURING)
 ]
 Paper = Annotated[
-    bool,
-    typer.Option(
-        help="dd exactly as in its paper: one network, one split.", show_default=False, rich_help_panel=MEASURING
-    ),
+    bool, option("dd exactly as in its paper: one network, one split.", panel=MEASURING, show_default=False)
 ]
-Explain = Annotated[
-    bool, typer.Option(help="Show what gives each generator away; takes a while.", rich_help_panel=MEASURING)
-]
-Folds = Annotated[
-    int | None,
-    typer.Option(metavar="K", help="Folds of cross-fitting; 5 by default.", rich_help_panel=MEASURING),
-    Between(1),
-]
+Explain = Annotated[bool, option("Show what gives each generator away; takes a while.", panel=MEASURING)]
+Folds = Annotated[int | None, option("Folds of cross-fitting; 5 by default.", "K", MEASURING), Between(1)]
 Level = Annotated[
     float,
-    typer.Option(metavar="L", help="Level of confidence intervals and tests.", rich_help_panel=MEASURING),
+    option("Level of confidence intervals and tests.", "L", MEASURING),
     Check("textassay.metric.base:check_level"),
 ]
 
 # How the work is done
-Seed = Annotated[
-    int,
-    typer.Option(metavar="N", help="Random seed: the same seed gives the same numbers.", rich_help_panel=RUNNING),
-    Between(0),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Threads; all processors by default.", rich_help_panel=RUNNING),
-    Between(1, MAX_WORKERS),
-]
-Precision = Annotated[str, typer.Option(metavar="P", help="Of networks: float32 or bfloat16.", rich_help_panel=RUNNING)]
+Seed = Annotated[int, option("Random seed: the same seed gives the same numbers.", "N", RUNNING), Between(0)]
+Precision = Annotated[str, option("Of networks: float32 or bfloat16.", "P", RUNNING)]
 Device = Annotated[
-    str,
-    typer.Option(metavar="D", help="Of networks: auto, cpu, cuda, cuda:N or mps.", rich_help_panel=RUNNING),
-    Check("textassay.execution:check_device"),
+    str, option("Of networks: auto, cpu, cuda, cuda:N or mps.", "D", RUNNING), Check("textassay.execution:check_device")
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE.yaml",
-        help="Read options from a file; the command line wins.",
-        is_eager=True,
-        callback=_load_config,
-        rich_help_panel=RUNNING,
+    option(
+        "Read options from a file; the command line wins.", "FILE.yaml", RUNNING, is_eager=True, callback=_load_config
     ),
 ]
 
 # What comes out
 Out = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write the report here; run again, it resumes.", rich_help_panel=OUTPUT),
+    option("Write the report here; run again, it resumes.", "DIR", OUTPUT),
     Check("textassay.cli.options:check_writable"),
 ]
-Json = Annotated[
-    bool, typer.Option(help="Print one JSON document instead of tables.", show_default=False, rich_help_panel=OUTPUT)
-]
+Json = Annotated[bool, option("Print one JSON document instead of tables.", panel=OUTPUT, show_default=False)]
 FailIf = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="'dd>0.3'",
-        help="Exit with status 1 if a generator meets this; may be repeated.",
-        rich_help_panel=OUTPUT,
-    ),
+    list[str] | None, option("Exit with status 1 if a generator meets this; may be repeated.", "'dd>0.3'", OUTPUT)
 ]
-All = Annotated[
-    bool, typer.Option("--all", help="Print every metric, pair and note, not one screen.", rich_help_panel=OUTPUT)
-]
-Quiet = Annotated[bool, typer.Option(help="No progress and no notes.", show_default=False, rich_help_panel=OUTPUT)]
+All = Annotated[bool, option("Print every metric, pair and note, not one screen.", panel=OUTPUT, names=("--all",))]
+Quiet = Annotated[bool, option("No progress and no notes.", panel=OUTPUT, show_default=False)]
 
 
 # Mixins: what several commands take. Each field is one option; `cli/adapter.py` turns them into the command line.
@@ -223,7 +134,7 @@ Quiet = Annotated[bool, typer.Option(help="No progress and no notes.", show_defa
 class Files:
     """How files are read."""
 
-    column: Column = None
+    column: Annotated[str | None, option("Text column of csv, tsv, json and parquet files.", "NAME", TEXTS)] = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
 
@@ -251,14 +162,18 @@ class Reading(Tokens):
 
     normalize: Normalize = False
     max_tokens: MaxTokens = None
-    group_column: GroupColumn = None
+    group_column: Annotated[
+        str | None, option("Column of groups, such as documents, that cross-fitting does not split.", "NAME", TEXTS)
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unseeded:
     """How work is done that has no seed of its own."""
 
-    workers: Workers = None
+    workers: Annotated[
+        int | None, option("Threads; all processors by default.", "N", RUNNING), Between(1, MAX_WORKERS)
+    ] = None
     quiet: Quiet = False
     config: Config = None
 

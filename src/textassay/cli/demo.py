@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
-from textassay.cli.adapter import Between, Check
+from textassay.cli.adapter import Between, Check, option
 from textassay.cli.compare import Compare
 from textassay.cli.declarations import Quiet, Seed
 
@@ -28,12 +26,10 @@ class Demo:
     """Try everything on text made at run time: five generators against Python's own docstrings."""
 
     out: Annotated[
-        Path,
-        Option(metavar="DIR", help="Where the texts and the report go."),
-        Check("textassay.cli.options:check_writable"),
+        Path, option("Where the texts and the report go.", "DIR"), Check("textassay.cli.options:check_writable")
     ] = Path("demo-report")
     sentences: Annotated[
-        int, Option(metavar="N", help="Sentences of real text and of each generator, at most."), Between(_FEWEST)
+        int, option("Sentences of real text and of each generator, at most.", "N"), Between(_FEWEST)
     ] = 2500  # a minute's work for two cores
     seed: Seed = 0
     quiet: Quiet = False

@@ -1,19 +1,17 @@
 """``textassay discrepancy``."""
 
 import json
-import sys
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Above, Computing, Json, Level, MaxInput, MaxText, Seed
-from textassay.cli.messages import not_saved, print_line
+from textassay.cli.messages import not_saved, print_json, print_line
 from textassay.cli.options import check_writable
-from textassay.errors import OptionError
 
 _MODEL = "A folder written by 'train', or pretrained:NAME_OR_PATH."
 
@@ -25,13 +23,13 @@ class Discrepancy(Computing):
     model_p: Annotated[str, Argument(metavar="MODEL_P", help=_MODEL)]
     model_q: Annotated[str, Argument(metavar="MODEL_Q", help="The other one.")]
     sentences: Annotated[
-        int, Option("-n", "--sentences", metavar="N", help="Sentences drawn from each model."), Between(2)
+        int, option("Sentences drawn from each model.", "N", names=("-n", "--sentences")), Between(2)
     ] = 10_000
-    temperature_p: Annotated[float, Option(metavar="T", help="Temperature of MODEL_P, above 0."), Above(0)] = 1.0
-    temperature_q: Annotated[float, Option(metavar="T", help="Temperature of MODEL_Q, above 0."), Above(0)] = 1.0
+    temperature_p: Annotated[float, option("Temperature of MODEL_P, above 0.", "T"), Above(0)] = 1.0
+    temperature_q: Annotated[float, option("Temperature of MODEL_Q, above 0.", "T"), Above(0)] = 1.0
     level: Level = 0.95
     seed: Seed = 0
-    out: Annotated[Path | None, Option(metavar="DIR", help="Write discrepancy.json and log-ratios.npz here.")] = None
+    out: Annotated[Path | None, option("Write discrepancy.json and log-ratios.npz here.", "DIR")] = None
     json: Json = False
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
@@ -42,40 +40,29 @@ class Discrepancy(Computing):
         from rich.console import Console
 
         from textassay.cli.models import open_model
-        from textassay.meta_evaluation import model_discrepancy
+        from textassay.one_call import discrepancy
         from textassay.report import render_discrepancy, write_whole
 
         if self.out is not None:
             check_writable(self.out)
         with self.computing():
             p, q = open_model(self.model_p), open_model(self.model_q)
-            names = (p.form.tokenizer.name, q.form.tokenizer.name)
-            if names[0] != names[1]:
-                raise OptionError(
-                    f"the two models see text differently: {self.model_p} in tokens of '{names[0]}', {self.model_q} "
-                    f"of '{names[1]}'; train both with one --tokenizer (and --lowercase)"
-                )
-            found = model_discrepancy(
-                p.model,
-                q.model,
-                (p.form.vocabulary, q.form.vocabulary),
-                n=self.sentences,
-                temperatures=(self.temperature_p, self.temperature_q),
-                level=self.level,
-                seed=self.seed,
-            )
-        document = {"model_p": self.model_p, "model_q": self.model_q, "tokenizer": names[0], **found.to_dict()}
+            temperatures = (self.temperature_p, self.temperature_q)
+            estimates = discrepancy(p, q, n=self.sentences, temperatures=temperatures, level=self.level, seed=self.seed)
+        names = {"model_p": self.model_p, "model_q": self.model_q}
+        document = {**names, "tokenizer": p.form.tokenizer.name, **estimates.to_dict()}
         if self.json:
-            json.dump(document, sys.stdout, indent=1, allow_nan=False)
-            print()
+            print_json(document)
         else:
-            render_discrepancy(found, Console())
+            render_discrepancy(estimates, Console())
         if self.out is not None:
             buffer = BytesIO()
-            np.savez(buffer, p=found.log_ratios[0], q=found.log_ratios[1])
-            told = json.dumps(document, indent=1, allow_nan=False)
+            np.savez(buffer, p=estimates.log_ratios[0], q=estimates.log_ratios[1])
+            document_text = json.dumps(document, indent=1, allow_nan=False)
             with not_saved():
-                written = write_whole(self.out, {"discrepancy.json": told, "log-ratios.npz": buffer.getvalue()})
+                written = write_whole(
+                    self.out, {"discrepancy.json": document_text, "log-ratios.npz": buffer.getvalue()}
+                )
             if not self.quiet:
                 print_line(f"wrote {', '.join(map(str, written))}")
         return 0

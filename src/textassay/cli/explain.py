@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Effort, Folds, Generators, Level, Output, Reading, Real, Running
 from textassay.cli.options import check_sources, parse_generators
 from textassay.errors import TooFewSentencesError
@@ -28,7 +26,7 @@ class Explain(Reading, Running, Output):
 
     generators: Generators = None
     real: Real
-    top: Annotated[int, Option(metavar="N", help="How many n-grams to show each way."), Between(0)] = 10
+    top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
     effort: Effort = "default"
     folds: Folds = None
     level: Level = 0.95
@@ -41,7 +39,7 @@ class Explain(Reading, Running, Output):
         from importlib.metadata import version as installed_version
 
         from textassay.cli.messages import print_line
-        from textassay.cli.texts import read_sources
+        from textassay.cli.options import read_sources
         from textassay.comparison import FLOOR, FOLDS, TOP, EstimateStore, RealText, explain_generators
         from textassay.corpus import prepare_corpora
         from textassay.metric import check_effort

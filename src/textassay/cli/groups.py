@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from textassay.cli.adapter import Command, add_command
+from textassay.cli.adapter import Command, add_command, answer_help
 from textassay.errors import unknown_name
 
 MODELS: Mapping[str, str] = {
@@ -81,9 +81,9 @@ class _Commands(Mapping[str, Any]):
         if name not in self._group.commands:
             raise KeyError(name)
         if name not in self._made:
-            made: type[Command] = import_module(self._group.module).command(name)
+            sub_command: type[Command] = import_module(self._group.module).command(name)
             app = typer.Typer(add_completion=False)
-            add_command(app, made, name)
+            add_command(app, sub_command, name)
             self._made[name] = typer.main.get_command(app)
         return self._made[name]
 
@@ -92,8 +92,8 @@ def add_group(app: typer.Typer, group: Group, **settings: Any) -> None:
     """Add a group of commands to `app`; without a command, it lists them."""
 
     class ThisGroup(TyperGroup):
-        def __init__(self, **given: Any) -> None:
-            super().__init__(**given)
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
             self.commands = _Commands(group)  # type: ignore[assignment]
 
         def list_commands(self, ctx: Any) -> list[str]:
@@ -109,11 +109,8 @@ def add_group(app: typer.Typer, group: Group, **settings: Any) -> None:
             return args[0], self.commands[args[0]], args[1:]
 
     metavar = f"{group.what.upper()} [OPTIONS]"
-    commands = typer.Typer(name=group.name, help=group.help, cls=ThisGroup, subcommand_metavar=metavar)
-
-    @commands.callback(invoke_without_command=True)
-    def _list(context: typer.Context) -> None:
-        if context.invoked_subcommand is None:
-            print(context.get_help())
-
+    commands = typer.Typer(
+        name=group.name, help=group.help, cls=ThisGroup, subcommand_metavar=metavar, add_help_option=False
+    )
+    commands.callback(invoke_without_command=True)(answer_help)
     app.add_typer(commands, **settings)

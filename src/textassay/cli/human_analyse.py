@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Argument, Option
+from typer import Argument
 
+from textassay.cli.adapter import option
 from textassay.cli.declarations import Level, MaxInput, MaxText, Printing, Seed
 from textassay.cli.human_next_word import Database
 from textassay.cli.messages import print_line
@@ -14,32 +15,24 @@ from textassay.errors import OptionError
 if TYPE_CHECKING:
     from textassay.human import HumanAnalysis, Judgements
 
-Results = Annotated[
-    Path, Argument(metavar="FILE", help="Results of Mechanical Turk or Label Studio, a long CSV, or a STUDY.")
-]
-Votes = Annotated[
-    str | None, Option(metavar="N", help="Texts with N votes, or all; the most common number by default.")
-]
-MinSeconds = Annotated[float, Option(metavar="S", help="Raters who take less for a text are suspicious.")]
-Exclude = Annotated[list[str] | None, Option(metavar="RATER", help="Leave a rater out; may be repeated.")]
-Reasons = Annotated[Path | None, Option(metavar="FILE", help="Keywords by which comments are coded, as YAML.")]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Analyse(Printing):
     """Say how well people told real from generated text, and how far they agreed."""
 
-    file: Results
-    ties: Annotated[str, Option(metavar="RULE", help="Count tied texts as fake or real, or drop them.")] = "fake"
-    votes: Votes = None
+    file: Annotated[
+        Path, Argument(metavar="FILE", help="Results of Mechanical Turk or Label Studio, a long CSV, or a STUDY.")
+    ]
+    ties: Annotated[str, option("Count tied texts as fake or real, or drop them.", "RULE")] = "fake"
+    votes: Annotated[str | None, option("Texts with N votes, or all; the most common number by default.", "N")] = None
     level: Level = 0.95
-    texts: Annotated[int, Option(metavar="K", help="Texts to list of each kind.")] = 4
-    min_seconds: MinSeconds = 2.0
-    exclude: Exclude = None
-    reasons: Reasons = None
+    texts: Annotated[int, option("Texts to list of each kind.", "K")] = 4
+    min_seconds: Annotated[float, option("Raters who take less for a text are suspicious.", "S")] = 2.0
+    exclude: Annotated[list[str] | None, option("Leave a rater out; may be repeated.", "RATER")] = None
+    reasons: Annotated[Path | None, option("Keywords by which comments are coded, as YAML.", "FILE")] = None
     database: Database = None
     seed: Seed = 0
-    out: Annotated[Path | None, Option(metavar="DIR", help="Where files and figures go.")] = None
+    out: Annotated[Path | None, option("Where files and figures go.", "DIR")] = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
 

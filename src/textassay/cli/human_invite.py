@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
-
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.human_study import StudyFolder
 from textassay.cli.messages import print_line
 from textassay.errors import OptionError, OutputError
 
-Database = Annotated[str | None, Option(metavar="URL", help="[default: STUDY/judgements.sqlite]")]
+Database = Annotated[str | None, option("[default: STUDY/judgements.sqlite]", "URL")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +20,9 @@ class Invite:
     """Make personal links to a study, each for one participant; its server may be running."""
 
     study: StudyFolder
-    number: Annotated[int, Option(metavar="N", help="How many links."), Between(1, 100_000)] = 1
-    address: Annotated[str, Option(metavar="URL", help="Where participants reach the study.")] = "http://127.0.0.1:8000"
-    out: Annotated[Path | None, Option(metavar="FILE", help="Write the links there instead of printing them.")] = None
+    number: Annotated[int, option("How many links.", "N"), Between(1, 100000)] = 1
+    address: Annotated[str, option("Where participants reach the study.", "URL")] = "http://127.0.0.1:8000"
+    out: Annotated[Path | None, option("Write the links there instead of printing them.", "FILE")] = None
     database: Database = None
 
     def run(self) -> int:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Config, Files, Level, Printing, Seed
 from textassay.cli.human_study import NewStudy, PerPage, check_no_study, show_study
 from textassay.errors import OptionError
@@ -18,9 +18,7 @@ Model = Annotated[
     str | None,
     Argument(metavar="MODEL", help="A folder written by 'train', or pretrained:NAME.", show_default=False),
 ]
-Pages = Annotated[int, Option(metavar="N", help="Pages; half of the items of each are of either side."), Between(1)]
-Prefixes = Annotated[Path | None, Option(metavar="FILE.jsonl", help="Prefixes and candidates instead of a model.")]
-Database = Annotated[str | None, Option(metavar="URL", help="Of the study's server, if it is not in STUDY.")]
+Database = Annotated[str | None, option("Of the study's server, if it is not in STUDY.", "URL")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +26,11 @@ class NextWord(Files, Printing):
     """Make a study of the next-word task: people choose among a model's most probable next words."""
 
     model: Model = None
-    real: Annotated[str | None, Option(metavar="FILE", help="Real text the model never saw.")] = None
-    length: Annotated[int, Option(metavar="N", help="Tokens of a prefix."), Between(1)] = 10
-    pages: Pages = 20
-    page_size: Annotated[int, Option(metavar="N", help="Prefixes on a page; even."), Between(2)] = 10
-    prefixes: Prefixes = None
+    real: Annotated[str | None, option("Real text the model never saw.", "FILE")] = None
+    length: Annotated[int, option("Tokens of a prefix.", "N"), Between(1)] = 10
+    pages: Annotated[int, option("Pages; half of the items of each are of either side.", "N"), Between(1)] = 20
+    page_size: Annotated[int, option("Prefixes on a page; even.", "N"), Between(2)] = 10
+    prefixes: Annotated[Path | None, option("Prefixes and candidates instead of a model.", "FILE.jsonl")] = None
     judgements: PerPage = 1
     out: NewStudy
     seed: Seed = 0

@@ -4,45 +4,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
-
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Level, Printing
 from textassay.errors import OptionError
-
-Judges = Annotated[
-    list[int] | None,
-    Option(metavar="K", help="Judges of each text; may be repeated. [default: 1, 3, 5]"),
-    Between(1),
-]
-Other = Annotated[float | None, Option(metavar="P", help="That of another generator, to tell them apart.")]
-Texts = Annotated[int | None, Option(metavar="N", help="Also print the power of N texts of a generator.")]
-TextCorrelation = Annotated[
-    float | None, Option(metavar="R", help="Between judgements of one text; 0 or the pilot's by default.")
-]
-RaterCorrelation = Annotated[
-    float | None, Option(metavar="R", help="Between judgements by one rater; 0 or the pilot's by default.")
-]
-TextsPerRater = Annotated[
-    float | None, Option(metavar="M", help="Texts of a generator that a rater judges; 1 or the pilot's.")
-]
-Pilot = Annotated[Path | None, Option(metavar="FILE", help="Judgements of another study, for the correlations.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Power(Printing):
     """Say how many texts and judges a study needs, before anyone is asked."""
 
-    accuracy: Annotated[float, Option(metavar="P", help="Share of a generator's texts judged correctly.")] = 0.6
-    other: Other = None
-    judges: Judges = None
-    texts: Texts = None
-    text_correlation: TextCorrelation = None
-    rater_correlation: RaterCorrelation = None
-    texts_per_rater: TextsPerRater = None
-    pilot: Pilot = None
+    accuracy: Annotated[float, option("Share of a generator's texts judged correctly.", "P")] = 0.6
+    other: Annotated[float | None, option("That of another generator, to tell them apart.", "P")] = None
+    judges: Annotated[
+        list[int] | None, option("Judges of each text; may be repeated. [default: 1, 3, 5]", "K"), Between(1)
+    ] = None
+    texts: Annotated[int | None, option("Also print the power of N texts of a generator.", "N")] = None
+    text_correlation: Annotated[
+        float | None, option("Between judgements of one text; 0 or the pilot's by default.", "R")
+    ] = None
+    rater_correlation: Annotated[
+        float | None, option("Between judgements by one rater; 0 or the pilot's by default.", "R")
+    ] = None
+    texts_per_rater: Annotated[
+        float | None, option("Texts of a generator that a rater judges; 1 or the pilot's.", "M")
+    ] = None
+    pilot: Annotated[Path | None, option("Judgements of another study, for the correlations.", "FILE")] = None
     level: Level = 0.95
-    power: Annotated[float, Option(metavar="P", help="Chance of finding a difference that exists.")] = 0.8
+    power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
 
     def run(self) -> int:
         """Plan, print, and return 0."""
@@ -114,6 +102,6 @@ def _pilot(path: Path) -> tuple[float, float, float]:
     right = 1 - judgements.value[fake]
     item, rater, author = judgements.item[fake], judgements.rater[fake], author[fake]
     cells = np.unique(rater * len(names) + author, return_counts=True)[1]
-    found = [shared_correlation(right, author, cluster) for cluster in (item, rater)]
-    text, by_rater = (0.0 if np.isnan(value) else min(1.0, max(0.0, value)) for value in found)
+    correlations = [shared_correlation(right, author, cluster) for cluster in (item, rater)]
+    text, by_rater = (0.0 if np.isnan(value) else min(1.0, max(0.0, value)) for value in correlations)
     return text, by_rater, float(np.sum(cells**2) / np.sum(cells))

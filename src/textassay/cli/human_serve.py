@@ -12,35 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.human_invite import Database
 from textassay.cli.human_study import StudyFolder
 from textassay.cli.messages import print_line
 from textassay.errors import InputError, MissingExtraError, OptionError, OutputError
-
-TokenFile = Annotated[Path | None, Option(metavar="FILE", help="Write the owner's token there instead of printing it.")]
-PagesEach = Annotated[int, Option(metavar="N", help="Pages that one participant may judge."), Between(1)]
-TimeLimit = Annotated[
-    float, Option(metavar="MINUTES", help="Without an answer, until a page goes to another participant.")
-]
-FirstAnswerLimit = Annotated[
-    float, Option(metavar="MINUTES", help="Without a first answer, until a page goes to another participant.")
-]
-PerAddress = Annotated[
-    int | None,
-    Option(
-        metavar="N",
-        help="Unfinished participants of one address; 0: no limit. Half of all places by default, 5 to 50.",
-    ),
-    Between(0),
-]
-InviteOnly = Annotated[bool, Option("--invite-only", help="Only for people with a link from 'human invite'.")]
-TrustProxy = Annotated[
-    list[str] | None,
-    Option(metavar="ADDRESS", help="A proxy that says where requests come from; may be repeated."),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,17 +24,31 @@ class Serve:
     """Run the study as a web page."""
 
     study: StudyFolder
-    host: Annotated[str, Option(help="Address to listen on; 0.0.0.0 is every one.")] = "127.0.0.1"
-    port: Annotated[int, Option(help="Port to listen on; 0 takes a free one."), Between(0, 65535)] = 8000
+    host: Annotated[str, option("Address to listen on; 0.0.0.0 is every one.")] = "127.0.0.1"
+    port: Annotated[int, option("Port to listen on; 0 takes a free one."), Between(0, 65535)] = 8000
     database: Database = None
-    owner_token_file: TokenFile = None
-    new_owner_token: Annotated[bool, Option("--new-owner-token", help="Replace the owner's token.")] = False
-    pages_per_participant: PagesEach = 1
-    time_limit: TimeLimit = 60.0
-    first_answer_limit: FirstAnswerLimit = 10.0
-    per_address: PerAddress = None
-    invite_only: InviteOnly = False
-    trust_proxy: TrustProxy = None
+    owner_token_file: Annotated[
+        Path | None, option("Write the owner's token there instead of printing it.", "FILE")
+    ] = None
+    new_owner_token: Annotated[bool, option("Replace the owner's token.", names=("--new-owner-token",))] = False
+    pages_per_participant: Annotated[int, option("Pages that one participant may judge.", "N"), Between(1)] = 1
+    time_limit: Annotated[float, option("Without an answer, until a page goes to another participant.", "MINUTES")] = (
+        60.0
+    )
+    first_answer_limit: Annotated[
+        float, option("Without a first answer, until a page goes to another participant.", "MINUTES")
+    ] = 10.0
+    per_address: Annotated[
+        int | None,
+        option("Unfinished participants of one address; 0: no limit. Half of all places by default, 5 to 50.", "N"),
+        Between(0),
+    ] = None
+    invite_only: Annotated[
+        bool, option("Only for people with a link from 'human invite'.", names=("--invite-only",))
+    ] = False
+    trust_proxy: Annotated[
+        list[str] | None, option("A proxy that says where requests come from; may be repeated.", "ADDRESS")
+    ] = None
 
     def run(self) -> int:
         """Serve the study until interrupted; return 0."""
@@ -133,9 +123,9 @@ class Serve:
         return 0
 
     def _check(self) -> None:
-        for option, minutes in (("--time-limit", self.time_limit), ("--first-answer-limit", self.first_answer_limit)):
+        for name, minutes in (("--time-limit", self.time_limit), ("--first-answer-limit", self.first_answer_limit)):
             if not 0 < minutes < float("inf"):
-                raise OptionError(f"{option} must be above 0 minutes, got {minutes:g}")
+                raise OptionError(f"{name} must be above 0 minutes, got {minutes:g}")
         for proxy in self.trust_proxy or ():
             try:
                 ipaddress.ip_address(proxy)

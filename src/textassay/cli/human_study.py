@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
     Config,
     Files,
@@ -29,18 +29,8 @@ if TYPE_CHECKING:
     from textassay.human import Accepted, Study, StudyPage
 
 StudyFolder = Annotated[Path, Argument(metavar="STUDY", help="A folder written by 'human build'.")]
-NewStudy = Annotated[Path, Option(metavar="STUDY", help="The folder of the study.")]
-PerPage = Annotated[int, Option("--judgements", metavar="K", help="People who judge each page."), Between(1)]
-RealPerPage = Annotated[int | None, Option(metavar="N", help="How many of them are real; half by default.")]
-PerGenerator = Annotated[int | None, Option(metavar="N", help="Texts drawn of each generator; all by default.")]
-MarkRare = Annotated[
-    int | None, Option(metavar="N", help="Show words seen fewer than N times as underscores."), Between(1)
-]
-RareFrom = Annotated[str | None, Option(metavar="FILE", help="Where words are counted; the real text by default.")]
-Instructions = Annotated[
-    Path | None, Option(metavar="FILE", help="What else they read; an empty line separates paragraphs.")
-]
-MostPages = Annotated[int | None, Option(metavar="N", help="Pages one rater may judge; 1 by default, next-word 200.")]
+NewStudy = Annotated[Path, option("The folder of the study.", "STUDY")]
+PerPage = Annotated[int, option("People who judge each page.", "K", names=("--judgements",)), Between(1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,18 +38,22 @@ class Build(Files, Printing):
     """Make a study: pages of real and generated texts in random order, for people to tell apart."""
 
     generators: Generators = None
-    real: Annotated[str, Option(metavar="FILE", help="Real text; '-' is standard input.")]
+    real: Annotated[str, option("Real text; '-' is standard input.", "FILE")]
     out: NewStudy
-    page_size: Annotated[int, Option(metavar="N", help="Texts on a page.")] = 20
-    real_per_page: RealPerPage = None
-    per_generator: PerGenerator = None
+    page_size: Annotated[int, option("Texts on a page.", "N")] = 20
+    real_per_page: Annotated[int | None, option("How many of them are real; half by default.", "N")] = None
+    per_generator: Annotated[int | None, option("Texts drawn of each generator; all by default.", "N")] = None
     judgements: PerPage = 5
-    check: Annotated[str | None, Option(metavar="TEXT", help="Attention check; 'fake' is the right answer.")] = None
-    no_check: Annotated[bool, Option("--no-check", help="No attention check.")] = False
-    mark_rare: MarkRare = None
-    rare_from: RareFrom = None
-    title: Annotated[str, Option(metavar="TEXT", help="Title that participants read.")] = "Real or fake?"
-    instructions: Instructions = None
+    check: Annotated[str | None, option("Attention check; 'fake' is the right answer.", "TEXT")] = None
+    no_check: Annotated[bool, option("No attention check.", names=("--no-check",))] = False
+    mark_rare: Annotated[int | None, option("Show words seen fewer than N times as underscores.", "N"), Between(1)] = (
+        None
+    )
+    rare_from: Annotated[str | None, option("Where words are counted; the real text by default.", "FILE")] = None
+    title: Annotated[str, option("Title that participants read.", "TEXT")] = "Real or fake?"
+    instructions: Annotated[Path | None, option("What else they read; an empty line separates paragraphs.", "FILE")] = (
+        None
+    )
     lowercase: Lowercase = False
     normalize: Normalize = False
     seed: Seed = 0
@@ -126,8 +120,8 @@ class Export:
     """Write what another platform needs to run the study, without saying who wrote what."""
 
     study: StudyFolder
-    to: Annotated[str, Option(metavar="WHAT", help="mechanical-turk, label-studio, html or csv.")]
-    out: Annotated[Path | None, Option(metavar="DIR", help="Where to; STUDY/WHAT by default.")] = None
+    to: Annotated[str, option("mechanical-turk, label-studio, html or csv.", "WHAT")]
+    out: Annotated[Path | None, option("Where to; STUDY/WHAT by default.", "DIR")] = None
 
     def run(self) -> int:
         """Write the files, name them, and return 0."""
@@ -155,8 +149,8 @@ class Import(Printing):
 
     study: StudyFolder
     files: Annotated[list[Path], Argument(metavar="FILE...", help="What came back; of all kinds together.")]
-    out: Annotated[Path, Option(metavar="DIR", help="Where judgements.csv and refused.csv go.")]
-    most_pages: MostPages = None
+    out: Annotated[Path, option("Where judgements.csv and refused.csv go.", "DIR")]
+    most_pages: Annotated[int | None, option("Pages one rater may judge; 1 by default, next-word 200.", "N")] = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
 
@@ -197,9 +191,9 @@ class JudgeInTerminal:
     """Judge in the terminal, one key a text; stop any time, the same command goes on."""
 
     study: StudyFolder
-    rater: Annotated[str, Option(metavar="NAME", help="Who judges.")]
-    out: Annotated[Path, Option(metavar="FILE.csv", help="Where answers are kept, after each one.")]
-    pages: Annotated[int, Option(metavar="N", help="Pages to judge now."), Between(1)] = 1
+    rater: Annotated[str, option("Who judges.", "NAME")]
+    out: Annotated[Path, option("Where answers are kept, after each one.", "FILE.csv")]
+    pages: Annotated[int, option("Pages to judge now.", "N"), Between(1)] = 1
 
     def run(self) -> int:
         """Let one rater judge in the terminal, and return 0."""

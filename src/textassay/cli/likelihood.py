@@ -1,14 +1,13 @@
 """``textassay likelihood``."""
 
-import json
-import sys
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
+from textassay.cli.adapter import option
 from textassay.cli.declarations import (
     Above,
     Computing,
@@ -18,14 +17,14 @@ from textassay.cli.declarations import (
     Model,
     Precision,
 )
-from textassay.cli.messages import print_line
+from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
-    from textassay.cli.models import Opened
     from textassay.corpus import Corpus
     from textassay.generator import ScoredGenerator, TextLikelihood
+    from textassay.generators import TextGenerator
 
 _FIRST = "give the generated text first, or leave --real out"
 _KINDS = (".npz", ".npy")
@@ -37,31 +36,25 @@ class Likelihood(Files, Computing):
 
     model: Model
     text: Annotated[str, Argument(metavar="FILE", help="Text to score; '-' is standard input.")]
-    real: Annotated[
-        str | None, Option(metavar="FILE", help="Real text to score, too: 'compare' takes both in one file.")
-    ] = None
+    real: Annotated[str | None, option("Real text to score, too: 'compare' takes both in one file.", "FILE")] = None
     contexts: Annotated[
-        str | None,
-        Option(metavar="TABLE", help="Contexts of the sentences of FILE, for c2s, gc2s and att2seq."),
+        str | None, option("Contexts of the sentences of FILE, for c2s, gc2s and att2seq.", "TABLE")
     ] = None
-    real_contexts: Annotated[str | None, Option(metavar="TABLE", help="Contexts of the sentences of --real.")] = None
-    temperature: Annotated[
-        float, Option(metavar="T", help="Score as the model draws at this temperature, above 0."), Above(0)
-    ] = 1.0
+    real_contexts: Annotated[str | None, option("Contexts of the sentences of --real.", "TABLE")] = None
+    temperature: Annotated[float, option("Score as the model draws at this temperature, above 0.", "T"), Above(0)] = 1.0
     out: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Log-probabilities: .npz (needs --real) or .npy, for 'compare --log-probs'."),
+        Path | None, option("Log-probabilities: .npz (needs --real) or .npy, for 'compare --log-probs'.", "FILE")
     ] = None
     precision: Precision = "float32"
     level: Level = 0.95
     json: Json = False
 
     def run(self) -> int:
-        """Score the text, print what it costs, write the log-probabilities where asked, and return 0."""
+        """Score the text, print what it costs, write the log-probabilities where contexts_of, and return 0."""
         from rich.console import Console
 
         from textassay.cli.model_contexts import scored_contexts
-        from textassay.cli.models import open_model, set_precision
+        from textassay.cli.models import open_model
         from textassay.report import render_likelihood
 
         self._check()
@@ -70,31 +63,31 @@ class Likelihood(Files, Computing):
         if self.real is not None and texts["text"].texts == texts["real"].texts:
             raise InputError(f"{self.text} holds the same sentences as {self.real}: {_FIRST}")
         with self.computing():
-            opened = open_model(self.model)
-            set_precision(opened, self.precision)
-            asked = {"text": ("--contexts", self.contexts), "real": ("--real-contexts", self.real_contexts)}
+            opened = open_model(self.model, self.precision)
+            contexts_of = {"text": ("--contexts", self.contexts), "real": ("--real-contexts", self.real_contexts)}
             corpora = {
-                name: scored_contexts(opened, opened.form.corpus(file), asked[name][1], option=asked[name][0])
+                name: scored_contexts(
+                    opened, opened.form.corpus(file), contexts_of[name][1], option=contexts_of[name][0]
+                )
                 for name, file in texts.items()
             }
-            found = {name: self._score(opened, corpus) for name, corpus in corpora.items()}
+            likelihoods = {name: self._score(opened, corpus) for name, corpus in corpora.items()}
         if self.out is not None:
-            _write(self.out, found)
+            _write(self.out, likelihoods)
         document = {
             "model": opened.model.name,
             "tokenizer": opened.form.tokenizer.name,
             "temperature": self.temperature,
             "level": self.level,
-            "texts": {sources[name]: likelihood.to_dict() for name, likelihood in found.items()},
+            "texts": {sources[name]: likelihood.to_dict() for name, likelihood in likelihoods.items()},
         }
         if self.json:
-            json.dump(document, sys.stdout, indent=1, allow_nan=False)
-            print()
+            print_json(document)
         else:
-            told = {sources[name]: likelihood for name, likelihood in found.items()}
-            render_likelihood(opened.model.name, opened.form.tokenizer.name, told, Console(), level=self.level)
+            by_source = {sources[name]: likelihood for name, likelihood in likelihoods.items()}
+            render_likelihood(opened.model.name, opened.form.tokenizer.name, by_source, Console(), level=self.level)
         if self.out is not None and not self.quiet:
-            print_line(self._told(found))
+            print_line(self._next_step(likelihoods))
         return 0
 
     def _check(self) -> None:
@@ -113,7 +106,7 @@ class Likelihood(Files, Computing):
             raise OutputError(f"cannot write {self.out}: it is a folder")
         check_writable(self.out.parent)
 
-    def _score(self, opened: "Opened", corpus: "Corpus") -> "TextLikelihood":
+    def _score(self, opened: "TextGenerator", corpus: "Corpus") -> "TextLikelihood":
         from textassay.generator import AtTemperature, text_likelihood
 
         model: ScoredGenerator = opened.model
@@ -121,8 +114,8 @@ class Likelihood(Files, Computing):
             model = AtTemperature(opened.model, self.temperature)
         return text_likelihood(model, corpus, level=self.level)
 
-    def _told(self, found: "dict[str, TextLikelihood]") -> str:
-        n = sum(likelihood.n_sentences for likelihood in found.values())
+    def _next_step(self, likelihoods: "dict[str, TextLikelihood]") -> str:
+        n = sum(likelihood.n_sentences for likelihood in likelihoods.values())
         if self.real is None:
             return f"wrote {n} log-probabilities to {self.out}; 'compare --log-probs' needs those of --real too"
         name = "generated" if self.text == STANDARD_INPUT else Path(self.text).name.split(".")[0]
@@ -132,17 +125,17 @@ class Likelihood(Files, Computing):
         )
 
 
-def _write(out: Path, found: "dict[str, TextLikelihood]") -> None:
+def _write(out: Path, likelihoods: "dict[str, TextLikelihood]") -> None:
     """Write the log-probabilities, real ones first, whole or not at all."""
     import numpy as np
 
     from textassay.report import write_whole
 
     buffer = BytesIO()
-    generated = found["text"].log_probs
+    generated = likelihoods["text"].log_probs
     if out.suffix == ".npz":
-        np.savez(buffer, real=found["real"].log_probs, generated=generated)
+        np.savez(buffer, real=likelihoods["real"].log_probs, generated=generated)
     else:
-        sides = [found[name].log_probs for name in ("real", "text") if name in found]
+        sides = [likelihoods[name].log_probs for name in ("real", "text") if name in likelihoods]
         np.save(buffer, np.concatenate(sides))
     write_whole(out.parent, {out.name: buffer.getvalue()})

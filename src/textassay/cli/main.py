@@ -7,6 +7,7 @@ Exit status: 0 done; 1 something failed that should not have, or a ``--fail-if``
 options are wrong; 130 interrupted.
 """
 
+import gc
 import os
 import re
 import sys
@@ -103,8 +104,8 @@ def _summary(place: str) -> str:
     if module == "groups":
         return str(resolve_name(f"textassay.cli.{place}").help)
     text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
-    found = re.search(rf'^class {name}\b[^\n]*\n    """(.+?)"""', text, re.MULTILINE | re.DOTALL)
-    return "" if found is None else found[1]
+    match = re.search(rf'^class {name}\b[^\n]*\n    """(.+?)"""', text, re.MULTILINE | re.DOTALL)
+    return "" if match is None else match[1]
 
 
 def _add(app: typer.Typer, name: str, place: str, **settings: Any) -> None:
@@ -141,25 +142,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     `arguments`: what stands after ``textassay`` on the command line; taken from there by default.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     if "_TEXTASSAY_COMPLETE" in os.environ:  # the shell asks what may come next
         _command(completion=True).main(prog_name="textassay")
     if "OMP_WAIT_POLICY" not in os.environ:
         # Before anything loads OpenMP: its threads wait by spinning, and two of them crawl beside other work.
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-    debug = "--debug" in given or bool(os.environ.get("TEXTASSAY_DEBUG"))
+    if arguments is None:  # the process ends with this command
+        gc.set_threshold(5_000)  # what is loaded stays; to look through it for garbage takes a tenth of the time
+    debug = "--debug" in words or bool(os.environ.get("TEXTASSAY_DEBUG"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings(), input_limits():
             warnings.showwarning = show_warning
-            status = _run(given)
+            status = _run(words)
             sys.stdout.flush()
     except (KeyboardInterrupt, Exception) as error:
         if debug and not isinstance(error, BrokenPipeError):
             traceback.print_exc()
         return tell(error)
+    finally:
+        if arguments is None:
+            gc.freeze()  # what is loaded is not taken apart at the end, which takes as long as loading half of it
     return status
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from typer import Option
-
+from textassay.cli.adapter import option
 from textassay.errors import OptionError
 
 Help = Mapping[str, str | tuple[str, str]]
@@ -21,13 +20,13 @@ METAVARS = {int: "N", float: "X", str: "NAME"}
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a class, such as a recipe, as options: setting to its help, or to the option's name and its help.
+    """Fields of a class, such as a recipe, as options: setting to its help, or to the option's name and its help.
 
     `group` is the name under which a command asks for what was given.
     """
 
     group: str
-    owner: Callable[..., Any]
+    owner: type
     panel: str
     help: Help
 
@@ -94,17 +93,17 @@ def with_settings(
     leading = {each.name: each for each in fields(base) if each.name in base.leading()}
     options: list[Any] = [
         *((key, declared[key], field(default=each.default)) for key, each in leading.items()),
-        ("preset", Annotated[str | None, Option(metavar="NAME", help=known)], field(default=None)),
+        ("preset", Annotated[str | None, option(known, "NAME")], field(default=None)),
     ]
     settings: dict[str, _Setting] = {}
     for part in parts:
-        hints = get_type_hints(part.owner.__init__)
-        for setting, told in part.help.items():
-            option, line = (setting, told) if isinstance(told, str) else told
+        hints = get_type_hints(part.owner)
+        for setting, text in part.help.items():
+            name, line = (setting, text) if isinstance(text, str) else text
             kind, metavar, parse = _as_option(hints[setting])
-            shown = Option(metavar=metavar, help=line, rich_help_panel=part.panel, show_default=False)
-            options.append((option, Annotated[kind | None, shown], field(default=None)))
-            settings[option] = _Setting(part.group, setting, parse)
+            declared_option = option(line, metavar, part.panel, show_default=False)
+            options.append((name, Annotated[kind | None, declared_option], field(default=None)))
+            settings[name] = _Setting(part.group, setting, parse)
     namespace = {"__doc__": summary, "model": model, "presets": presets, "settings": MappingProxyType(settings)}
     title = "".join(word.capitalize() for word in model.split("-"))
     return make_dataclass(f"Train{title}", options, bases=(base,), namespace=namespace, frozen=True, kw_only=True)

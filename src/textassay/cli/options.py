@@ -8,9 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
 
 from textassay.corpus import check_exists, is_url
-from textassay.errors import InputError, OptionError, OutputError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
+from textassay.inspection import REAL as FLOOR
+
+if TYPE_CHECKING:
+    from textassay.corpus import TextFile
 
 STANDARD_INPUT = "-"
 REMEDY = "give real text on one side and generated text on the other"
@@ -99,14 +104,43 @@ def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, s
             raise InputError(f"--real and {name} are the same file, {source}: {remedies.get(name, REMEDY)}")
 
 
+def read_sources(
+    sources: Mapping[str, str],
+    *,
+    column: str | None,
+    group_column: str | None,
+    remedies: Mapping[str, str] | None = None,
+) -> "dict[str, TextFile]":
+    """Return what each name stands for.
+
+    `sources`: name to source, the real text under ``(real)``.
+    """
+    from textassay.corpus import read_texts
+
+    files = {name: read_texts(source, column=column, group_column=group_column) for name, source in sources.items()}
+    if group_column is not None and all(file.groups is None for file in files.values()):
+        raise OptionError(
+            f"--group-column {group_column}: none of the files has columns; give csv, tsv, jsonl or parquet"
+        )
+    for name, file in files.items():
+        if len(file.texts) < 2:
+            raise TooFewSentencesError(f"{sources[name]} has {len(file.texts)} sentence: at least 2 are needed")
+        if not any(text and not text.isspace() for text in file.texts):
+            raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
+        if name != FLOOR and file.texts == files[FLOOR].texts:
+            remedy = (remedies or {}).get(name, REMEDY)
+            raise InputError(f"{sources[name]} holds the same sentences as {sources[FLOOR]}: {remedy}")
+    return files
+
+
 def check_writable(folder: Path) -> None:
     """Raise unless a file can be written into `folder`; leave everything as it was."""
-    made: list[Path] = []
+    created: list[Path] = []
     try:
         for place in [*reversed(folder.parents), folder]:
             if not place.exists():
                 place.mkdir()
-                made.append(place)
+                created.append(place)
         with TemporaryFile(dir=folder) as probe:
             probe.write(b"textassay")
     except OSError as error:
@@ -114,7 +148,7 @@ def check_writable(folder: Path) -> None:
             f"cannot write into {folder}: {(error.strerror or str(error)).lower()}; choose another --out"
         ) from None
     finally:
-        for place in reversed(made):
+        for place in reversed(created):
             with suppress(OSError):
                 place.rmdir()
 

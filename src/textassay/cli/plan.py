@@ -3,22 +3,11 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from typer import Option
-
+from textassay.cli.adapter import option
 from textassay.cli.declarations import Effort, Folds, Generators, Level, Printing, Reading, Running
 from textassay.errors import OptionError
-
-if TYPE_CHECKING:
-    from textassay.comparison import Pilot
-
-PilotFolder = Annotated[Path | None, Option(metavar="DIR", help="A folder written by 'compare --out', as a pilot.")]
-Margins = Annotated[list[float] | None, Option(metavar="E", help="Bound dd within plus or minus E; may be repeated.")]
-Effects = Annotated[list[float] | None, Option(metavar="D", help="Tell a dd of D from 0; may be repeated.")]
-Gaps = Annotated[
-    list[float] | None, Option(metavar="D", help="Tell generators apart whose dd differ by D; may be repeated.")
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,21 +15,25 @@ class Plan(Reading, Running, Printing):
     """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
 
     generators: Generators = None
-    real: Annotated[str | None, Option(metavar="FILE", help="Real text of a pilot.", show_default=False)] = None
-    pilot: PilotFolder = None
-    margin: Margins = None
-    detect: Effects = None
-    separate: Gaps = None
-    power: Annotated[float, Option(metavar="P", help="Chance of finding a difference that exists.")] = 0.8
-    dd: Annotated[float | None, Option("--dd", metavar="X", help="Expected dd; the worst case by default.")] = None
+    real: Annotated[str | None, option("Real text of a pilot.", "FILE", show_default=False)] = None
+    pilot: Annotated[Path | None, option("A folder written by 'compare --out', as a pilot.", "DIR")] = None
+    margin: Annotated[list[float] | None, option("Bound dd within plus or minus E; may be repeated.", "E")] = None
+    detect: Annotated[list[float] | None, option("Tell a dd of D from 0; may be repeated.", "D")] = None
+    separate: Annotated[
+        list[float] | None, option("Tell generators apart whose dd differ by D; may be repeated.", "D")
+    ] = None
+    power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
+    dd: Annotated[float | None, option("Expected dd; the worst case by default.", "X", names=("--dd",))] = None
     effort: Effort = "default"
     folds: Folds = None
     level: Level = 0.95
 
     def run(self) -> int:
         """Plan, print, and return 0."""
-        from textassay.comparison import plan
-        from textassay.report import render_plan
+        from textassay.cli.options import check_sources, parse_generators, read_sources
+        from textassay.comparison import FLOOR, plan
+        from textassay.metric import check_effort
+        from textassay.report import read_comparison, render_plan
 
         planned = partial(
             plan,
@@ -52,42 +45,29 @@ class Plan(Reading, Running, Printing):
             power=self.power,
             folds=self.folds or 5,
         )
-        planned()  # raises for what is out of range before a pilot is run
-        self.show(planned(pilot=self._pilot()), render_plan)
-        return 0
-
-    def _pilot(self) -> "Pilot | None":
-        from textassay.cli.options import check_sources, parse_generators
-        from textassay.cli.texts import read_sources
-        from textassay.comparison import FLOOR, pilot_of, run_pilot
-        from textassay.corpus import prepare_corpora
-        from textassay.metric import check_effort
-        from textassay.report import read_comparison
-
+        result = planned()  # raises for what is out of range before a pilot is run
         generators = parse_generators(self.generators) if self.generators else {}
         if self.pilot is not None and (self.real is not None or generators):
             raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
         if (self.real is None) != (not generators):
             raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
         if self.pilot is not None:
-            return pilot_of(read_comparison(self.pilot))
-        if self.real is None:
-            return None
-        check_sources(self.real, generators, {})
-        with self.work() as progress:
-            corpora = prepare_corpora(
-                read_sources({FLOOR: self.real, **generators}, column=self.column, group_column=self.group_column),
-                tokenizer=self.tokenizer,
-                lowercase=self.lowercase,
-                normalize=self.normalize,
-                max_tokens=self.max_tokens,
-            )
-            return run_pilot(
-                corpora.pop(FLOOR),
-                corpora,
-                effort=check_effort(self.effort),
-                folds=self.folds or 5,
-                level=self.level,
-                seed=self.seed,
-                progress=progress,
-            )
+            result = planned(pilot=read_comparison(self.pilot))
+        elif self.real is not None:
+            check_sources(self.real, generators, {})
+            with self.work() as progress:
+                sources = {FLOOR: self.real, **generators}
+                files = read_sources(sources, column=self.column, group_column=self.group_column)
+                result = planned(
+                    {name: files[name] for name in generators},
+                    files[FLOOR],
+                    effort=check_effort(self.effort),
+                    seed=self.seed,
+                    progress=progress,
+                    tokenizer=self.tokenizer,
+                    lowercase=self.lowercase,
+                    normalize=self.normalize,
+                    max_tokens=self.max_tokens,
+                )
+        self.show(result, render_plan)
+        return 0

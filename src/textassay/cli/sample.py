@@ -8,9 +8,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
     Above,
     Computing,
@@ -23,8 +23,8 @@ from textassay.cli.options import check_writable
 from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
-    from textassay.cli.models import OpenedGenerator
     from textassay.corpus import Corpus
+    from textassay.generators import TextGenerator
 
 _KINDS = (".txt", ".jsonl")
 _TEXT = "text"  # the key of a sentence in JSON lines
@@ -40,26 +40,18 @@ class Sample(Files, Computing):
         Argument(metavar="MODEL", help="A folder of 'train', pretrained:NAME_OR_PATH, or 'command:SHELL COMMAND'."),
     ]
     sentences: Annotated[
-        int | None,
-        Option("-n", "--sentences", metavar="N", help="How many; as many as --prefixes by default."),
-        Between(1),
+        int | None, option("How many; as many as --prefixes by default.", "N", names=("-n", "--sentences")), Between(1)
     ] = None
-    temperature: Annotated[float, Option(metavar="T", help="Temperature, above 0."), Above(0)] = 1.0
-    top_k: Annotated[int | None, Option(metavar="K", help="Draw from the K most likely words."), Between(1)] = None
+    temperature: Annotated[float, option("Temperature, above 0.", "T"), Above(0)] = 1.0
+    top_k: Annotated[int | None, option("Draw from the K most likely words.", "K"), Between(1)] = None
     top_p: Annotated[
-        float | None,
-        Option(metavar="P", help="Draw from the most likely words that together have probability P."),
-        Above(0, 1),
+        float | None, option("Draw from the most likely words that together have probability P.", "P"), Above(0, 1)
     ] = None
-    prefix: Annotated[str | None, Option(metavar="TEXT", help="Beginning of all sentences.")] = None
-    prefixes: Annotated[str | None, Option(metavar="FILE", help="Beginnings of the sentences, one a line.")] = None
-    contexts: Annotated[
-        str | None, Option(metavar="FILE", help="Contexts for c2s, gc2s and att2seq: a .tsv or .csv table.")
-    ] = None
+    prefix: Annotated[str | None, option("Beginning of all sentences.", "TEXT")] = None
+    prefixes: Annotated[str | None, option("Beginnings of the sentences, one a line.", "FILE")] = None
+    contexts: Annotated[str | None, option("Contexts for c2s, gc2s and att2seq: a .tsv or .csv table.", "FILE")] = None
     seed: Seed = 0
-    out: Annotated[Path | None, Option(metavar="FILE", help="A .txt or .jsonl file; standard output by default.")] = (
-        None
-    )
+    out: Annotated[Path | None, option("A .txt or .jsonl file; standard output by default.", "FILE")] = None
     precision: Precision = "float32"
 
     def run(self) -> int:
@@ -97,28 +89,27 @@ class Sample(Files, Computing):
         return read_texts(self.prefixes, column=self.column).texts
 
     def _draw(self, n: int | None, prefixes: Sequence[str]) -> Sequence[str]:
-        from textassay.cli.model_contexts import asked_contexts
-        from textassay.cli.models import COMMAND, open_generator, set_precision
+        from textassay.cli.model_contexts import contexts_to_answer
+        from textassay.cli.models import open_generator
+        from textassay.generators import External
 
-        asked: dict[str, Any] = {"top_k": self.top_k, "top_p": self.top_p}
-        asked = {name: value for name, value in asked.items() if value is not None}
+        settings: dict[str, Any] = {"top_k": self.top_k, "top_p": self.top_p}
+        settings = {name: value for name, value in settings.items() if value is not None}
         if self.temperature != 1:
-            asked["temperature"] = self.temperature
-        if self.model.startswith(COMMAND):
-            from textassay.generator import ExternalCommand
-
-            if prefixes or asked or self.contexts is not None or n is None:
+            settings["temperature"] = self.temperature
+        if self.model.startswith(f"{External.kind}:"):
+            if prefixes or settings or self.contexts is not None or n is None:
                 refused = "--prefix, --contexts, --temperature, --top-k or --top-p"
                 raise OptionError(f"a command draws as it likes: it takes no {refused}")
-            return ExternalCommand(self.model.removeprefix(COMMAND)).sample(n, seed=self.seed).texts
-        opened = open_generator(self.model)
-        set_precision(opened, self.precision)
+            return External(self.model.removeprefix(f"{External.kind}:")).sample(n, seed=self.seed)
+        opened = open_generator(self.model, self.precision)
         prefix = _encoded(opened, prefixes) if prefixes else None
         if self.contexts is not None:
-            asked["context"] = asked_contexts(opened, self.contexts, n)
-            n = len(asked["context"]) if n is None else n
+            settings["context"] = contexts_to_answer(opened, self.contexts, n)
+            n = len(settings["context"]) if n is None else n
         assert n is not None  # where nothing says it, `_check` has refused
-        return opened.model.sample(n, seed=self.seed, prefix=prefix, **asked).texts
+        texts: Sequence[str] = opened.model.sample(n, seed=self.seed, prefix=prefix, **settings).texts
+        return texts
 
     def _write(self, texts: Sequence[str]) -> None:
         """Write one line a sentence to `out`, whole or not at all, or to standard output.
@@ -130,9 +121,9 @@ class Sample(Files, Computing):
         out = self.out
         as_json = out is not None and out.suffix == ".jsonl"
         broken = 0 if as_json else sum(len(text.splitlines()) > 1 for text in texts)
-        told = f"{broken} of {len(texts)} sentences have line breaks, which lines of text cannot hold"
+        problem = f"{broken} of {len(texts)} sentences have line breaks, which lines of text cannot hold"
         if broken and out is None:
-            raise InputError(f"{told}: the same command with --out FILE.jsonl writes the same sentences")
+            raise InputError(f"{problem}: the same command with --out FILE.jsonl writes the same sentences")
         lines = (json.dumps({_TEXT: text}, ensure_ascii=False) if as_json or broken else text for text in texts)
         if out is None:
             _print(lines)
@@ -141,12 +132,12 @@ class Sample(Files, Computing):
             out = _free(out.with_suffix(".jsonl"))
         write_whole(out.parent, {out.name: "".join(f"{line}\n" for line in lines)})
         if broken:
-            print_line(f"warning: {told}: all {len(texts)} are in {out} instead of {self.out}")
+            print_line(f"warning: {problem}: all {len(texts)} are in {out} instead of {self.out}")
         elif not self.quiet:
             print_line(f"wrote {len(texts)} sentences to {out}")
 
 
-def _encoded(opened: "OpenedGenerator", prefixes: Sequence[str]) -> "Corpus":
+def _encoded(opened: "TextGenerator", prefixes: Sequence[str]) -> "Corpus":
     """Return the prefixes in the model's tokens; say which of their words it does not know."""
     from textassay.corpus import UNK
 

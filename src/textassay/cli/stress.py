@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Option
-
+from textassay.cli.adapter import option
 from textassay.cli.declarations import Device, Effort, Encoder, Level, Metrics, Output, Real, Running, Tokens
 from textassay.cli.options import check_sources
 from textassay.errors import OptionError
@@ -12,11 +11,7 @@ from textassay.errors import OptionError
 VALUES = "values"  # the folder under --out
 _REMEDY = "give other text there"
 
-Training = Annotated[str | None, Option(metavar="FILE", help="Training text; a part of the real text by default.")]
-Other = Annotated[str | None, Option(metavar="FILE", help="Text of another kind, to be mixed in more and more.")]
-Damages = Annotated[
-    str | None, Option(metavar="LIST", help="Such as 'drop-words,collapse'; all that are possible by default.")
-]
+Training = Annotated[str | None, option("Training text; a part of the real text by default.", "FILE")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +20,14 @@ class Stress(Tokens, Running, Output):
 
     real: Real
     train: Training = None
-    other: Other = None
+    other: Annotated[str | None, option("Text of another kind, to be mixed in more and more.", "FILE")] = None
     metrics: Metrics = None
-    damages: Damages = None
-    strengths: Annotated[str, Option(metavar="LIST", help="Damaged shares, above 0 and at most 1.")] = "0.1,0.2,0.4,0.8"
-    sentences: Annotated[int | None, Option(metavar="N", help="Sentences a part; 2000, or all, by default.")] = None
-    draws: Annotated[int, Option(metavar="N", help="Random draws of the parts, 2 or more; more find more.")] = 5
+    damages: Annotated[
+        str | None, option("Such as 'drop-words,collapse'; all that are possible by default.", "LIST")
+    ] = None
+    strengths: Annotated[str, option("Damaged shares, above 0 and at most 1.", "LIST")] = "0.1,0.2,0.4,0.8"
+    sentences: Annotated[int | None, option("Sentences a part; 2000, or all, by default.", "N")] = None
+    draws: Annotated[int, option("Random draws of the parts, 2 or more; more find more.", "N")] = 5
     effort: Effort = "quick"
     encoder: Encoder = None
     level: Level = 0.95
@@ -44,24 +41,20 @@ class Stress(Tokens, Running, Output):
         remedies = dict.fromkeys(others, _REMEDY)
         check_sources(self.real, others, remedies)
 
-        from textassay.cli.texts import read_sources
+        from textassay.cli.options import read_sources
         from textassay.comparison import FLOOR
-        from textassay.corpus import corpora_from_texts
         from textassay.execution import device
-        from textassay.meta_evaluation import run_stress
         from textassay.metric import check_effort, split_names
+        from textassay.one_call import stress
         from textassay.report import render_stress, write_stress
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)
-        corpora = corpora_from_texts(
-            {name: file.texts for name, file in files.items()}, tokenizer=self.tokenizer, lowercase=self.lowercase
-        )
         with self.work() as progress, device(self.device):
-            stress = run_stress(
-                corpora[FLOOR],
-                train=corpora.get("--train"),
-                other=corpora.get("--other"),
+            result = stress(
+                files[FLOOR],
+                train=files.get("--train"),
+                other=files.get("--other"),
                 metrics=None if self.metrics is None else split_names(self.metrics),
                 damages=None if self.damages is None else split_names(self.damages),
                 strengths=strengths,
@@ -73,9 +66,11 @@ class Stress(Tokens, Running, Output):
                 seed=self.seed,
                 folder=None if self.out is None else self.out / VALUES,
                 progress=progress,
+                tokenizer=self.tokenizer,
+                lowercase=self.lowercase,
             )
-        self.show(stress, render_stress)
-        self.save(stress, write_stress, quiet=self.quiet)
+        self.show(result, render_stress)
+        self.save(result, write_stress, quiet=self.quiet)
         return 0
 
 

@@ -1,6 +1,5 @@
 """``textassay study``: the experiments of a paper, computed as far as they are not there yet, and their report."""
 
-import json
 import os
 import signal
 import sys
@@ -11,12 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from typer import Option
-
-from textassay.cli.adapter import Between, Command
+from textassay.cli.adapter import Between, Command, option
 from textassay.cli.declarations import Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
 from textassay.cli.groups import STUDIES
-from textassay.cli.messages import not_saved, print_line
+from textassay.cli.messages import not_saved, print_json, print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.errors import OptionError, unknown_name
 
@@ -44,8 +41,7 @@ class ListStudies:
         from textassay.study import SCALES
 
         if self.json:
-            json.dump({"studies": dict(STUDIES), "scales": list(SCALES)}, sys.stdout, indent=1)
-            print()
+            print_json({"studies": dict(STUDIES), "scales": list(SCALES)})
             return 0
         for name, about in STUDIES.items():
             print(f"{name:14}{about}")
@@ -57,12 +53,10 @@ class ListStudies:
 class Study(Computing):
     """What all studies take."""
 
-    out: Annotated[
-        Path, Option(metavar="DIR", help="Where it computes and reports; the same command again resumes there.")
-    ]
-    scale: Annotated[str, Option(metavar="HOW", help="tiny, laptop or paper: minutes, hours, a GPU.")] = "tiny"
+    out: Annotated[Path, option("Where it computes and reports; the same command again resumes there.", "DIR")]
+    scale: Annotated[str, option("tiny, laptop or paper: minutes, hours, a GPU.", "HOW")] = "tiny"
     only: Annotated[
-        list[str] | None, Option(metavar="STAGE", help="Compute these stages alone, such as train; may be repeated.")
+        list[str] | None, option("Compute these stages alone, such as train; may be repeated.", "STAGE")
     ] = None
     seed: Seed = 0
     json: Json = False
@@ -89,30 +83,28 @@ class Study(Computing):
         with _stopping_at_once(), show_progress(quiet=self.quiet) as progress, self.computing():
             study = self.make(progress)
             n_computed = study.compute(tuple(self.only or ()))
-            found = None if self.only else study.result()
+            result = None if self.only else study.result()
         if not self.quiet:
             print_line(f"{n_computed} stages computed, {len(study.all_stages())} in all")
-        if found is None:
+        if result is None:
             self._print({"seconds": study.seconds(), "computed": n_computed})
             return 0
         if self.json:
-            json.dump(found.to_dict(), sys.stdout, indent=1, allow_nan=False)
-            print()
+            print_json(result.to_dict())
         else:
-            render_reproduction(found, Console())
+            render_reproduction(result, Console())
         with not_saved():
-            written = write_reproduction(found, self.out)
+            written = write_reproduction(result, self.out)
         if not self.quiet:
             print_line(f"wrote {', '.join(map(str, written))}")
         return 0
 
-    def _print(self, told: Mapping[str, Any]) -> None:
+    def _print(self, times: Mapping[str, Any]) -> None:
         """Print how long the stages took that are there."""
         if self.json:
-            json.dump(told, sys.stdout, indent=1)
-            print()
+            print_json(times)
             return
-        for kind, seconds in told["seconds"].items():
+        for kind, seconds in times["seconds"].items():
             print(f"{kind:18}{seconds:10.1f} s")
 
     def say_missing(self, data: Path, missing: tuple[str, ...]) -> None:
@@ -125,22 +117,15 @@ class Study(Computing):
 class _DdStudy(Files, Study):
     real: Annotated[
         str | None,
-        Option(
-            metavar="FILE",
-            help="Real text to train on, in random order; Python's docstrings by default.",
-            show_default=False,
-        ),
+        option("Real text to train on, in random order; Python's docstrings by default.", "FILE", show_default=False),
     ] = None
-    valid: Annotated[str | None, Option(metavar="FILE", help="Validation text; else the end of --real.")] = None
-    test: Annotated[str | None, Option(metavar="FILE", help="Test text; else what stands before that.")] = None
-    seeds: Annotated[
-        int | None,
-        Option(metavar="K", help="Train each generator K times; as the scale says by default."),
-        _DRAWS,
-    ] = None
+    valid: Annotated[str | None, option("Validation text; else the end of --real.", "FILE")] = None
+    test: Annotated[str | None, option("Test text; else what stands before that.", "FILE")] = None
+    seeds: Annotated[int | None, option("Train each generator K times; as the scale says by default.", "K"), _DRAWS] = (
+        None
+    )
     positives: Annotated[
-        str,
-        Option(metavar="WHICH", help="Training text for classifiers: everything, or the fraction a generator saw."),
+        str, option("Training text for classifiers: everything, or the fraction a generator saw.", "WHICH")
     ] = "everything"
     tokenizer: Tokenizer = "whitespace"
     lowercase: Lowercase = False
@@ -209,10 +194,8 @@ class DdSynthetic(_DdStudy):
 class Judges(Study):
     """Find which evaluators agree with people about texts that they judged."""
 
-    judgements: Annotated[Path, Option(metavar="FILE", help="People's judgements of real or fake, with the texts.")]
-    seeds: Annotated[
-        int | None, Option(metavar="K", help="Deal the texts K times; as the scale says by default."), _DRAWS
-    ] = None
+    judgements: Annotated[Path, option("People's judgements of real or fake, with the texts.", "FILE")]
+    seeds: Annotated[int | None, option("Deal the texts K times; as the scale says by default.", "K"), _DRAWS] = None
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study; of Mechanical Turk, the report also tells what failed attention checks would change."""
@@ -221,16 +204,16 @@ class Judges(Study):
         from textassay.training import require_neural
 
         check_writable(self.out)
-        found = read_judgements(self.judgements)
+        judgements = read_judgements(self.judgements)
         unchecked = None
         if ".json" not in self.judgements.suffixes and is_batch(read_columns(self.judgements)):
             kept = read_mechanical_turk(self.judgements, attention_checks=False)
-            unchecked = kept if len(kept) != len(found) else None
+            unchecked = kept if len(kept) != len(judgements) else None
         size = JUDGES_SCALES[self.scale]
         if size.networks:
             require_neural(f"the study judges at --scale {self.scale}")
         return JudgesStudy(
-            found, size, self.out, unchecked=unchecked, seed=self.seed, partitions=self.seeds, progress=progress
+            judgements, size, self.out, unchecked=unchecked, seed=self.seed, partitions=self.seeds, progress=progress
         )
 
 
@@ -238,8 +221,8 @@ class Judges(Study):
 class ExposureBias(Study):
     """Measure whether language and translation models are worse after their own words than after real ones."""
 
-    data: Annotated[Path, Option(metavar="DIR", help=_TEXTS)]
-    seeds: Annotated[int | None, Option(metavar="K", help="Draw K times; as the scale says by default."), _DRAWS] = None
+    data: Annotated[Path, option(_TEXTS, "DIR")]
+    seeds: Annotated[int | None, option("Draw K times; as the scale says by default.", "K"), _DRAWS] = None
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a folder of texts; what one that is not there would give is not measured."""
@@ -258,10 +241,8 @@ class ExposureBias(Study):
 class GanAsLm(Study):
     """Measure how many bits per character GANs and language models need, with a softmax and without."""
 
-    data: Annotated[Path, Option(metavar="DIR", help=_CHARACTERS)]
-    seeds: Annotated[
-        int | None, Option(metavar="K", help="Train SeqGAN K times; as the scale says by default."), _DRAWS
-    ] = None
+    data: Annotated[Path, option(_CHARACTERS, "DIR")]
+    seeds: Annotated[int | None, option("Train SeqGAN K times; as the scale says by default.", "K"), _DRAWS] = None
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a text."""
@@ -279,7 +260,7 @@ class GanAsLm(Study):
 class Generators(Study):
     """Train every generator of the paper on one text, and see whether evaluators rank them rightly."""
 
-    data: Annotated[Path, Option(metavar="DIR", help=_YELP)]
+    data: Annotated[Path, option(_YELP, "DIR")]
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a folder of texts."""

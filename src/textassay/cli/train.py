@@ -2,27 +2,27 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from typer import Option
-
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import TEXTS, Above, Computing, Files, Json, Lowercase, Seed, Tokenizer
-from textassay.cli.messages import print_line
+from textassay.cli.messages import print_json, print_line
 from textassay.cli.model_settings import WithSettings
 from textassay.cli.options import check_sources, check_writable
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from textassay.corpus import Attributes, Corpus, TextForm
     from textassay.generator import LanguageModel
     from textassay.monitoring import TextMonitor
     from textassay.network import NetworkLanguageModel
-    from textassay.report import TrainedText, Training
+    from textassay.report import TrainedText
 
 MONITORING = "Monitoring"
 CONTEXTS = "Contexts"
@@ -43,8 +43,8 @@ class TrainingTexts(NamedTuple):
     form: "TextForm"
     train: "Corpus"
     valid: "Corpus"
-    train_told: "TrainedText"
-    valid_told: "TrainedText"
+    train_facts: "TrainedText"
+    valid_facts: "TrainedText"
     longest: int
     attributes: "Attributes | None" = None  # of contexts
 
@@ -55,27 +55,16 @@ class Train(Files, Computing, WithSettings):
 
     model = ""  # its name
 
-    real: Annotated[str, Option(metavar="FILE", help="Text to train on; '-' is standard input.")]
-    out: Annotated[Path, Option(metavar="DIR", help="Folder of the model; the same command again resumes there.")]
-    valid: Annotated[
-        str | None, Option(metavar="FILE", help="Text that chooses the epoch; a tenth of --real by default.")
-    ] = None
-    preset: Annotated[str | None, Option(metavar="NAME", help="Sizes and recipe to start from.")] = None
+    real: Annotated[str, option("Text to train on; '-' is standard input.", "FILE")]
+    out: Annotated[Path, option("Folder of the model; the same command again resumes there.", "DIR")]
+    valid: Annotated[str | None, option("Text that chooses the epoch; a tenth of --real by default.", "FILE")] = None
+    preset: Annotated[str | None, option("Sizes and recipe to start from.", "NAME")] = None
     lowercase: Lowercase = False
     byte_pairs: Annotated[
-        int | None,
-        Option(
-            metavar="N", help="Learn N byte pairs from --real instead of a tokenizer's words.", rich_help_panel=TEXTS
-        ),
-        Between(1),
+        int | None, option("Learn N byte pairs from --real instead of a tokenizer's words.", "N", TEXTS), Between(1)
     ] = None
     like: Annotated[
-        str | None,
-        Option(
-            metavar="MODEL",
-            help="Take tokenizer and vocabulary from a model, such as an oracle.",
-            rich_help_panel=TEXTS,
-        ),
+        str | None, option("Take tokenizer and vocabulary from a model, such as an oracle.", "MODEL", TEXTS)
     ] = None
     seed: Seed = 0
     json: Json = False
@@ -90,12 +79,14 @@ class Train(Files, Computing, WithSettings):
 
         Of several processes that a launcher started, only the main one prints and writes the model.
         """
-        from textassay.cli.trained_folder import finished
         from textassay.training import is_main
 
         if not is_main() and not self.quiet:
             return replace(self, quiet=True).run()
         self.check()
+
+        from textassay.cli.trained_folder import finished
+
         with self.computing():
             texts = self.read()
             record = json.loads(json.dumps(self.record(texts)))
@@ -119,8 +110,8 @@ class Train(Files, Computing, WithSettings):
     def record(self, texts: Any) -> dict[str, Any]:
         """Return everything that decides what is trained."""
         own = [each.name for each in fields(self) if each.name not in {*_NOT_RECORDED, *self.settings}]
-        given = {**self.given("network", "training"), **{name: getattr(self, name) for name in own}}
-        return {"model": self.model, **{name.replace("_", "-"): value for name, value in given.items()}}
+        settings = {**self.given("network", "training"), **{name: getattr(self, name) for name in own}}
+        return {"model": self.model, **{name.replace("_", "-"): value for name, value in settings.items()}}
 
     def load(self, text: str) -> Any:
         """Return what was trained before, from the text of its history."""
@@ -128,15 +119,65 @@ class Train(Files, Computing, WithSettings):
 
         return Training.from_json(text)
 
+    def fit(self, texts: Any, record: Mapping[str, Any]) -> "Fitted":
+        """Return the model, fitted in the folder, and what `Training` holds of it."""
+        raise NotImplementedError
+
     def train(self, texts: Any, record: Mapping[str, Any]) -> Any:
         """Train, write all files, the model last, and return what is reported."""
-        raise NotImplementedError
+        from textassay.cli.trained_folder import monitor_figures
+        from textassay.report import Training, draw_training
+        from textassay.training import is_main
+
+        fitted = self.fit(texts, record)
+        training = Training(**self.facts(texts, fitted.model), **fitted.outcome)
+        if is_main():
+            drawing = draw_training(training)
+            figures = {} if drawing is None else {drawing.file_name: drawing.svg}
+            figures |= {} if fitted.monitor is None else monitor_figures(fitted.monitor, training.readings)
+            self.keep_model(training, fitted.model, texts.form, figures, fitted.files)
+        return training
+
+    def facts(self, texts: Any, model: Any) -> dict[str, Any]:
+        """Return what every report says of a model and its texts."""
+        return {
+            "model": model.name,
+            "n_parameters": getattr(model, "n_parameters", None),
+            "tokenizer": texts.form.tokenizer.name,
+            "n_types": len(texts.form.vocabulary),
+            "train": texts.train_facts,
+            "valid": texts.valid_facts,
+        }
+
+    def keep_model(
+        self, training: Any, model: Any, form: "TextForm", figures: Mapping[str, str], others: Sequence[str] = ()
+    ) -> None:
+        """Write the history, its figures and the model, take checkpoints away, and name all files."""
+        from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS
+        from textassay.model_store import save_model
+        from textassay.report import write_whole
+
+        history = json.dumps(training.to_dict(), indent=1, allow_nan=False)
+        written = write_whole(self.out, {HISTORY: history, **figures})
+        save_model(model, self.out, form=form)
+        for name in (CHECKPOINT, ROUNDS):
+            (self.out / name).unlink(missing_ok=True)
+        self.say(f"the model is in {self.out}, with {', '.join([*(path.name for path in written), *others])}")
 
     def show(self, training: Any) -> None:
         """Print what came out."""
-        from textassay.cli.trained_folder import print_training
+        from rich.console import Console
 
-        print_training(training, self.out, as_json=self.json)
+        if self.json:
+            print_json({"folder": str(self.out), **training.to_dict()})
+        else:
+            self.render(training, Console())
+
+    def render(self, training: Any, console: "Console") -> None:
+        """Print what came out for people to read."""
+        from textassay.report import render_training
+
+        render_training(training, console)
 
     def say(self, line: str) -> None:
         """Print a line unless the command is to be quiet."""
@@ -160,24 +201,14 @@ class TrainText(Train):
 
     tokenizer: Tokenizer = "auto"
     vocabulary_size: Annotated[
-        int | None,
-        Option(metavar="N", help="Keep the N most frequent words; others become <unk>.", rich_help_panel=TEXTS),
-        Between(1),
+        int | None, option("Keep the N most frequent words; others become <unk>.", "N", TEXTS), Between(1)
     ] = None
-    min_count: Annotated[
-        int, Option(metavar="N", help="Keep words that occur N times or more.", rich_help_panel=TEXTS), Between(1)
-    ] = 1
+    min_count: Annotated[int, option("Keep words that occur N times or more.", "N", TEXTS), Between(1)] = 1
     max_tokens: Annotated[
-        int | None,
-        Option(metavar="N", help="Leave longer sentences out, and draw none that are longer.", rich_help_panel=TEXTS),
-        Between(1),
+        int | None, option("Leave longer sentences out, and draw none that are longer.", "N", TEXTS), Between(1)
     ] = None
     fraction: Annotated[
-        float,
-        Option(
-            metavar="F", help="Train on the first F of the sentences; the vocabulary is of all.", rich_help_panel=TEXTS
-        ),
-        Above(0, 1),
+        float, option("Train on the first F of the sentences; the vocabulary is of all.", "F", TEXTS), Above(0, 1)
     ] = 1.0
 
     @property
@@ -195,11 +226,10 @@ class TrainText(Train):
             )
         if self.byte_pairs is not None and (self.vocabulary_size is not None or self.min_count != 1):
             raise OptionError("--byte-pairs N learns N tokens: leave --vocabulary-size and --min-count out")
-        told = (self.byte_pairs, self.vocabulary_size, self.tokenizer, self.lowercase, self.min_count)
-        if self.like is not None and told != (None, None, "auto", False, 1):
+        form = (self.byte_pairs, self.vocabulary_size, self.tokenizer, self.lowercase, self.min_count)
+        if self.like is not None and form != (None, None, "auto", False, 1):
             raise OptionError("--like MODEL brings tokenizer and vocabulary: leave options of these out")
-        if self.valid is not None:
-            check_sources(self.real, {"--valid": self.valid}, {"--valid": _VALIDATE})
+        check_sources(self.real, {} if self.valid is None else {"--valid": self.valid}, {"--valid": _VALIDATE})
         check_writable(self.out)
 
     def read(self) -> TrainingTexts:
@@ -238,8 +268,8 @@ class TrainText(Train):
         all_train, all_valid, attributes = self.with_contexts(all_train, all_valid)
         first = nested_fractions(len(all_train), [self.fraction])[0]
         source = self.real if self.fraction == 1 else f"the first {len(first)} of {len(all_train)}, {self.real}"
-        train, train_told = self._fitting(all_train.take(first), source)
-        valid, valid_told = self._fitting(all_valid, valid_source)
+        train, train_facts = self._fitting(all_train.take(first), source)
+        valid, valid_facts = self._fitting(all_valid, valid_source)
         if len(train) < 2:
             needed = "sentences, one a line" if window is None else f"windows of {window} tokens"
             remedy = "break its lines, or add --window T" if window is None else "ask for shorter ones"
@@ -250,7 +280,7 @@ class TrainText(Train):
         check_train(valid, generator=self.model, what="validation")
         self.say_contexts(train, valid, attributes)
         longest = self.max_tokens or int(max(all_train.lengths.max(), valid.lengths.max()))
-        return TrainingTexts(form, train, valid, train_told, valid_told, longest, attributes)
+        return TrainingTexts(form, train, valid, train_facts, valid_facts, longest, attributes)
 
     def with_contexts(self, train: "Corpus", valid: "Corpus") -> "tuple[Corpus, Corpus, Attributes | None]":
         """Return both corpora, with contexts where the model answers to some, and their attributes."""
@@ -320,11 +350,7 @@ class TrainWindows(TrainText):
 
     window: Annotated[
         int | None,
-        Option(
-            metavar="T",
-            help="Read files as running text, in windows of T tokens; else line by line.",
-            rich_help_panel=TEXTS,
-        ),
+        option("Read files as running text, in windows of T tokens; else line by line.", "T", TEXTS),
         Between(1),
     ] = None
 
@@ -339,21 +365,12 @@ class Monitors:
     """Metrics of what the model draws while it trains."""
 
     monitor: Annotated[
-        str | None,
-        Option(
-            metavar="LIST",
-            help="Metrics to follow, such as 'dd,self-bleu(order=4),lm-score'.",
-            rich_help_panel=MONITORING,
-        ),
+        str | None, option("Metrics to follow, such as 'dd,self-bleu(order=4),lm-score'.", "LIST", MONITORING)
     ] = None
     monitor_steps: Annotated[
-        int | None,
-        Option(metavar="K", help="Every K steps, too, not only after each epoch.", rich_help_panel=MONITORING),
-        Between(1),
+        int | None, option("Every K steps, too, not only after each epoch.", "K", MONITORING), Between(1)
     ] = None
-    monitor_sentences: Annotated[
-        int, Option(metavar="N", help="Sentences drawn each time.", rich_help_panel=MONITORING), Between(1)
-    ] = 1000
+    monitor_sentences: Annotated[int, option("Sentences drawn each time.", "N", MONITORING), Between(1)] = 1000
 
     def check_monitor(self) -> None:
         """Raise for whatever can be seen to be wrong with these options before the text is read."""
@@ -366,7 +383,7 @@ class Monitors:
 
     def new_monitor(self, valid: "Corpus", *, seed: int, folder: Path, quiet: bool) -> "TextMonitor | None":
         """Return the monitor that was asked for, whose readings are kept in `folder`."""
-        from textassay.cli.monitored import new_monitor
+        from textassay.cli.trained_folder import new_monitor
 
         if self.monitor is None:
             return None
@@ -381,13 +398,13 @@ class TrainCatalogued(TrainText):
         super().check()
         self.new_model({})
 
-    def new_model(self, told: Mapping[str, Any]) -> "LanguageModel":
+    def new_model(self, known: Mapping[str, Any]) -> "LanguageModel":
         """Return a model that has learnt nothing."""
         from textassay.model_store import make_generator
 
-        known = {**self.given("network", "training"), **told}
+        settings = {**self.given("network", "training"), **known}
         with self.as_options("network", "training"):
-            return make_generator(self.model, preset=self.preset, seed=self.seed, **known)
+            return make_generator(self.model, preset=self.preset, seed=self.seed, **settings)
 
     def lengths(self, longest: int) -> dict[str, int]:
         """Return what the model is told of lengths: no sample is longer than ``--max-tokens``, every sentence fits.
@@ -402,60 +419,63 @@ class TrainCatalogued(TrainText):
             return {"max_length": longest if self.max_tokens is not None else max(longest, _CUT)}
         return {}
 
-    def fit(self, texts: TrainingTexts, told: Mapping[str, Any], record: Mapping[str, Any]) -> "_Fitted":
-        """Return the model, fitted, and what `Training` holds of it."""
+    def known(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return the settings that the texts decide."""
+        attributes = {} if texts.attributes is None else {"attributes": texts.attributes}
+        return {**attributes, **self.lengths(texts.longest)}
+
+    def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "Fitted":
+        """Return the model, fitted in the folder, and what `Training` holds of it."""
         from textassay.cli.trained_folder import SETTINGS, begun
         from textassay.generator import text_likelihood
 
-        model = self.new_model(told)
+        model = self.new_model(self.known(texts))
         with begun(self.out, {SETTINGS: json.dumps(record, indent=1)}):
-            self.say(f"training {model.name} on {texts.train_told}")
+            self.say(f"training {model.name} on {texts.train_facts}")
             model.fit(texts.train, texts.valid)
-            return _Fitted(model, {"valid_nll_per_token": text_likelihood(model, texts.valid).nll_per_token.value})
+            nll = text_likelihood(model, texts.valid).nll_per_token.value
+        return self.fitted(model, texts, {"valid_nll_per_token": nll})
 
-    def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "Training":
-        """Train, write all files, the model last, and return what is reported."""
-        from textassay.cli.monitored import monitor_figures
-        from textassay.cli.trained_folder import CHECKPOINT, HISTORY
-        from textassay.model_store import save_model
-        from textassay.report import Training, draw_training, write_whole
+    def fitted(
+        self,
+        model: "LanguageModel",
+        texts: TrainingTexts,
+        outcome: Mapping[str, Any],
+        monitor: "TextMonitor | None" = None,
+    ) -> "Fitted":
+        """Return what was fitted; warn where guessing is better."""
         from textassay.training import is_main
 
-        told: dict[str, Any] = {} if texts.attributes is None else {"attributes": texts.attributes}
-        fitted = self.fit(texts, {**told, **self.lengths(texts.longest)}, record)
-        training = Training(
-            model=fitted.model.name,
-            n_parameters=getattr(fitted.model, "n_parameters", None),
-            tokenizer=texts.form.tokenizer.name,
-            n_types=len(texts.form.vocabulary),
-            train=texts.train_told,
-            valid=texts.valid_told,
-            ends=getattr(fitted.model, "draws_ends", True),
-            **fitted.outcome,
-        )
-        if not is_main():
-            return training
         n_choices = len(texts.form.vocabulary) - _NEVER_DRAWN
-        if training.valid_nll_per_token > math.log(n_choices):
+        if is_main() and outcome["valid_nll_per_token"] > math.log(n_choices):
             self.say(
                 f"warning: the model is worse than guessing: any of {n_choices} tokens at random has the lower "
                 "perplexity; train it longer, or with another --learning-rate"
             )
-        drawing = draw_training(training)
-        figures = {} if drawing is None else {drawing.file_name: drawing.svg}
-        figures |= {} if fitted.monitor is None else monitor_figures(fitted.monitor, training.readings)
-        history = json.dumps(training.to_dict(), indent=1, allow_nan=False)
-        written = write_whole(self.out, {HISTORY: history, **figures})
-        save_model(fitted.model, self.out, form=texts.form)
-        (self.out / CHECKPOINT).unlink(missing_ok=True)
-        self.say(f"the model is in {self.out}, with {', '.join(path.name for path in written)}")
-        return training
+        return Fitted(model, {**outcome, "ends": getattr(model, "draws_ends", True)}, monitor)
 
 
-class _Fitted(NamedTuple):
-    model: "LanguageModel"
+class Fitted(NamedTuple):
+    """A fitted model, what `Training` holds of it, its monitor, and what other files are in the folder."""
+
+    model: Any
     outcome: Mapping[str, Any]
     monitor: "TextMonitor | None" = None
+    files: Sequence[str] = ()
+
+
+def network_outcome(model: Any) -> dict[str, Any]:
+    """Return what `Training` holds of the training of a network."""
+    history = model.history
+    return {
+        "valid_nll_per_token": -history.best.score,
+        "computed": {
+            "device": str(model.record["device"]),
+            "precision": history.precision,
+            "threads": str(model.record["threads"]),
+        },
+        "epochs": history.epochs,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -467,37 +487,35 @@ class TrainCounted(TrainCatalogued, TrainWindows):
 class TrainNetwork(Monitors, TrainCatalogued):
     """A network that learns by itself."""
 
-    auto_batch: Annotated[bool, Option(help="Halve the batch where memory runs out.", rich_help_panel="Training")] = (
-        False
-    )
+    auto_batch: Annotated[bool, option("Halve the batch where memory runs out.", panel="Training")] = False
 
     def check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
         super().check()
         self.check_monitor()
 
-    def fit(self, texts: TrainingTexts, told: Mapping[str, Any], record: Mapping[str, Any]) -> _Fitted:
-        """Return the model, fitted, and what `Training` holds of it."""
+    def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
+        """Return the model, fitted in the folder, and what `Training` holds of it."""
         from typing import cast
 
-        from textassay.cli.monitored import monitored
         from textassay.cli.progress import show_progress, tell_step
-        from textassay.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, begun
+        from textassay.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, begun, monitored
         from textassay.corpus import parse_json, read_document
         from textassay.monitoring import loop_monitors
         from textassay.network import fit_in_memory, fitting_batch_size
 
-        model = cast("NetworkLanguageModel", self.new_model(told))
+        known = self.known(texts)
+        model = cast("NetworkLanguageModel", self.new_model(known))
         resumes = (self.out / CHECKPOINT).exists()
-        found: dict[str, int] = {}
+        batch: dict[str, int] = {}
         if self.auto_batch:
             before = parse_json(read_document(self.out / SETTINGS)) if resumes else {}
-            found[FOUND] = fitting_batch_size(model, texts.train, found=before.get(FOUND))
-            self.say(f"--auto-batch: batches of {found[FOUND]} sentences")
-            model = cast("NetworkLanguageModel", self.new_model({**told, "batch_size": found[FOUND]}))
+            batch[FOUND] = fitting_batch_size(model, texts.train, known=before.get(FOUND))
+            self.say(f"--auto-batch: batches of {batch[FOUND]} sentences")
+            model = cast("NetworkLanguageModel", self.new_model({**known, "batch_size": batch[FOUND]}))
         monitor = self.new_monitor(texts.valid, seed=self.seed, folder=self.out, quiet=self.quiet)
-        with begun(self.out, {SETTINGS: json.dumps({**record, **found}, indent=1)}):
-            self.say(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
+        with begun(self.out, {SETTINGS: json.dumps({**record, **batch}, indent=1)}):
+            self.say(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_facts}")
             monitors = None if monitor is None else loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
             with show_progress(quiet=self.quiet) as progress:
                 fit_in_memory(
@@ -509,19 +527,9 @@ class TrainNetwork(Monitors, TrainCatalogued):
                     monitor_steps=self.monitor_steps,
                     progress=None if progress is None else partial(tell_step, progress, model.recipe.max_epochs),
                 )
-        history = model.history
-        outcome = {
-            "valid_nll_per_token": -history.best.score,
-            "computed": {
-                "device": str(model.record["device"]),
-                "precision": history.precision,
-                "threads": str(model.record["threads"]),
-            },
-            "epochs": history.epochs,
-            "readings": history.readings,
-            "monitored": None if monitor is None else monitored(monitor),
-        }
-        return _Fitted(model, outcome, monitor)
+        monitored_sizes = None if monitor is None else monitored(monitor)
+        outcome = {**network_outcome(model), "readings": model.history.readings, "monitored": monitored_sizes}
+        return self.fitted(model, texts, outcome, monitor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -534,20 +542,11 @@ class TrainConditional(TrainNetwork):
     """A network that answers to contexts."""
 
     contexts: Annotated[
-        str,
-        Option(
-            metavar="FILE",
-            help="Context of each line of --real: a .tsv or .csv table with a header.",
-            rich_help_panel=CONTEXTS,
-        ),
+        str, option("Context of each line of --real: a .tsv or .csv table with a header.", "FILE", CONTEXTS)
     ]
-    valid_contexts: Annotated[
-        str | None, Option(metavar="FILE", help="The same for --valid.", rich_help_panel=CONTEXTS)
-    ] = None
+    valid_contexts: Annotated[str | None, option("The same for --valid.", "FILE", CONTEXTS)] = None
     context_count: Annotated[
-        int | None,
-        Option(metavar="N", help="Merge contexts that occur less often into one.", rich_help_panel=CONTEXTS),
-        Between(1),
+        int | None, option("Merge contexts that occur less often into one.", "N", CONTEXTS), Between(1)
     ] = None
 
     def check(self) -> None:
@@ -564,9 +563,9 @@ class TrainConditional(TrainNetwork):
 
     def say_contexts(self, train: "Corpus", valid: "Corpus", attributes: "Attributes | None") -> None:
         """Say what contexts training has."""
-        from textassay.cli.model_contexts import contexts_told
+        from textassay.cli.model_contexts import context_lines
 
-        for line in contexts_told(train, valid, attributes or {}):
+        for line in context_lines(train, valid, attributes or {}):
             self.say(line)
 
     def record(self, texts: TrainingTexts) -> dict[str, Any]:

@@ -1,99 +1,88 @@
-"""``textassay train`` for generators that learn against a discriminator: folder, rounds, monitors, report."""
+"""``textassay train`` for generators that learn against a discriminator, and their settings."""
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from typer import Option
-
-from textassay.cli.adapter import Between
+import textassay.adversarial as systems
+from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
+from textassay.cli.adapter import Between, Command, option
+from textassay.cli.groups import MODELS
+from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
-from textassay.errors import InputError, OptionError, unknown_name
+from textassay.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
+from textassay.errors import InputError, OptionError
+from textassay.model_store import SETTING_TYPES
 
 if TYPE_CHECKING:
-    from textassay.adversarial import Collapse, Phase, RoundsHistory, TwoSided
+    from rich.console import Console
+
     from textassay.generator import LanguageModel
-    from textassay.monitoring import Sampler
+    from textassay.generators import Adversarial, Rounds
     from textassay.report import AdversarialTraining
 
-ROUNDS = "Adversarial training"
+ROUNDS, DISCRIMINATOR = "Adversarial training", "Discriminator"
+MLE = "mle"  # folder in the folder: the generator before the rounds
 
 _READINGS = 5  # of the monitors over the rounds, where --monitor-steps says nothing
+_LONG = 200  # tokens; roll-outs take time as the square of the longest sentence
 
 Tell = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class Begun:
-    """A training whose rounds can begin.
-
-    `training`, `phases` and `collapse` are what `train_in_rounds` takes; `best` is what validation has lowest where it
-    is best, None where it says nothing; `sample` draws from the generator as it is, for monitors; `finish` makes of the
-    history the generator as it is kept, which `save_model` takes.
-    """
-
-    name: str
-    n_parameters: int
-    training: "TwoSided"
-    phases: "Sequence[Phase]"
-    collapse: "Collapse | None"
-    best: str | None
-    sample: "Sampler"
-    finish: "Callable[[RoundsHistory], Any]"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainAdversarial(Monitors, TrainWindows):
     """A generator that learns against a discriminator."""
 
-    keep: Annotated[
-        str, Option(metavar="WHICH", help="Round that is kept: last, or best in validation.", rich_help_panel=ROUNDS)
-    ] = "last"
-    length: Annotated[
-        int | None,
-        Option(metavar="N", help="All sentences have N tokens, and never end.", rich_help_panel=ROUNDS),
-        Between(1),
-    ] = None
-
-    def untrained(self, longest: int | None = None) -> tuple[Any, Any]:
-        """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
-        raise NotImplementedError
-
-    def check_plan(self) -> None:
-        """Raise where a setting is out of range."""
-        self.untrained()
-
-    def plan(self) -> Mapping[str, Any]:
-        """Return what the preset and the options come to: all that decides the training but the text."""
-        model, recipe = self.untrained()
-        return {"network": model.settings, "rounds": asdict(recipe)}
-
-    def check_texts(self, texts: TrainingTexts) -> None:
-        """Raise where a sentence has another length than all shall have, before anything is written."""
-        self.check_lengths(texts)
-
-    def begin(self, texts: TrainingTexts, tell: Tell | None) -> Begun:
-        """Do what comes before the rounds, or take it from the folder, and return the training."""
-        raise NotImplementedError
+    keep: Annotated[str, option("Round that is kept: last, or best in validation.", "WHICH", ROUNDS)] = "last"
+    length: Annotated[int | None, option("All sentences have N tokens, and never end.", "N", ROUNDS), Between(1)] = None
 
     @property
-    def oracle_name(self) -> str | None:
-        """The model that knows how likely a sentence truly is; None without."""
-        return None
+    def system(self) -> "type[Adversarial]":
+        """The class of the generator."""
+        from textassay.generators import class_of
+
+        return cast("type[Adversarial]", class_of(self.model))
 
     @property
     def sentence_length(self) -> int | None:
         """Tokens of every sentence; None where they end."""
         return self.length if self.window is None else self.window
 
-    def chosen_preset(self) -> tuple[dict[str, Any], Any]:
-        """Return settings of the generator and the recipe, as the preset has them."""
-        preset = self.preset or "tiny"
-        if preset not in self.presets:
-            raise unknown_name(f"preset of {self.model}", preset, self.presets)
-        network, recipe = self.presets[preset]
-        return dict(network), recipe
+    def plan(self) -> tuple[dict[str, Any], Any]:
+        """Return all settings of the generator, and the recipe; raise where one is out of range."""
+        settings = {group: self.given(group) for group in ("network", "training", "rounds")}
+        settings["network"] |= self.more_settings()
+        return self.system.plan(self.preset, settings, length=self.sentence_length, naming=self.as_options)
+
+    def more_settings(self) -> dict[str, Any]:
+        """Return settings of the generator that options of another kind decide."""
+        return {}
+
+    def untrained(self, longest: int | None = None) -> tuple[Any, Any]:
+        """Return a generator that has learnt nothing and writes up to `longest` tokens, and the recipe."""
+        network, recipe = self.plan()
+        length = self.sentence_length
+        model = self.system.untrained(network, recipe, length=length, longest=longest, seed=self.seed)
+        return model, recipe
+
+    def begin(self, texts: TrainingTexts, tell: Tell | None) -> "tuple[Any, Rounds]":
+        """Do what comes before the rounds, or take it from the folder; return the generator and the training."""
+        model, recipe = self.untrained(texts.longest)
+        self.before_rounds(model, texts, tell)
+        sides = texts.train, texts.valid
+        return model, self.system.begin(model, recipe, *sides, seed=self.seed, **self.more_of_rounds(texts))
+
+    def before_rounds(self, model: Any, texts: TrainingTexts, tell: Tell | None) -> None:
+        """Say what of the texts is slow or cut, and do what comes before the rounds."""
+
+    def more_of_rounds(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return what else the training is made of."""
+        return {}
 
     def check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
@@ -109,7 +98,7 @@ class TrainAdversarial(Monitors, TrainWindows):
         processes = launched()
         if processes is not None and processes.count > 1:
             raise OptionError(f"{self.model} trains in one process, got {processes.count}: start only one")
-        self.check_plan()
+        self.plan()
 
     def read(self) -> TrainingTexts:
         """Return the texts that training needs."""
@@ -117,23 +106,29 @@ class TrainAdversarial(Monitors, TrainWindows):
         self.check_texts(texts)
         return texts
 
-    def check_lengths(self, texts: TrainingTexts) -> None:
+    def check_texts(self, texts: TrainingTexts) -> None:
         """Raise where a sentence has another length than all shall have."""
         import numpy as np
 
         length = self.sentence_length
-        for corpus, told in ((texts.train, texts.train_told), (texts.valid, texts.valid_told)):
+        for corpus, facts in ((texts.train, texts.train_facts), (texts.valid, texts.valid_facts)):
             others = np.flatnonzero(corpus.lengths != length)
             if length is not None and len(others):
                 raise InputError(
-                    f"{told.source}: {len(others)} of {len(corpus)} sentences do not have {length} tokens, the first "
+                    f"{facts.source}: {len(others)} of {len(corpus)} sentences do not have {length} tokens, the first "
                     f"is sentence {others[0] + 1} with {corpus.lengths[others[0]]}: cut the text, or leave --length out"
                 )
 
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
         """Return everything that decides what is trained."""
+        network, recipe = self.plan()
+        if "recipe" in network:
+            settings = {**network, "recipe": asdict(network["recipe"])}
+        else:
+            settings = self.untrained()[0].settings
+        plan = {"network": settings, "rounds": asdict(recipe)}
         length = self.length if self.window is None else self.window
-        return {**super().record(texts), "oracle": self.oracle_name, "length": length, **self.plan()}
+        return {**super().record(texts), "oracle": getattr(self, "oracle", None), "length": length, **plan}
 
     def load(self, text: str) -> "AdversarialTraining":
         """Return what was trained before, from the text of its history."""
@@ -141,70 +136,55 @@ class TrainAdversarial(Monitors, TrainWindows):
 
         return AdversarialTraining.from_json(text)
 
-    def show(self, training: "AdversarialTraining") -> None:
-        """Print what came out."""
-        from rich.console import Console
-
+    def render(self, training: "AdversarialTraining", console: "Console") -> None:
+        """Print what came out for people to read."""
         from textassay.report import render_adversarial_training
 
-        if self.json:
-            print(json.dumps({"folder": str(self.out), **training.to_dict()}, indent=1, allow_nan=False))
-        else:
-            render_adversarial_training(training, Console())
+        render_adversarial_training(training, console)
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
         """Train, write all files, the model last, and return what is reported."""
         from textassay.adversarial import train_in_rounds
-        from textassay.cli.monitored import monitor_figures, monitored
         from textassay.cli.progress import show_progress
-        from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS, SETTINGS, begun
-        from textassay.model_store import save_model
+        from textassay.cli.trained_folder import CHECKPOINT, ROUNDS, SETTINGS, begun, monitor_figures, monitored
         from textassay.monitoring import loop_monitors
-        from textassay.report import AdversarialTraining, draw_rounds, write_whole
+        from textassay.report import AdversarialTraining, draw_rounds
         from textassay.training import training_device
 
         out = self.out
         resumes = (out / CHECKPOINT).exists() or (out / ROUNDS).exists()
         monitor = self.new_monitor(texts.valid, seed=self.seed, folder=out, quiet=self.quiet)
         with begun(out, {SETTINGS: json.dumps(record, indent=1)}):
-            self.say(f"{'going on with' if resumes else 'training'} {self.model} on {texts.train_told}")
+            self.say(f"{'going on with' if resumes else 'training'} {self.model} on {texts.train_facts}")
             with show_progress(quiet=self.quiet) as progress:
-                run = self.begin(texts, progress)
-                if self.keep == "best" and run.best is None:
-                    raise OptionError(f"--keep best needs something to validate by, which {self.model} does not have")
-                n_rounds = run.phases[-1].n_rounds
+                model, rounds = self.begin(texts, progress)
+                n_rounds = rounds.phases[-1].n_rounds
                 history = train_in_rounds(
-                    run.training,
-                    run.phases,
-                    keep=run.best if self.keep == "best" else None,
-                    collapse=run.collapse,
+                    rounds.training,
+                    rounds.phases,
+                    keep=rounds.best if self.keep == "best" else None,
+                    collapse=rounds.collapse,
                     checkpoint=out / ROUNDS,
                     config=record,
-                    monitors=None if monitor is None else loop_monitors(monitor, run.sample),
+                    monitors=None
+                    if monitor is None
+                    else loop_monitors(monitor, lambda n, seed: rounds.sample(n, seed=seed)),
                     monitor_every=self.monitor_steps or max(1, n_rounds // _READINGS),
                     progress=progress,
                 )
         training = AdversarialTraining(
-            model=run.name,
-            n_parameters=run.n_parameters,
-            tokenizer=texts.form.tokenizer.name,
-            n_types=len(texts.form.vocabulary),
-            train=texts.train_told,
-            valid=texts.valid_told,
+            **{**self.facts(texts, model), "model": rounds.name},
             computed={"device": training_device().type, "precision": "float32", "threads": str(_n_threads())},
             history=history,
-            keep=run.best or "last" if self.keep == "best" else "last",
+            keep=rounds.best if self.keep == "best" else "last",
             monitored=None if monitor is None else monitored(monitor),
         )
         figures = {drawing.file_name: drawing.svg for drawing in draw_rounds(training)}
         figures |= {} if monitor is None else monitor_figures(monitor, history.readings)
-        written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **figures})
-        save_model(run.finish(history), out, form=texts.form)
-        for name in (CHECKPOINT, ROUNDS):
-            (out / name).unlink(missing_ok=True)
+        rounds.finish(history)
         if history.stopped is not None:
             self.say(f"warning: ended before all rounds: {history.stopped}")
-        self.say(f"the model is in {out}, with {', '.join(path.name for path in written)}")
+        self.keep_model(training, model, texts.form, figures)
         return training
 
 
@@ -212,15 +192,7 @@ class TrainAdversarial(Monitors, TrainWindows):
 class TrainWithOracle(TrainAdversarial):
     """A generator that an oracle can judge."""
 
-    oracle: Annotated[
-        str | None,
-        Option(metavar="MODEL", help="Model that drew --real, such as random-lstm.", rich_help_panel=ROUNDS),
-    ] = None
-
-    @property
-    def oracle_name(self) -> str | None:
-        """The model that knows how likely a sentence truly is; None without."""
-        return self.oracle
+    oracle: Annotated[str | None, option("Model that drew --real, such as random-lstm.", "MODEL", ROUNDS)] = None
 
     @property
     def sentence_length(self) -> int | None:
@@ -234,16 +206,15 @@ class TrainWithOracle(TrainAdversarial):
         """Return the oracle."""
         from textassay.cli.models import open_model
 
-        return None if self.oracle is None else open_model(self.oracle).model
+        oracle: LanguageModel | None = None if self.oracle is None else open_model(self.oracle).model
+        return oracle
 
     def check(self) -> None:
         """Raise for whatever can be seen to be wrong; why an oracle cannot be one comes first."""
-        from textassay.cli.models import RANDOM
-
         if self.oracle is not None:
             if self.like != self.oracle or (self.length, self.window) != (None, None):
                 raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
-            if self.oracle.split(":")[0] != RANDOM:
+            if self.oracle.split(":")[0] != "random-lstm":
                 raise OptionError(f"--oracle must be random-lstm or random-lstm:SEED, got '{self.oracle}'")
         super().check()
 
@@ -253,6 +224,83 @@ class TrainWithOracle(TrainAdversarial):
             return replace(self, like=self.oracle).run()
         return super().run()
 
+    def more_of_rounds(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return the oracle, and its name."""
+        return {"oracle": self.opened_oracle(), "oracle_name": self.oracle}
+
+
+class TrainSeqGan(TrainWithOracle):
+    """SeqGAN, RankGAN: maximum likelihood first, kept as a model of its own."""
+
+    def before_rounds(self, model: Any, texts: TrainingTexts, tell: Tell | None) -> None:
+        """Fit the generator by maximum likelihood, and keep it."""
+        from textassay.cli.progress import tell_step
+        from textassay.cli.trained_folder import CHECKPOINT
+        from textassay.model_store import save_model
+
+        if texts.longest > _LONG:
+            self.say(
+                f"a sentence has {texts.longest} tokens: roll-outs may be as long, and slow; --max-tokens N leaves "
+                "longer ones out, and --window T reads running text"
+            )
+        progress = None if tell is None else partial(tell_step, tell, model.recipe.max_epochs)
+        model.fit(texts.train, texts.valid, checkpoint=self.out / CHECKPOINT, progress=progress)
+        save_model(model, self.out / MLE, form=texts.form)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainScratchGan(TrainWithOracle):
+    """ScratchGAN, which may be given word vectors."""
+
+    vectors: Annotated[Path | None, option("Word vectors, such as GloVe's.", "FILE", MODEL)] = None
+
+    def more_settings(self) -> dict[str, Any]:
+        """Return the dimension of the word vectors, which are not learnt."""
+        from textassay.embedding import word_vector_size
+
+        return {} if self.vectors is None else {"fixed": word_vector_size(self.vectors)}
+
+    def more_of_rounds(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return the oracle, its name, and the word vectors."""
+        return {**super().more_of_rounds(texts), **self._read_vectors(texts)}
+
+    def check_texts(self, texts: TrainingTexts) -> None:
+        """Raise where a sentence has another length than all shall have, or word vectors are damaged."""
+        super().check_texts(texts)
+        self._read_vectors(texts)
+
+    def record(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return everything that decides what is trained."""
+        if self.vectors is None:
+            return super().record(texts)
+        with self.vectors.open("rb") as file:
+            return {**super().record(texts), "vectors": hashlib.file_digest(file, "sha256").hexdigest()}
+
+    def _read_vectors(self, texts: TrainingTexts) -> dict[str, Any]:
+        from textassay.embedding import read_word_vectors
+
+        if self.vectors is None:
+            return {}
+        return {"vectors": read_word_vectors(self.vectors, texts.train.vocabulary, seed=self.seed)}
+
+
+class TrainWgan(TrainAdversarial):
+    """The recurrent Wasserstein GAN."""
+
+    def check_texts(self, texts: TrainingTexts) -> None:
+        """Raise where no sentence is as long as windows shall be."""
+        from textassay.adversarial import TextWindows
+
+        model, recipe = self.untrained()
+        for corpus in (texts.train, texts.valid):
+            TextWindows(corpus, recipe.length, ends=model.ends)
+
+    def before_rounds(self, model: Any, texts: TrainingTexts, tell: Tell | None) -> None:
+        """Say what of the texts is cut."""
+        n_long = int((texts.train.lengths > model.length).sum()) if model.ends else 0
+        if n_long:
+            self.say(f"{n_long} sentences have more than {model.length} tokens: only what they begin with is learnt")
+
 
 def _n_threads() -> int:
     import torch
@@ -261,3 +309,157 @@ def _n_threads() -> int:
 
     with threads():
         return torch.get_num_threads()
+
+
+_SEQGAN: Help = {
+    "rounds": "Adversarial rounds; 0: none, as MLE SeqGAN.",
+    "generator_steps": "Policy-gradient steps of the generator in a round.",
+    "batch_size": ("adversarial_batch_size", "Sentences of a step, and of a batch of the discriminator."),
+    "learning_rate": ("adversarial_learning_rate", "Learning rate of the generator in the rounds."),
+    "max_norm": ("adversarial_max_norm", "Clip gradients of the generator to this norm in the rounds."),
+    "n_roll_outs": ("roll_outs", "Roll-outs after each action."),
+    "roll_out_averaging": "Share of the roll-out policy that stays after a round; 0: it is the generator.",
+    "discount": "Discount of the reward for each action in between.",
+    "baseline": "Subtracted from rewards: none or leave-one-out.",
+    "n_validation": ("validation_samples", "Sentences drawn to ask an oracle about."),
+}  # fmt: skip
+_SEQGAN_DISCRIMINATOR: Help = {
+    "pretraining_rounds": "Refreshes of the discriminator before the rounds.",
+    "refreshes": "Refreshes of the discriminator in a round.",
+    "epochs": ("discriminator_epochs", "Passes over the sentences of a refresh."),
+    "n_negatives": ("negatives", "Sentences drawn for a refresh."),
+    "judge_learning_rate": ("discriminator_learning_rate", "Learning rate of the discriminator."),
+    "dimension": ("discriminator_width", "Embedding dimension of the discriminator."),
+    "filters": ("discriminator_filters", "Filters of the discriminator: widths and counts, such as 1:50,2:50."),
+    "dropout": ("discriminator_dropout", "Dropout of the discriminator."),
+}  # fmt: skip
+_RANKS: Help = {
+    "n_references": ("references", "Real sentences that likeness is measured to."),
+    "gamma": "How much likeness counts in a rank.",
+}
+_SHAPE: Help = {
+    "width": "Hidden dimension.",
+    "layers": "LSTM layers.",
+    "spread": ("init_range", "Initial weights are uniform between -X and X."),
+}
+_STEPS: Help = {
+    "rounds": "Rounds.",
+    "iterations": "Steps of a round: an update of each side.",
+    "batch_size": "Sentences of each side in an update.",
+    "learning_rate": "Learning rate of the generator.",
+}
+_ADAM: Help = {
+    "beta1": "Decay of Adam's mean of gradients.",
+    "beta2": "Decay of Adam's mean of squared gradients.",
+    "n_validation": ("validation_samples", "Sentences drawn to ask an oracle about."),
+}
+_SETTINGS: Mapping[str, tuple[Settings, ...]] = {
+    **{
+        name: (
+            Settings("network", SETTING_TYPES["lstm"], MODEL, LSTM),
+            RECIPE,
+            Settings("network", SETTING_TYPES["lstm"], TRAINING, BATCH),
+            Settings("rounds", recipe, ROUNDS, _SEQGAN),
+            Settings("rounds", recipe, panel, others),
+        )
+        for name, recipe, panel, others in (
+            ("seqgan", SeqGanRecipe, DISCRIMINATOR, _SEQGAN_DISCRIMINATOR),
+            ("rankgan", RankGanRecipe, "Ranker", {**_SEQGAN_DISCRIMINATOR, **_RANKS}),
+        )
+    },
+    "cot": (
+        Settings("network", SETTING_TYPES["lstm"], MODEL, {**_SHAPE, "width": "Embedding and hidden dimension."}),
+        Settings("rounds", CotRecipe, ROUNDS, {**_STEPS, **_ADAM}),
+        Settings("rounds", CotRecipe, "Mediator", {
+            "mediator_learning_rate": "Learning rate of the mediator.",
+            "mediator_width": "Embedding and hidden dimension of the mediator.",
+            "mediator_layers": "LSTM layers of the mediator.",
+            "mediator_dropout": "Dropout of the mediator.",
+        }),
+    ),
+    "scratchgan": (
+        Settings("network", SETTING_TYPES["tied-lstm"], MODEL, {
+            **_SHAPE,
+            "dimension": ("embedding_width", "Embedding dimension that is learnt."),
+            "fixed": ("fixed_width", "Embedding dimension that is not learnt; that of --vectors where they are given."),
+        }),
+        Settings("rounds", ScratchGanRecipe, ROUNDS, {
+            **_STEPS,
+            "discount": "Discount of the reward for each step in between.",
+            "baseline_decay": "Share of the old baseline of rewards in the new one.",
+            **_ADAM,
+        }),
+        Settings("rounds", ScratchGanRecipe, DISCRIMINATOR, {
+            "judge_learning_rate": ("discriminator_learning_rate", "Learning rate of the discriminator."),
+            "dimension": ("discriminator_embedding_width", "Embedding dimension of the discriminator that is learnt."),
+            "width": ("discriminator_width", "Hidden dimension of the discriminator."),
+            "dropout": ("discriminator_dropout", "Dropout of the discriminator."),
+            "penalty": ("discriminator_penalty", "Weight of the squares of its weights."),
+        }),
+    ),
+    "leakgan": (
+        Settings("network", SETTING_TYPES["leakgan"], MODEL, {
+            "width": "Hidden dimension of manager and worker.",
+            "goal": "Dimension of a goal embedding.",
+            "memory": "Goals that the worker reads, and tokens that a goal is for.",
+            "dimension": ("feature_width", "Embedding dimension of the features."),
+            "filters": ("feature_filters", "Filters of the features: widths and counts, such as 1:100,2:100."),
+            "sharpness": "Factor of the logits: one over the temperature of the paper.",
+        }),
+        Settings("rounds", LeakGanRecipe, ROUNDS, {
+            "cycles": "Cycles before the rounds: refreshes of the discriminator, then epochs over real text.",
+            "pretraining_epochs": ("epochs", "Epochs over real text in each cycle before the rounds."),
+            "rounds": "Adversarial rounds.",
+            "mle_every": "An epoch over real text after every N rounds.",
+            "batch_size": "Sentences of a step, and of a batch of the discriminator.",
+            "learning_rate": "Learning rate of manager and worker.",
+            "max_norm": "Clip gradients of manager and worker to this norm.",
+            "n_roll_outs": ("roll_outs", "Roll-outs after each action."),
+            "rescaling": "How steeply a reward rises with its rank in the batch.",
+        }),
+        Settings("rounds", LeakGanRecipe, DISCRIMINATOR, {
+            "pretraining_refreshes": "Refreshes of the discriminator in each cycle.",
+            "refreshes": "Refreshes of the discriminator in a round.",
+            "epochs": ("discriminator_epochs", "Passes over the sentences of a refresh."),
+            "n_negatives": ("negatives", "Sentences drawn for a refresh."),
+            "judge_learning_rate": ("discriminator_learning_rate", "Learning rate of the discriminator."),
+            "penalty": ("discriminator_penalty", "Weight of the squares of its output layer."),
+        }),
+    ),
+    "wgan": (
+        Settings("network", SETTING_TYPES["noise-gru"], MODEL, {
+            "width": "Embedding and hidden dimension, and that of the noise; "
+            "of the critic, too, without --critic-width.",
+            "noise": "Standard deviation of the noise.",
+            "feeds": "What a step reads when it draws: argmax (the chosen token) or distribution.",
+        }),
+        Settings("rounds", WganRecipe, ROUNDS, {
+            "rounds": "Rounds of each length of the curriculum.",
+            "iterations": "Iterations of a round.",
+            "critic_updates": "Updates of the critic in an iteration.",
+            "generator_updates": "Updates of the generator in an iteration.",
+            "batch_size": "Windows of a side in an update.",
+            "learning_rate": "Learning rate of both sides.",
+            "beta1": "Decay of Adam's mean of gradients.",
+            "beta2": "Decay of Adam's mean of squared gradients.",
+            "critic_width": "Embedding and hidden dimension of the critic.",
+            "penalty": ("gradient_penalty", "Weight of the gradient penalty."),
+            "helping": ("teacher_helping", "The generator reads real tokens; only the last of a row is its own."),
+            "variable": ("variable_length", "Rows have 1 to as many tokens as the curriculum allows; else that many."),
+        }),
+    ),
+}  # fmt: skip
+_COMMANDS: Mapping[str, type[TrainAdversarial]] = {
+    "seqgan": TrainSeqGan,
+    "rankgan": TrainSeqGan,
+    "cot": TrainWithOracle,
+    "scratchgan": TrainScratchGan,
+    "leakgan": TrainAdversarial,
+    "wgan": TrainWgan,
+}
+
+
+def command(name: str) -> type[Command]:
+    """Return the command of one of them, with its settings."""
+    presets = getattr(systems, f"{name.upper()}_PRESETS")
+    return with_settings(_COMMANDS[name], name, MODELS[name], _SETTINGS[name], presets=presets, preset="tiny")

@@ -7,20 +7,14 @@ from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainConditional, TrainCounted, TrainWindowNetwork
-from textassay.generator import NgramModel, PositionUnigram
-from textassay.model_store import CONTEXT_PRESETS, KINDS, PRESETS
+from textassay.model_store import CONTEXT_PRESETS, PRESETS, SETTING_TYPES
 from textassay.training import Recipe
 
 MODEL, TRAINING = "Model", "Training"
 
 _OTHERS = {  # in files of their own
-    "cot": "train_from_scratch",
-    "leakgan": "train_leakgan",
-    "rankgan": "train_seqgan",
-    "scratchgan": "train_from_scratch",
-    "seqgan": "train_seqgan",
+    **dict.fromkeys(("cot", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan"), "train_adversarial"),
     "translation": "train_translation",
-    "wgan": "train_wgan",
 }
 
 RECIPE = Settings("training", Recipe, TRAINING, {
@@ -71,11 +65,11 @@ _SHAPES: Mapping[str, Help] = {
     **{name: {**LSTM, "context_width": "Embedding dimension of a context."} for name in CONTEXT_PRESETS},
 }  # fmt: skip
 _COUNTED = {
-    "ngram": Settings("network", NgramModel, MODEL, {
+    "ngram": Settings("network", SETTING_TYPES["ngram"], MODEL, {
         "order": "Words of the longest n-grams.",
         "discounts": "Kneser-Ney discounts: modified (three an order) or single.",
     }),
-    "position-unigram": Settings("network", PositionUnigram, MODEL, {
+    "position-unigram": Settings("network", SETTING_TYPES["position-unigram"], MODEL, {
         "strength": "Weight of the frequency over all positions, in words.",
     }),
 }  # fmt: skip
@@ -84,12 +78,12 @@ _COUNTED = {
 def command(name: str) -> type[Command]:
     """Return the command of one model."""
     if name in _OTHERS:
-        made: type[Command] = import_module(f"textassay.cli.{_OTHERS[name]}").command(name)
-        return made
+        other: type[Command] = import_module(f"textassay.cli.{_OTHERS[name]}").command(name)
+        return other
     presets = {**PRESETS, **CONTEXT_PRESETS}[name]
     if name in _COUNTED:
         return with_settings(TrainCounted, name, MODELS[name], [_COUNTED[name]], presets=presets, preset="small")
-    kind = KINDS[name]
+    kind = SETTING_TYPES[name]
     parts = [Settings("network", kind, MODEL, _SHAPES[name]), RECIPE, Settings("training", kind, TRAINING, BATCH)]
     base = TrainConditional if name in CONTEXT_PRESETS else TrainWindowNetwork
     return with_settings(base, name, MODELS[name], parts, presets=presets, preset="small")

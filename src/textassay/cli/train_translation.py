@@ -6,22 +6,24 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
-from typer import Option
-
-from textassay.cli.adapter import Between, Command
+from textassay.cli.adapter import Between, Command, option
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.options import STANDARD_INPUT, check_writable
-from textassay.cli.train import Train
+from textassay.cli.train import Fitted, Train, network_outcome
+from textassay.corpus import check_exists, is_url
 from textassay.errors import InputError, OptionError
+from textassay.model_store import SETTING_TYPES
 from textassay.training import DecayRecipe
-from textassay.translation import TRANSLATION_PRESETS, TranslationModel
+from textassay.translation import TRANSLATION_PRESETS
 
 if TYPE_CHECKING:
     from textassay.corpus import ParallelText, TextForm
-    from textassay.report import TrainedText, Training
+    from textassay.report import TrainedText
+    from textassay.translation import TranslationModel
 
 BYTE_PAIRS = 8000
 HELD_BACK = ("held-back-source.jsonl", "held-back-real.jsonl")  # in the folder of the model
@@ -37,25 +39,17 @@ class _Texts(NamedTuple):
     train: "ParallelText"
     valid: "ParallelText"
     held: Sides
-    train_told: "TrainedText"
-    valid_told: "TrainedText"
+    train_facts: "TrainedText"
+    valid_facts: "TrainedText"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainTranslation(Train):
     """A translation model."""
 
-    source: Annotated[
-        str, Option(metavar="FILE", help="Line k is what line k of --real translates.", rich_help_panel=_PAIRS)
-    ]
-    valid_source: Annotated[
-        str | None, Option(metavar="FILE", help="The same for --valid.", rich_help_panel=_PAIRS)
-    ] = None
-    hold_back: Annotated[
-        int,
-        Option(metavar="N", help="Keep N pairs out of training; they go to --out.", rich_help_panel=_PAIRS),
-        Between(0),
-    ] = 0
+    source: Annotated[str, option("Line k is what line k of --real translates.", "FILE", _PAIRS)]
+    valid_source: Annotated[str | None, option("The same for --valid.", "FILE", _PAIRS)] = None
+    hold_back: Annotated[int, option("Keep N pairs out of training; they go to --out.", "N", _PAIRS), Between(0)] = 0
 
     def check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
@@ -66,16 +60,19 @@ class TrainTranslation(Train):
         named = (self.source, self.real, self.valid_source, self.valid)
         if named.count(STANDARD_INPUT) > 1:
             raise OptionError("standard input can be read once only: name a file for each side")
+        for source in named:
+            if source is not None and source != STANDARD_INPUT and not is_url(source):
+                check_exists(Path(source))
         self._new_model()
         check_writable(self.out)
 
-    def _new_model(self) -> TranslationModel:
+    def _new_model(self) -> "TranslationModel":
         from textassay.model_store import make_generator
 
-        given = self.given("network", "training")
+        settings = self.given("network", "training")
         with self.as_options("network", "training"):
-            model = make_generator(self.model, preset=self.preset, seed=self.seed, **given)
-        return cast(TranslationModel, model)
+            model = make_generator(self.model, preset=self.preset, seed=self.seed, **settings)
+        return cast("TranslationModel", model)
 
     def read(self) -> _Texts:
         """Return the pairs that training needs; say what was held back or held out."""
@@ -100,20 +97,19 @@ class TrainTranslation(Train):
             self.say(f"{self.hold_back} of {len(both[0])} pairs are held back; {repeated} equal one that is not")
         form = self._form(train)
         pairs = [ParallelText.from_texts(*sides, form) for sides in (train, valid)]
-        told = [_told(pairs[0], f"{self.source}, {self.real}"), _told(pairs[1], valid_source)]
-        return _Texts(form, pairs[0], pairs[1], held, told[0], told[1])
+        facts = [_facts(pairs[0], f"{self.source}, {self.real}"), _facts(pairs[1], valid_source)]
+        return _Texts(form, pairs[0], pairs[1], held, facts[0], facts[1])
 
     def _sides(self, source: str, target: str) -> Sides:
-
-        found = [list(self.read_file(name).texts) for name in (source, target)]
-        if len(found[0]) != len(found[1]):
+        texts = [list(self.read_file(name).texts) for name in (source, target)]
+        if len(texts[0]) != len(texts[1]):
             raise InputError(
-                f"line k of {source} and {target} must say the same, but they have {len(found[0])} and "
-                f"{len(found[1])} lines"
+                f"line k of {source} and {target} must say the same, but they have {len(texts[0])} and "
+                f"{len(texts[1])} lines"
             )
-        if found[0] == found[1]:
+        if texts[0] == texts[1]:
             raise InputError(f"{source} and {target} hold the same sentences: --source is the other language")
-        return found[0], found[1]
+        return texts[0], texts[1]
 
     def _form(self, train: Sides) -> "TextForm":
         from textassay.corpus import learn_joint_form
@@ -132,12 +128,10 @@ class TrainTranslation(Train):
             "valid": texts.valid.target.fingerprint,
         }
 
-    def train(self, texts: _Texts, record: Mapping[str, Any]) -> "Training":
-        """Train, write all files, the model last, and return what is reported."""
+    def fit(self, texts: _Texts, record: Mapping[str, Any]) -> Fitted:
+        """Return the model, fitted in the folder, and what `Training` holds of it."""
         from textassay.cli.progress import show_progress, tell_step
-        from textassay.cli.trained_folder import CHECKPOINT, HISTORY, SETTINGS, begun
-        from textassay.model_store import save_model
-        from textassay.report import Training, draw_training, write_whole
+        from textassay.cli.trained_folder import CHECKPOINT, SETTINGS, begun
         from textassay.training import is_main
 
         model, out = self._new_model(), self.out
@@ -145,39 +139,16 @@ class TrainTranslation(Train):
         sides = [_json_lines(side) for side in texts.held]
         held = dict(zip(HELD_BACK, sides, strict=True)) if self.hold_back else {}
         with begun(out, {SETTINGS: json.dumps(record, indent=1), **held}) if is_main() else nullcontext():
-            self.say(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_told}")
+            self.say(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_facts}")
             with show_progress(quiet=self.quiet) as progress:
                 tell = None if progress is None else partial(tell_step, progress, model.recipe.max_epochs)
                 model.fit(texts.train, texts.valid, checkpoint=out / CHECKPOINT, progress=tell)
-        training = Training(
-            model=model.name,
-            n_parameters=model.n_parameters,
-            tokenizer=texts.form.tokenizer.name,
-            n_types=len(texts.form.vocabulary),
-            train=texts.train_told,
-            valid=texts.valid_told,
-            valid_nll_per_token=-model.history.best.score,
-            computed={
-                "device": str(model.record["device"]),
-                "precision": model.history.precision,
-                "threads": str(model.record["threads"]),
-            },
-            epochs=model.history.epochs,
-        )
-        if not is_main():
-            return training
-        drawing = draw_training(training)
-        figures = {} if drawing is None else {drawing.file_name: drawing.svg}
-        written = write_whole(out, {HISTORY: json.dumps(training.to_dict(), indent=1, allow_nan=False), **figures})
-        save_model(cast(Any, model), out, form=texts.form)
-        (out / CHECKPOINT).unlink(missing_ok=True)
-        self.say(f"the model is in {out}, with {', '.join([*(path.name for path in written), *held])}")
-        return training
+        return Fitted(model, network_outcome(model), files=[*held])
 
 
 def command(name: str) -> type[Command]:
     """Return the command, with the settings of translation models."""
-    network = Settings("network", TranslationModel, "Model", {
+    network = Settings("network", SETTING_TYPES["translation"], "Model", {
         "width": "Embedding dimension, a multiple of --heads.",
         "inner": ("feedforward_width", "Width of the feed-forward layers."),
         "encoder_layers": "Blocks of the encoder.",
@@ -185,7 +156,7 @@ def command(name: str) -> type[Command]:
         "heads": "Attention heads.",
         "dropout": "Dropout of embeddings, attention and blocks.",
     })  # fmt: skip
-    training = Settings("training", TranslationModel, "Training", {
+    training = Settings("training", SETTING_TYPES["translation"], "Training", {
         "batch_tokens": "Tokens in a batch, padding included.",
         "smoothing": ("label_smoothing", "Label smoothing."),
     })  # fmt: skip
@@ -209,7 +180,7 @@ def _of(sides: Sides, numbers: Sequence[int]) -> Sides:
     return [sides[0][number] for number in numbers], [sides[1][number] for number in numbers]
 
 
-def _told(pairs: "ParallelText", source: str) -> "TrainedText":
+def _facts(pairs: "ParallelText", source: str) -> "TrainedText":
     import numpy as np
 
     from textassay.report import TrainedText

@@ -1,39 +1,35 @@
-"""The folder that ``textassay train --out`` names: what is in it, and whether what was begun there is done."""
+"""The folder that ``textassay train --out`` names: what is in it, whether what was begun there is done, monitors."""
 
-import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from textassay.cli.monitored import MONITOR
-from textassay.corpus import parse_json, read_document
+from textassay.cli.messages import print_line
+from textassay.corpus import Corpus, parse_json, read_document
 from textassay.errors import InputError, TextassayError
 from textassay.model_store import check_saved
-from textassay.report import write_whole
-
-if TYPE_CHECKING:
-    from textassay.report import Training
+from textassay.monitoring import TextMonitor
+from textassay.report import Monitored, draw_monitor, write_whole
+from textassay.training import Reading
 
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
 CHECKPOINT = "checkpoint.safetensors"  # there until training is done
 ROUNDS = "rounds.safetensors"  # the same, of rounds against a discriminator
 MODEL = "model.json"
+MONITOR = "monitor.jsonl"
 FOUND = "found-batch-size"  # what --auto-batch found, among the settings
-
-Told = TypeVar("Told")
 
 
 def finished(
     out: Path,
     settings: Mapping[str, Any],
-    read: Callable[[str], Told],
+    read: Callable[[str], Any],
     *,
     options: Mapping[tuple[str, str], str] = MappingProxyType({}),
-) -> Told | None:
+) -> Any:
     """Return what was trained in `out` before, as `read` reads its history; None where that is still to do.
 
     `options` are the names of options by group and name of their settings.
@@ -52,10 +48,10 @@ def finished(
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     begun = [name for name in (CHECKPOINT, ROUNDS, MODEL) if (out / name).exists()]
     if changed and begun:
-        told = _told(
+        changes = _in_words(
             [each for name in changed for each in _changes((name,), before.get(name), settings.get(name), options)]
         )
-        raise InputError(f"{out} was begun with other settings ({told}): choose another --out")
+        raise InputError(f"{out} was begun with other settings ({changes}): choose another --out")
     if not (out / MODEL).exists():
         return None
     try:
@@ -93,17 +89,29 @@ def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
-def print_training(training: "Training", out: Path, *, as_json: bool) -> None:
-    """Print what came out of a training into `out`: one JSON document, or for people to read."""
-    from rich.console import Console
+def new_monitor(real: Corpus, metrics: str, *, n: int, seed: int, folder: Path, quiet: bool) -> TextMonitor:
+    """Return the monitor, whose readings are kept in `folder`; say so where there is less real text than it wants."""
+    monitor = TextMonitor(real, metrics=metrics, n=n, seed=seed, keep=folder / MONITOR)
+    if monitor.floor is None and not quiet:
+        measured = "" if monitor.n_real == n else f"{n} sentences are drawn and measured against {monitor.n_real}; "
+        print_line(
+            f"--monitor: {measured}what real text scores is not told, "
+            f"which takes {2 * n} validation sentences, there are {len(real)}"
+        )
+    return monitor
 
-    from textassay.report import render_training
 
-    if as_json:
-        json.dump({"folder": str(out), **training.to_dict()}, sys.stdout, indent=1, allow_nan=False)
-        print()
-    else:
-        render_training(training, Console())
+def monitored(monitor: TextMonitor) -> Monitored:
+    """Return sizes and floor as `Training` holds them, under the names that its readings have."""
+    floor = {} if monitor.floor is None else monitor.floor.values
+    return Monitored(monitor.n, monitor.n_real, {f"textassay/{name}": value for name, value in floor.items()})
+
+
+def monitor_figures(monitor: TextMonitor, readings: Sequence[Reading]) -> dict[str, str]:
+    """Return file name to figure for each metric, of the steps of this training alone."""
+    frame = monitor.to_frame()
+    ours = frame[frame["step"].isin([reading.step for reading in readings])]
+    return {drawing.file_name: drawing.svg for drawing in draw_monitor(ours)}
 
 
 def _changes(
@@ -126,7 +134,7 @@ def _shown(value: Any) -> Any:
     return ",".join(f"{key}:{each}" for key, each in value.items()) if isinstance(value, dict) else value
 
 
-def _told(changes: Sequence[tuple[str, Any, Any]]) -> str:
+def _in_words(changes: Sequence[tuple[str, Any, Any]]) -> str:
     """Return what changed, as a person reads it; an option and the setting that it decides are one."""
     known = {name for name, before, now in changes if before is not None and now is not None}
     return ", ".join(
@@ -142,5 +150,5 @@ def _change(name: str, before: Any, now: Any) -> str:
         return f"another {name}{' text' if name != 'vocabulary' else ''}"
     if name in ("contexts", "valid-contexts"):
         return f"other {name.replace('-', ' ')}"
-    told = ["the default" if value is None else value for value in (before, now)]
-    return f"{name} {told[0]}, now {told[1]}"
+    values = ["the default" if value is None else value for value in (before, now)]
+    return f"{name} {values[0]}, now {values[1]}"

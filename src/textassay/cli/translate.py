@@ -1,15 +1,14 @@
 """``textassay translate``."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from typer import Argument, Option
+from typer import Argument
 
-from textassay.cli.adapter import Between
+from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
     Computing,
     Files,
@@ -17,14 +16,14 @@ from textassay.cli.declarations import (
     Precision,
     Seed,
 )
-from textassay.cli.messages import print_line
+from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
 if TYPE_CHECKING:
-    from textassay.cli.models import Opened
     from textassay.corpus import Corpus
     from textassay.estimate import Estimate
+    from textassay.generators import TextGenerator
     from textassay.report import ForcedText
     from textassay.translation import Translations
 
@@ -38,25 +37,20 @@ class Translate(Files, Computing):
 
     model: Annotated[str, Argument(metavar="MODEL", help="A folder written by 'train translation'.")]
     source: Annotated[str, Argument(metavar="FILE", help="Text to translate; '-' is standard input.")]
-    real: Annotated[
-        str | None, Option(metavar="FILE", help="Reference translations, line by line; BLEU is printed.")
-    ] = None
-    beam: Annotated[int, Option(metavar="N", help="Beam width; 1 is greedy."), Between(1)] = 10
-    length_power: Annotated[
-        float, Option(metavar="P", help="Divide scores by the length to this power; 0: do not."), Between(0)
-    ] = 1.0
-    prefix_mode: Annotated[
-        str,
-        Option(metavar="LIST", help="normal, or forced beginnings, side by side: data3, unrel3, rand3."),
-    ] = "normal"
-    sentences: Annotated[
-        int | None, Option("-n", "--sentences", metavar="N", help="Translate the first N; all by default."), Between(1)
-    ] = None
-    bleu_tokenizer: Annotated[str, Option(metavar="NAME", help="sacreBLEU's: 13a, none, intl or char.")] = "13a"
-    seed: Seed = 0
-    out: Annotated[Path | None, Option(metavar="FILE", help="One translation a line; standard output by default.")] = (
-        None
+    real: Annotated[str | None, option("Reference translations, line by line; BLEU is printed.", "FILE")] = None
+    beam: Annotated[int, option("Beam width; 1 is greedy.", "N"), Between(1)] = 10
+    length_power: Annotated[float, option("Divide scores by the length to this power; 0: do not.", "P"), Between(0)] = (
+        1.0
     )
+    prefix_mode: Annotated[str, option("normal, or forced beginnings, side by side: data3, unrel3, rand3.", "LIST")] = (
+        "normal"
+    )
+    sentences: Annotated[
+        int | None, option("Translate the first N; all by default.", "N", names=("-n", "--sentences")), Between(1)
+    ] = None
+    bleu_tokenizer: Annotated[str, option("sacreBLEU's: 13a, none, intl or char.", "NAME")] = "13a"
+    seed: Seed = 0
+    out: Annotated[Path | None, option("One translation a line; standard output by default.", "FILE")] = None
     precision: Precision = "float32"
     json: Json = False
 
@@ -69,32 +63,30 @@ class Translate(Files, Computing):
         """Translate, print or write the translations, say what they score, and return 0."""
         from rich.console import Console
 
-        from textassay.cli.models import open_model, set_precision
+        from textassay.cli.models import open_model
         from textassay.report import render_translations, write_whole
         from textassay.translation import TranslationModel
 
         self._check()
         sources, references = self._read()
         with self.computing():
-            opened = open_model(self.model)
+            opened = open_model(self.model, self.precision)
             if not isinstance(opened.model, TranslationModel):
                 raise OptionError(f"{opened.model.name} translates nothing: name what 'train translation' wrote")
-            set_precision(opened, self.precision)
-            found = self._translate(opened, sources, references)
-        bleu = self._bleu(found, references)
+            translated = self._translate(opened, sources, references)
+        bleu = self._bleu(translated, references)
         if self.out is not None:
-            write_whole(self.out.parent, {self.out.name: "".join(f"{line}\n" for line in self._lines(found))})
+            write_whole(self.out.parent, {self.out.name: "".join(f"{line}\n" for line in self._lines(translated))})
         if self.json:
-            json.dump(self._document(opened, sources, references, found, bleu), sys.stdout, indent=1, allow_nan=False)
-            print()
+            print_json(self._document(opened, sources, references, translated, bleu))
         elif self.modes == (_NORMAL,):
             if self.out is None:
-                sys.stdout.writelines(f"{line}\n" for line in self._lines(found))
+                sys.stdout.writelines(f"{line}\n" for line in self._lines(translated))
         else:
-            forced = {mode: self._parts(opened, each) for mode, each in found.items()}
+            forced = {mode: self._parts(opened, each) for mode, each in translated.items()}
             render_translations(sources, cast(Sequence[str], references), forced, Console())
         if bleu is not None and not self.quiet:
-            print_line(_told(bleu))
+            print_line(_bleu_line(bleu))
         return 0
 
     def _check(self) -> None:
@@ -132,7 +124,7 @@ class Translate(Files, Computing):
         return sources[: self.sentences], None if references is None else references[: self.sentences]
 
     def _translate(
-        self, opened: "Opened", sources: Sequence[str], references: Sequence[str] | None
+        self, opened: "TextGenerator", sources: Sequence[str], references: Sequence[str] | None
     ) -> "dict[str, tuple[Translations, Corpus | None]]":
         """Return for each mode the translations and what was forced."""
         from textassay.translation import TranslationModel, forced_prefixes, translate
@@ -141,7 +133,7 @@ class Translate(Files, Computing):
         source = opened.form.corpus(sources)
         if source.fingerprint == model.record.get("train", {}).get("source_fingerprint"):
             print_line(f"warning: {model.name} was trained on {self.source}: it may know the translations by heart")
-        found: dict[str, tuple[Translations, Corpus | None]] = {}
+        translated: dict[str, tuple[Translations, Corpus | None]] = {}
         for mode in self.modes:
             prefix = None
             if references is not None and mode != _NORMAL:
@@ -149,33 +141,33 @@ class Translate(Files, Computing):
             each = translate(model, source, width=self.beam, power=self.length_power, prefix=prefix)
             if each.n_cut:
                 print_line(f"warning: {each.n_cut} of {len(sources)} translations reached the most tokens one may have")
-            found[mode] = each, prefix
-        return found
+            translated[mode] = each, prefix
+        return translated
 
     def _bleu(
         self,
-        found: "dict[str, tuple[Translations, Corpus | None]]",
+        translated: "dict[str, tuple[Translations, Corpus | None]]",
         references: Sequence[str] | None,
     ) -> "Estimate | None":
         from textassay.metric import translation_bleu
 
-        if references is None or _NORMAL not in found:
+        if references is None or _NORMAL not in translated:
             return None
         tokenizer = cast(Any, self.bleu_tokenizer)
-        return translation_bleu(found[_NORMAL][0].corpus.texts, references, tokenizer=tokenizer, seed=self.seed)
+        return translation_bleu(translated[_NORMAL][0].corpus.texts, references, tokenizer=tokenizer, seed=self.seed)
 
-    def _lines(self, found: "dict[str, tuple[Translations, Corpus | None]]") -> list[str]:
+    def _lines(self, translated: "dict[str, tuple[Translations, Corpus | None]]") -> list[str]:
         """Return the translations of the one mode, each in one line."""
-        return [" ".join(text.splitlines()) for text in found[self.modes[0]][0].corpus.texts]
+        return [" ".join(text.splitlines()) for text in translated[self.modes[0]][0].corpus.texts]
 
-    def _parts(self, opened: "Opened", found: "tuple[Translations, Corpus | None]") -> "list[ForcedText]":
+    def _parts(self, opened: "TextGenerator", translated: "tuple[Translations, Corpus | None]") -> "list[ForcedText]":
         """Return each translation parted where forcing stopped."""
         import numpy as np
 
         from textassay.corpus import join_tokens
         from textassay.report import ForcedText
 
-        translations, prefix = found
+        translations, prefix = translated
         n_forced = np.zeros(len(translations.corpus), dtype=np.int64) if prefix is None else prefix.lengths
         tokenizer = opened.form.tokenizer.name
         gap = " " if translations.corpus.separator else ""
@@ -188,14 +180,14 @@ class Translate(Files, Computing):
 
     def _document(
         self,
-        opened: "Opened",
+        opened: "TextGenerator",
         sources: Sequence[str],
         references: Sequence[str] | None,
-        found: "dict[str, tuple[Translations, Corpus | None]]",
+        translated: "dict[str, tuple[Translations, Corpus | None]]",
         bleu: "Estimate | None",
     ) -> dict[str, Any]:
         rows = []
-        for mode, each in found.items():
+        for mode, each in translated.items():
             parts = self._parts(opened, each)
             for number, text in enumerate(each[0].corpus.texts):
                 rows.append(
@@ -210,7 +202,7 @@ class Translate(Files, Computing):
                     }
                 )
         scored = {"bleu": None if bleu is None else bleu.to_dict()}
-        if any(mode != _NORMAL for mode in found):
+        if any(mode != _NORMAL for mode in translated):
             scored["note"] = cast(Any, _UNSCORED)
         return {
             "model": opened.model.name,
@@ -222,7 +214,7 @@ class Translate(Files, Computing):
         }
 
 
-def _told(bleu: "Estimate") -> str:
+def _bleu_line(bleu: "Estimate") -> str:
     interval = bleu.interval
     assert interval is not None  # `translation_bleu` always gives one
     return (

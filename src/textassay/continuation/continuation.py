@@ -1,7 +1,7 @@
-"""Going on from many forced prefixes at once, with any language model.
+"""Continuing many prefixes at once with any language model.
 
-Every sequence comes out with the same number of tokens. Under ``excluded`` a sentence never ends: the other words
-share the probability of the end. Under ``absorbing`` the end is a word like any other, and only ends follow it.
+All sequences have the same number of tokens. With ``excluded`` a sentence never ends: the other words share the
+probability of the end. With ``absorbing`` the end is a word like any other, and only ends follow it.
 Excluding ends is not the same as drawing whole sentences and keeping the long ones, unless the model was trained on
 text without ends, such as `textassay.continuation.prefixes.blocks`.
 """
@@ -37,7 +37,7 @@ def continue_prefixes(
     `prefixes`: ids of the model's vocabulary, shape (N, l); l may be 0. Nothing but ``<eos>`` may follow an ``<eos>``;
     `ends`: ``excluded``: no sentence ends, prefixes must not either; ``absorbing``: a row is filled with ``<eos>``.
 
-    Shape (N, l + n_tokens).
+    Returns shape (N, l + n_tokens).
     """
     check_sample(max(len(prefixes), 1), seed=seed, temperature=temperature, generator=model.name)
     if n_tokens < 0:
@@ -82,7 +82,7 @@ def continue_prefixes(
 def check_prefixes(prefixes: IntArray, n_types: int, *, ends: Ends) -> None:
     """Raise unless `prefixes`, (N, l), hold ids of words below `n_types`, and ends only as `ends` allows."""
     if prefixes.ndim != 2 or not np.issubdtype(prefixes.dtype, np.integer):
-        raise InputError(f"prefixes must be whole numbers of shape (N, l), got {prefixes.dtype} of {prefixes.shape}")
+        raise InputError(f"prefixes must be integers of shape (N, l), got {prefixes.dtype} of {prefixes.shape}")
     if prefixes.size == 0:
         return
     if prefixes.min() < 0 or prefixes.max() >= n_types:
@@ -99,10 +99,10 @@ def check_prefixes(prefixes: IntArray, n_types: int, *, ends: Ends) -> None:
 @njit(cache=True, nogil=True)
 def _invert(bounds, which, draws):  # type: ignore[no-untyped-def]
     """Return the word that each uniform draw stands for; row ``which[i]`` of `bounds` holds running sums."""
-    found = np.empty(len(which), dtype=np.int64)
+    words = np.empty(len(which), dtype=np.int64)
     for number in range(len(which)):
         row = bounds[which[number]]
         word = np.searchsorted(row, draws[number] * row[-1], side="right")
         last = np.searchsorted(row, row[-1])  # the last word that can be drawn, where rounding leaves nothing
-        found[number] = min(word, last)
-    return found
+        words[number] = min(word, last)
+    return words

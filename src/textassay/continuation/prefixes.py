@@ -1,10 +1,10 @@
-"""Where the beginning of a sentence comes from: real text, a model, real text out of order, nowhere, or damage.
+"""Prefixes of sentences: from real text, from a model, shuffled, random or corrupted.
 
-All give ids of one vocabulary, shape (n, length). The same rule about ends (`textassay.continuation.continuation`) must
-hold for all prefixes of a comparison.
+All are ids of one vocabulary, shape (n, length). All prefixes of a comparison must treat ends alike
+(`textassay.continuation.continuation`).
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1 to 4.4.
-Departs from it: uniform words are those a model can draw, ``<unk>`` among them, never the marks of begin, end, padding.
+Departs from it: random words are those a model can draw, ``<unk>`` among them, never ``<sos>``, ``<eos>``, ``<pad>``.
 """
 
 from itertools import pairwise
@@ -20,7 +20,7 @@ from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]
 
-_MOST_BLOCKS = 10  # lengths of a block that one group of overlapping blocks begins in
+_MOST_BLOCKS = 10  # a group of overlapping blocks begins within this many block lengths
 _FEWEST_GROUPS = 50
 
 
@@ -48,8 +48,8 @@ def chosen_sentences(
     n = len(usable) if n is None else n
     if n < 1 or n > len(usable):
         raise TooFewSentencesError(
-            f"{len(usable)} of {len(text)} sentences have at least {length} tokens, {max(n, 1)} are needed: ask for "
-            "fewer or for shorter ones"
+            f"{len(usable)} of {len(text)} sentences have at least {length} tokens, {max(n, 1)} are needed: use "
+            "fewer or shorter prefixes"
         )
     return np.asarray(stream(seed, "prefixes", "data").permutation(usable)[:n], dtype=np.int64)
 
@@ -98,7 +98,7 @@ def corrupted(prefixes: IntArray, rate: float, n_types: int, *, seed: int) -> In
     changes.
     """
     if not 0 <= rate <= 1:
-        raise OptionError(f"a rate of corruption must be at least 0 and at most 1, got {rate}")
+        raise OptionError(f"rate must be at least 0 and at most 1, got {rate}")
     _check_size(n_types)
     hit = stream(seed, "prefixes", "corrupted", "where").random(prefixes.shape) < rate
     words = stream(seed, "prefixes", "corrupted", "words").integers(UNK, n_types, prefixes.shape)

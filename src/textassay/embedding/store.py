@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -20,9 +21,9 @@ from textassay.corpus import Corpus, remove_abandoned, written_whole
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
 from textassay.embedding.given import GivenEncoder
-from textassay.embedding.latent_semantic import LatentSemanticEncoder
-from textassay.embedding.sentence_transformer import sentence_transformer
 from textassay.errors import OptionError, OutputError
+
+_NAMES = ("given", "lsa")
 
 Value = TypeVar("Value")
 
@@ -149,19 +150,24 @@ def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
     `encoder`: ``lsa``, ``given`` (see `GivenEncoder`), or the name or the folder of a sentence-transformers model.
     """
     if isinstance(encoder, str | Path):
-        if str(encoder) in _NAMED:
-            return _NAMED[str(encoder)]
+        if str(encoder) in _NAMES:
+            return _named(str(encoder))
+        from textassay.embedding.sentence_transformer import sentence_transformer
+
         return sentence_transformer(str(encoder))
     if isinstance(encoder, Encoder):
         return encoder
-    names = ", ".join(_NAMED)
+    names = ", ".join(_NAMES)
     raise OptionError(f"encoder must be {names}, a model's name or folder, or an Encoder, got {encoder!r}")
 
 
-_NAMED: dict[str, Encoder] = {
-    "given": GivenEncoder(),
-    "lsa": CrossFittedEncoder(LatentSemanticEncoder(), name="lsa"),
-}
+@cache
+def _named(name: str) -> Encoder:
+    if name == "given":
+        return GivenEncoder()
+    from textassay.embedding.latent_semantic import LatentSemanticEncoder
+
+    return CrossFittedEncoder(LatentSemanticEncoder(), name="lsa")
 
 
 def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:

@@ -1,8 +1,8 @@
-"""A language model as what it really draws: words it does not have never come, and long sentences are cut.
+"""A language model as the distribution of its samples: no unknown words, long sentences cut.
 
-A language model counts a word it does not know as ``<unk>``, and its samples end at a length that its probabilities
-know nothing of. Both would make the distance between two models wrong. Here a sentence has the probability with which
-`sample` writes it: 0 with a foreign word, and that of its tokens without an end where it was cut.
+A language model scores an unknown word as ``<unk>``, and `sample` cuts sentences at a length that `log_prob` ignores.
+Both would bias the distance between two models. Here a sentence has the probability with which `sample` draws it: 0
+with a foreign word, and that of its tokens without ``<eos>`` where it was cut.
 """
 
 import warnings
@@ -18,13 +18,13 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def cut_length(model: LanguageModel) -> int | None:
-    """Return after how many tokens a model cuts its samples, at the latest; None where it does not."""
+    """Return the length in tokens at which a model cuts its samples; None where it does not."""
     limits = (getattr(model, name, None) for name in ("limit", "max_length", "longest"))
     return min((limit for limit in limits if isinstance(limit, int)), default=None)
 
 
 class AsDrawn:
-    """A fitted language model, its sentences cut, its vocabulary closed; a `ScoredGenerator`.
+    """A fitted language model with cut sentences and a closed vocabulary; a `ScoredGenerator`.
 
     `vocabulary`: what it draws over; ``<unk>`` is a word like any other.
 
@@ -65,7 +65,7 @@ class AsDrawn:
 
     def log_prob(self, corpus: Corpus) -> FloatArray:
         """Return the log-probability of drawing each sentence, shape (N,), in nats; -inf for what is never drawn."""
-        found = np.full(len(corpus), -np.inf)
+        log_probs = np.full(len(corpus), -np.inf)
         drawn = ~self._has_foreign(corpus)
         cut = np.zeros(len(corpus), dtype=np.bool_)
         if self.max_length is not None:
@@ -74,18 +74,18 @@ class AsDrawn:
         whole = drawn & ~cut
         at = {} if self.temperature == 1 else {"temperature": self.temperature}
         if whole.any():
-            found[whole] = self.model.log_prob(corpus.take(np.flatnonzero(whole)), **at)
+            log_probs[whole] = self.model.log_prob(corpus.take(np.flatnonzero(whole)), **at)
         if cut.any():
             begun = corpus.take(np.flatnonzero(cut))
             scores = self.model.token_log_probs(begun, **at).reshape(len(begun), -1)  # (sentence, token and end)
-            found[cut] = scores[:, :-1].sum(1)
-        return found
+            log_probs[cut] = scores[:, :-1].sum(1)
+        return log_probs
 
     def _has_foreign(self, corpus: Corpus) -> npt.NDArray[np.bool_]:
         """Return which sentences hold a word that the vocabulary does not have, shape (N,)."""
         words = corpus.vocabulary.tokens
         foreign = self.vocabulary.encode(words) == UNK
         foreign[: len(SPECIAL_TOKENS)] = False
-        found = np.zeros(len(corpus), dtype=np.bool_)
-        found[np.repeat(np.arange(len(corpus)), corpus.lengths)[foreign[corpus.tokens]]] = True
-        return found
+        has_foreign = np.zeros(len(corpus), dtype=np.bool_)
+        has_foreign[np.repeat(np.arange(len(corpus)), corpus.lengths)[foreign[corpus.tokens]]] = True
+        return has_foreign

@@ -1,4 +1,4 @@
-"""What a generator and a language model are, and the checks that every generator's doors share."""
+"""The protocols of generators and language models, and the checks of arguments that they share."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -16,7 +16,7 @@ TokenArray = npt.NDArray[np.int32]
 
 
 MAX_TOKENS = 1_000_000  # the longest text that may be drawn
-MAX_WINDOW = 100_000  # the same where all that is drawn is so long
+MAX_WINDOW = 100_000  # the longest fixed length of all samples
 
 
 class Generator(Protocol):
@@ -58,7 +58,7 @@ class Generator(Protocol):
             Draw each token from the fewest likeliest tokens that together have this probability at least, above 0 and
             at most 1, after `temperature` and among those of `top_k`. None draws from all.
         prefix
-            What the sentences begin with: n token sequences, or one for all; they are part of what is returned.
+            What the sentences begin with: n token sequences, or one for all; they are part of the returned sentences.
         context
             What the sentences answer to, n sentences; for conditional generators.
 
@@ -99,7 +99,7 @@ class LanguageModel(Generator, Protocol):
 
 
 def check_train(train: Corpus, *, generator: str, what: str = "training") -> None:
-    """Raise unless `train` has sentences, none of which holds a token that is kept for the model's own use."""
+    """Raise unless `train` has sentences, none of which holds a special token other than ``<unk>``."""
     if len(train) == 0:
         raise EmptyCorpusError(f"{generator}: the {what} corpus has no sentence")
     _check_tokens(train.tokens, train, what=f"{generator}: {what} sentence")
@@ -116,7 +116,7 @@ def check_sample(
     context: Corpus | None = None,
     generator: str,
 ) -> None:
-    """Raise unless all is in the range that `Generator.sample` says and no `context` is given."""
+    """Raise unless the arguments of `Generator.sample` are in range and there is no `context`."""
     check_range(f"{generator}: n", n, 1)
     check_range("seed", seed, 0)
     check_temperature(temperature, generator=generator)
@@ -137,9 +137,9 @@ def refuse(
     prefix: Corpus | None = None,
     context: Corpus | None = None,
 ) -> None:
-    """Raise if any of the given settings, which the generator does not know, is set."""
+    """Raise if a setting that the generator does not support is set."""
     if temperature != 1:
-        raise OptionError(f"{generator} has no temperature but 1, got {temperature}")
+        raise OptionError(f"{generator} supports temperature 1 only, got {temperature}")
     for name, value in {"top_k": top_k, "top_p": top_p, "prefix": prefix, "context": context}.items():
         if value is not None:
             raise OptionError(f"{generator} takes no {name}")
@@ -157,12 +157,12 @@ def check_counted(arrays: Mapping[str, npt.NDArray[Any]], n_types: int, *, value
     `values`: whether to look at the numbers as well, not only at names, shapes and types.
     """
     wanted = {"tokens": np.dtype(np.int32), "offsets": np.dtype(np.int64)}
-    told = {name: f"{array.ndim}-dimensional {array.dtype}" for name, array in sorted(arrays.items())}
-    if told != {name: f"1-dimensional {dtype}" for name, dtype in sorted(wanted.items())}:
-        raise InputError(f"a model that counts must have tokens (int32) and offsets (int64), got {told}")
+    actual = {name: f"{array.ndim}-dimensional {array.dtype}" for name, array in sorted(arrays.items())}
+    if actual != {name: f"1-dimensional {dtype}" for name, dtype in sorted(wanted.items())}:
+        raise InputError(f"a count-based model must have tokens (int32) and offsets (int64), got {actual}")
     tokens, offsets = arrays["tokens"], arrays["offsets"]
     if len(offsets) < 2:
-        raise InputError("the text of a model that counts must have a sentence, got none")
+        raise InputError("the text of a count-based model must have at least 1 sentence, got 0")
     if values and (offsets[0] != 0 or offsets[-1] != len(tokens) or (np.diff(offsets) < 0).any()):
         raise InputError(f"the offsets must rise from 0 to the number of tokens, {len(tokens)}")
     if values and len(tokens) and not (tokens.min() >= 0 and tokens.max() < n_types):
@@ -170,13 +170,13 @@ def check_counted(arrays: Mapping[str, npt.NDArray[Any]], n_types: int, *, value
 
 
 def training_record(train: Corpus, fingerprint: str) -> dict[str, Any]:
-    """Return what a model that only counts was fitted to, JSON-ready; `fingerprint` as the text was read."""
+    """Return the record of the training text, JSON-ready; `fingerprint` is that of the text as it was read."""
     return {"train": {"fingerprint": fingerprint, "sentences": len(train), "tokens": len(train.tokens)}}
 
 
 def not_fitted(generator: str) -> InputError:
-    """Return the error for a generator that was asked before it learnt."""
-    return InputError(f"{generator} has learnt nothing yet: call fit first")
+    """Return the error for a generator that is used before `fit`."""
+    return InputError(f"{generator} is not fitted: call fit first")
 
 
 def tokens_in(vocabulary: Vocabulary, corpus: Corpus, *, generator: str) -> TokenArray:
@@ -195,14 +195,14 @@ def prefix_of_each(prefix: Corpus, n: int) -> IntArray:
 
 
 def sentence_sums(token_log_probs: FloatArray, corpus: Corpus) -> FloatArray:
-    """Return the sums over each sentence and its end, shape (N,), of what `LanguageModel.token_log_probs` gave."""
+    """Return the sum of `token_log_probs` over each sentence and its end, shape (N,)."""
     if len(corpus) == 0:
         return np.empty(0)
     return np.add.reduceat(token_log_probs, corpus.offsets[:-1] + np.arange(len(corpus)))
 
 
 def drawn_corpus(tokens: TokenArray, offsets: IntArray, *, vocabulary: Vocabulary, tokenizer: str) -> Corpus:
-    """Return drawn ids of `vocabulary`, shapes (T,) and (N + 1,), as a corpus that says `tokenizer` made its tokens.
+    """Return drawn ids of `vocabulary`, shapes (T,) and (N + 1,), as a corpus in tokens of `tokenizer`.
 
     The texts are the tokens as `join_tokens` joins them.
     """
@@ -217,4 +217,4 @@ def _check_tokens(tokens: TokenArray, corpus: Corpus, *, what: str) -> None:
     if len(reserved) > 0:
         number = int(np.searchsorted(corpus.offsets, reserved[0], side="right"))
         token = SPECIAL_TOKENS[tokens[reserved[0]]]
-        raise InputError(f"{what} {number} holds '{token}', which models use for themselves: remove or rename it")
+        raise InputError(f"{what} {number} holds the special token '{token}': remove or rename it")

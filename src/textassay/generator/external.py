@@ -1,7 +1,4 @@
-"""Sentences of a generator that is not ours: a file of its samples, or the output of the user's command.
-
-They have no probabilities, and no settings: what draws them draws as it likes.
-"""
+"""External generators: a file of samples, or a command that prints them. They have no probabilities and no settings."""
 
 import math
 import os
@@ -18,17 +15,17 @@ from textassay.corpus import Corpus, TextForm, Tokenizer, parse_json, read_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generator.base import check_sample, refuse
 
-_GRACE = 2.0  # seconds that a command has to end by itself when it is told to
+_GRACE = 2.0  # seconds between SIGTERM and SIGKILL
 _LAST_BYTES = 2000  # of its messages that are kept
 _BLOCK = 1 << 16  # bytes read at once
 
 
 class _External:
-    """What both kinds share."""
+    """What files and commands share."""
 
     def __init__(self, form: TextForm | str | Tokenizer, *, lowercase: bool) -> None:
         if isinstance(form, TextForm) and lowercase:
-            raise OptionError("a text form says itself whether text is lower-cased")
+            raise OptionError("lowercase must not be set beside a TextForm, which has its own")
         self.form = form
         self.lowercase = lowercase
 
@@ -39,7 +36,7 @@ class _External:
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
         """Raise `OptionError`: there is nothing to fit."""
-        raise OptionError(f"{self.name} cannot be fitted: only its samples are here")
+        raise OptionError(f"{self.name} is external and cannot be fitted")
 
     def _corpus(self, texts: list[str]) -> Corpus:
         if isinstance(self.form, TextForm):
@@ -89,10 +86,10 @@ class ExternalFile(_External):
         """Return the first `n` sentences of the file; no other setting is known."""
         self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
         if n > len(self):
-            raise TooFewSentencesError(f"{self.name}: {n} sentences were asked for, it has {len(self)}")
+            raise TooFewSentencesError(f"{self.name} has {len(self)} sentences, {n} are needed")
         if self._seed not in (None, seed):
             raise OptionError(
-                f"{self.name} is one draw, and was given for seed {self._seed}: seed {seed} needs a file of its own"
+                f"{self.name} is one sample, used for seed {self._seed}: seed {seed} needs a file of its own"
             )
         self._seed = seed
         return self._corpus(list(self._texts[:n]))
@@ -149,7 +146,7 @@ class ExternalCommand(_External):
         if status is None:
             raise InputError(f"{self.name} took longer than {self.timeout:g} seconds and printed {len(lines)} of {n}")
         if len(lines) > n:
-            raise InputError(f"{self.name} printed more than the {n} sentences that were asked for")
+            raise InputError(f"{self.name} printed more than {n} sentences")
         if status != 0:
             raise InputError(f"{self.name} failed after {len(lines)} of {n} sentences; {ended}")
         if len(lines) < n:
@@ -157,14 +154,14 @@ class ExternalCommand(_External):
         return self._corpus([self._sentence(line, number) for number, line in enumerate(lines, start=1)])
 
     def _run(self, n: int, seed: int) -> tuple[list[bytes], int | None, str]:
-        """Return at most n + 1 lines, the exit status (none after too long a time) and the last line of messages."""
+        """Return at most n + 1 lines, the exit status (None after a timeout) and the last line of stderr."""
         command = self.command.replace("{n}", str(n)).replace("{seed}", str(seed))
         deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
         with _group(command) as process:
             lines, messages = _read(process, n, deadline)
             late = not _ended(process, deadline) if len(lines) <= n else False
-        shown = [line.strip() for line in messages.decode("utf-8", "replace").splitlines() if line.strip()]
-        return lines, None if late else process.returncode, shown[-1] if shown else ""
+        message_lines = [line.strip() for line in messages.decode("utf-8", "replace").splitlines() if line.strip()]
+        return lines, None if late else process.returncode, message_lines[-1] if message_lines else ""
 
     def _sentence(self, line: bytes, number: int) -> str:
         """Return the sentence of a line; `number` counts from 1."""
@@ -175,14 +172,14 @@ class ExternalCommand(_External):
         if self.column is None:
             return text
         try:
-            found = parse_json(text)
+            value = parse_json(text)
             for key in self.column.split("."):
-                found = found[key]
+                value = value[key]
         except (ValueError, KeyError, TypeError, IndexError):
             raise InputError(f"{self.name}: line {number} is not a JSON object with '{self.column}'") from None
-        if not isinstance(found, str):
-            raise InputError(f"{self.name}: '{self.column}' in line {number} must be a string, got {found!r}")
-        return found
+        if not isinstance(value, str):
+            raise InputError(f"{self.name}: '{self.column}' in line {number} must be a string, got {value!r}")
+        return value
 
 
 @contextmanager

@@ -24,15 +24,14 @@ MAX_ORDER = 5  # ten thousand sentences support no longer context
 
 @dataclass(frozen=True)
 class LeaveOutModels:
-    """Interpolated modified Kneser-Ney models of one corpus."""
+    """Interpolated modified Kneser-Ney models of one corpus: of all of it, and without each group."""
 
-    train: Corpus  # The corpus
-    groups: IntArray  # Group of each of its sentences, shape (N,), from 0, none left out
-    counts: NgramCounts  # Its n-grams
-    choice: OrderChoice  # Their order, the same for all models
-    # The model of the whole corpus
-    model: BackoffModel
-    discounts: tuple[Discounts, ...]
+    train: Corpus
+    groups: IntArray  # group of each sentence, shape (N,), from 0, none left out
+    counts: NgramCounts
+    choice: OrderChoice  # the order of all models
+    model: BackoffModel  # of the whole corpus
+    discounts: tuple[Discounts, ...]  # of `model`
 
     @classmethod
     def fit(cls, train: Corpus, groups: IntArray, *, valid: Corpus | None = None) -> "LeaveOutModels":
@@ -75,8 +74,8 @@ class LeaveOutModels:
             return sentence_nll(self._without(group).traced_log_probs(trace), offsets)
 
         nll = np.empty(len(self.train))
-        for group, found in enumerate(parallel_map(score, self._all())):
-            nll[self.groups == group] = found
+        for group, group_nll in enumerate(parallel_map(score, self._all())):
+            nll[self.groups == group] = group_nll
         return nll
 
     def _all(self) -> range:

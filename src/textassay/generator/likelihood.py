@@ -1,4 +1,4 @@
-"""What a likelihood is worth a token and a character: cross-entropy, perplexity, bits.
+"""Likelihood per token and per character: cross-entropy, perplexity, bits.
 
 Source: Shannon, "A Mathematical Theory of Communication", 1948; Jelinek, Mercer, Bahl, Baker, "Perplexity: a measure of
 the difficulty of speech recognition tasks", JASA 62, 1977.
@@ -21,9 +21,9 @@ from textassay.generator.base import LanguageModel
 class Likelihood:
     """How likely a text is under a model."""
 
-    log_prob: float  # Of the whole text, in nats
-    n_tokens: int  # Events the model predicted, at least 1: tokens, and ends of sentences where they were counted
-    # Characters of the text, at least 1, with a space between words and one character for each end counted
+    log_prob: float  # of the whole text, in nats
+    n_tokens: int  # predicted tokens, at least 1; ends of sentences among them where they count
+    # characters of the text, at least 1, with a space between words and one character for each end that counts
     n_characters: int
 
     @property

@@ -53,7 +53,7 @@ class Mixture:
                 parts.append(generator.sample(len(chosen), seed=of_place))
                 rows.append(chosen)
         if any(part.vocabulary is not parts[0].vocabulary for part in parts):
-            raise InputError(f"{self.name}: the generators must draw over one vocabulary")
+            raise InputError(f"{self.name}: the generators must have one vocabulary")
         return Corpus.concatenate(parts).take(np.argsort(np.concatenate(rows)))
 
     def log_prob(self, corpus: Corpus) -> FloatArray:

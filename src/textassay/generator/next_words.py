@@ -1,7 +1,7 @@
 """The next word after many prefixes of equal length, for any language model, in memory that does not grow with them.
 
-Networks read sequences in batches (`batch_reading`). Other models give rows of log-probabilities; prefixes after which
-a model says the same are looked up once: those that agree in their last `reach` tokens, where a model says so.
+Networks read sequences in batches (`batch_reading`). Other models give rows of log-probabilities; prefixes that agree
+in their last `reach` tokens, where a model has a `reach`, share one row.
 """
 
 from typing import Literal, get_args
@@ -26,10 +26,10 @@ def check_ends(ends: str) -> None:
 
 
 def model_vocabulary(model: LanguageModel) -> Vocabulary:
-    """Return what a fitted model draws over; raise `InputError` where it does not say."""
+    """Return the vocabulary of a fitted model; raise `InputError` where it has none."""
     vocabulary = getattr(model, "vocabulary", None)
     if not isinstance(vocabulary, Vocabulary):
-        raise InputError(f"{model.name} does not say what its vocabulary is")
+        raise InputError(f"{model.name} has no vocabulary")
     return vocabulary
 
 

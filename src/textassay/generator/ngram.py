@@ -35,8 +35,8 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 MIN_TEMPERATURE = 0.05  # below it, powers of small probabilities leave the range of float64
-MAX_ORDER = 100  # each order is one more pass over the text; nobody has use for so many
-_BLOCK = 4096  # sentences drawn or scored together; changes no number
+MAX_ORDER = 100  # each order is one more pass over the text
+_BLOCK = 4096  # sentences drawn or scored together; does not change the result
 
 
 class NgramModel:
@@ -45,8 +45,6 @@ class NgramModel:
     Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
     above 0, and these sum to 1. So a sample may hold words of that vocabulary which no training sentence holds.
 
-    `model`: The fitted probabilities; `discounts_used`: What was taken off the counts of each level, unigrams first,
-    and how that was estimated; `n_parameters`: n-grams stored.
     """
 
     kind: ClassVar[str] = "ngram"
@@ -70,7 +68,7 @@ class NgramModel:
 
     @property
     def reach(self) -> int:
-        """How many of the last tokens matter to the next."""
+        """Length of the context: how many of the last tokens the next one depends on."""
         return self.order - 1
 
     @property
@@ -80,7 +78,7 @@ class NgramModel:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What it draws over."""
+        """Vocabulary of the training text."""
         return self.train.vocabulary
 
     @property
@@ -90,12 +88,12 @@ class NgramModel:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         return {"order": self.order, "discounts": self.discounts, "max_length": self.max_length}
 
     @property
     def record(self) -> dict[str, Any]:
-        """What it was fitted to."""
+        """Record of the training text."""
         return training_record(self.train, self._fingerprint)
 
     @property
@@ -105,7 +103,7 @@ class NgramModel:
 
     @property
     def discounts_used(self) -> tuple[Discounts, ...]:
-        """What was taken off the counts of each level, unigrams first."""
+        """Discounts of the counts of each level, unigrams first."""
         return self._require()[2]
 
     @property
@@ -125,7 +123,7 @@ class NgramModel:
         return self
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the tokens it was fitted to, which are counted again."""
+        """Return the training tokens, from which `restore` refits."""
         return {"tokens": self.train.tokens, "offsets": self.train.offsets}
 
     def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
@@ -140,7 +138,7 @@ class NgramModel:
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Count the tokens that another one was fitted to; see `textassay.model_store.saved`."""
+        """Refit to saved tokens; see `textassay.model_store.saved`."""
         check_counted(arrays, len(vocabulary), values=True)
         fingerprint = record.get("train", {}).get("fingerprint")
         check_type("the fingerprint of the training text", fingerprint, str)
@@ -168,8 +166,8 @@ class NgramModel:
             first_states, started = np.full(n, model.start, dtype=np.int64), np.zeros(n, dtype=np.int64)
         else:
             which = prefix_of_each(prefix, n)
-            given = tokens_in(train.vocabulary, prefix, generator=self.name)
-            first_states, started = model.advance(given, prefix.offsets)[which], prefix.lengths[which]
+            prefix_tokens = tokens_in(train.vocabulary, prefix, generator=self.name)
+            first_states, started = model.advance(prefix_tokens, prefix.offsets)[which], prefix.lengths[which]
         blocks = [slice(begin, min(begin + _BLOCK, n)) for begin in range(0, n, _BLOCK)]
         drawn = parallel_map(
             lambda block: _draw_block(
@@ -189,7 +187,7 @@ class NgramModel:
         tokens = np.concatenate([block for block, _, _ in drawn])
         lengths = np.concatenate([block for _, block, _ in drawn])
         if prefix is not None:
-            tokens = _interleave(given, prefix.offsets, which, tokens, lengths)
+            tokens = _interleave(prefix_tokens, prefix.offsets, which, tokens, lengths)
             lengths = lengths + started
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         return drawn_corpus(tokens, offsets, vocabulary=train.vocabulary, tokenizer=train.tokenizer)
@@ -227,7 +225,7 @@ class NgramModel:
         return self._fitted
 
     def _at(self, temperature: float) -> Tempered:
-        """Return what drawing at `temperature` needs; that of the last temperature is kept."""
+        """Return the tempered distributions; those of the last temperature are kept."""
         if not MIN_TEMPERATURE <= temperature < float("inf"):
             raise OptionError(f"{self.name}: temperature must be at least {MIN_TEMPERATURE}, got {temperature}")
         if temperature == 1:
@@ -273,12 +271,12 @@ def _draw_block(
 
 
 def _interleave(
-    given: TokenArray, offsets: IntArray, which: IntArray, drawn: TokenArray, lengths: IntArray
+    prefix_tokens: TokenArray, offsets: IntArray, which: IntArray, drawn: TokenArray, lengths: IntArray
 ) -> TokenArray:
     """Return, for each sentence, its prefix followed by what was drawn."""
     parts: list[TokenArray] = []
     begin = 0
     for row, length in zip(which, lengths, strict=True):
-        parts += [given[offsets[row] : offsets[row + 1]], drawn[begin : begin + length]]
+        parts += [prefix_tokens[offsets[row] : offsets[row + 1]], drawn[begin : begin + length]]
         begin += length
     return np.concatenate(parts)

@@ -27,8 +27,8 @@ def choose_order(
     if len(valid) == 0:
         raise EmptyCorpusError("the order of an n-gram model is chosen on validation text, which has no sentence")
     text, offsets = with_ends(valid.tokens, valid.offsets)
-    found = {}
+    nll_per_token = {}
     for order in range(1, counts.order + 1):
         model, _ = counts.fit(order, discounts=discounts, without=without)
-        found[order] = -float(model.traced_log_probs(model.trace(text, offsets)).mean())
-    return OrderChoice(min(found, key=lambda order: (found[order], order)), found)
+        nll_per_token[order] = -float(model.traced_log_probs(model.trace(text, offsets)).mean())
+    return OrderChoice(min(nll_per_token, key=lambda order: (nll_per_token[order], order)), nll_per_token)

@@ -1,7 +1,7 @@
-"""A language model that knows how long sentences are and which words stand where, and nothing of what follows what.
+"""A language model of sentence lengths and of the words at each position, each word independent of the others.
 
-Its word frequencies and its lengths are those of real text, position by position, so that only what looks at two words
-at once can tell it from real text.
+Its lengths and its word frequencies, position by position, are those of real text, so that only a metric that looks at
+two words at once can tell it from real text.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class PositionUnigram:
     """
 
     kind: ClassVar[str] = "position-unigram"
-    reach: ClassVar[int] = 0  # how many of the last tokens matter to the next
+    reach: ClassVar[int] = 0  # length of the context
 
     def __init__(self, *, strength: float = 10.0) -> None:
         if not 0 < strength < float("inf"):
@@ -58,7 +58,7 @@ class PositionUnigram:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What it draws over."""
+        """Vocabulary of the training text."""
         return self._require().vocabulary
 
     @property
@@ -74,12 +74,12 @@ class PositionUnigram:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         return {"strength": self.strength}
 
     @property
     def record(self) -> dict[str, Any]:
-        """What it was fitted to."""
+        """Record of the training text."""
         return training_record(self._require(), self._fingerprint)
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
@@ -101,7 +101,7 @@ class PositionUnigram:
         return self
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the tokens it was fitted to, which are counted again."""
+        """Return the training tokens, from which `restore` refits."""
         train = self._require()
         return {"tokens": train.tokens, "offsets": train.offsets}
 
@@ -117,7 +117,7 @@ class PositionUnigram:
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Count the tokens that another one was fitted to; see `textassay.model_store.saved`."""
+        """Refit to saved tokens; see `textassay.model_store.saved`."""
         check_counted(arrays, len(vocabulary), values=True)
         fingerprint = record.get("train", {}).get("fingerprint")
         check_type("the fingerprint of the training text", fingerprint, str)
@@ -149,46 +149,46 @@ class PositionUnigram:
         return drawn_corpus(tokens, offsets, vocabulary=train.vocabulary, tokenizer=train.tokenizer)
 
     def log_prob(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
-        """Return the log-probability of each sentence, shape (N,), in nats; -inf for one longer than all it knows."""
+        """Return the log-probability of each sentence, shape (N,), in nats; -inf above `max_length`."""
         return sentence_sums(self.token_log_probs(corpus, temperature=temperature), corpus)
 
     def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`.
 
-        From the first token that makes a sentence longer than all it knows, they are -inf.
+        -inf from the first token after `max_length`.
         """
         refuse(self.name, temperature=temperature)
         vocabulary = self._require().vocabulary
         tokens = tokens_in(vocabulary, corpus, generator=self.name)
         ends, goes_on = self._hazards()
-        found = np.full(len(tokens) + len(corpus), -np.inf)
+        scores = np.full(len(tokens) + len(corpus), -np.inf)
         for position in range(min(self.max_length, int(corpus.lengths.max(initial=-1))) + 1):
             rows = np.flatnonzero(corpus.lengths >= position)
             begins = corpus.offsets[rows]
             longer = corpus.lengths[rows] > position
-            found[(begins + rows)[~longer] + position] = ends[position]
+            scores[(begins + rows)[~longer] + position] = ends[position]
             if position < self.max_length and longer.any():
                 words = np.log(self._words(position)[tokens[begins[longer] + position]])
-                found[(begins + rows)[longer] + position] = goes_on[position] + words
-        return found
+                scores[(begins + rows)[longer] + position] = goes_on[position] + words
+        return scores
 
     def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`.
 
-        NaN after a prefix that is longer than all sentences it knows.
+        NaN after a prefix longer than `max_length`.
         """
         refuse(self.name, temperature=temperature)
         vocabulary = self._require().vocabulary
         tokens_in(vocabulary, prefixes, generator=self.name)
         ends, goes_on = self._hazards()
-        found = np.full((len(prefixes), len(vocabulary)), np.nan)
+        log_probs = np.full((len(prefixes), len(vocabulary)), np.nan)
         for position in np.unique(prefixes.lengths[prefixes.lengths <= self.max_length]):
             row = np.full(len(vocabulary), -np.inf)
             if position < self.max_length:
                 row[UNK:] = goes_on[position] + np.log(self._words(position)[UNK:])
             row[EOS] = ends[position]
-            found[prefixes.lengths == position] = row
-        return found
+            log_probs[prefixes.lengths == position] = row
+        return log_probs
 
     def _hazards(self) -> tuple[FloatArray, FloatArray]:
         """Return the log-probability of ending, and of going on, at each position from 0 to the longest, (L + 1,)."""
@@ -216,5 +216,5 @@ def _positions(offsets: IntArray) -> IntArray:
 def _invert(probabilities: FloatArray, draws: FloatArray) -> IntArray:
     """Return the outcome that each draw in [0, 1) stands for."""
     bounds = np.cumsum(probabilities)
-    found = np.searchsorted(bounds, draws * bounds[-1], side="right")
-    return np.asarray(np.minimum(found, len(bounds) - 1), dtype=np.int64)
+    outcomes = np.searchsorted(bounds, draws * bounds[-1], side="right")
+    return np.asarray(np.minimum(outcomes, len(bounds) - 1), dtype=np.int64)

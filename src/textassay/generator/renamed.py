@@ -1,7 +1,6 @@
-"""A generator under other names: every word of another one gets a suffix, so that no sentence of both is the same.
+"""A generator with a suffix to every word, so that it shares no sentence but the empty one with the original.
 
-Only the empty sentence has nothing to rename. What holds a word of another name has probability 0, where a language
-model would take it for ``<unk>``.
+A sentence with a word that lacks the suffix has probability 0; a language model would score it as ``<unk>``.
 """
 
 import numpy as np
@@ -16,15 +15,15 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Renamed:
-    """Draws what another generator draws, with a suffix to every word; a `ScoredGenerator`.
+    """The samples of a generator with a suffix to every word; a `ScoredGenerator`.
 
-    `suffix`: stands after every word, ``<unk>`` too, at least one character. No word of `vocabulary` may be another
-    with the suffix.
+    `suffix`: at least one character, added to every word, ``<unk>`` too. No word of `vocabulary` may be another with
+    the suffix.
     """
 
     def __init__(self, generator: ScoredGenerator, vocabulary: Vocabulary, suffix: str) -> None:
         if not suffix or suffix != "".join(suffix.split()):
-            raise OptionError(f"suffix must have characters and no space, got '{suffix}'")
+            raise OptionError(f"suffix must have at least 1 character and no space, got '{suffix}'")
         names = [f"{token}{suffix}" for token in vocabulary.tokens[UNK:]]
         taken = next((name for name in names if name in vocabulary), None)
         if taken is not None:
@@ -43,7 +42,7 @@ class Renamed:
         """Return `n` sentences over a vocabulary of new names; see `ScoredGenerator.sample`."""
         drawn = self.generator.sample(n, seed=seed)
         if drawn.vocabulary is not self._inner:
-            raise InputError(f"{self.generator.name} draws over another vocabulary than the one given")
+            raise InputError(f"{self.generator.name} has another vocabulary than `vocabulary`")
         tokens = drawn.tokens + (len(SPECIAL_TOKENS) - UNK)
         return drawn_corpus(tokens, drawn.offsets, vocabulary=self._outer, tokenizer=drawn.tokenizer)
 
@@ -53,10 +52,10 @@ class Renamed:
         sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
         foreign = np.zeros(len(corpus), dtype=np.bool_)
         foreign[sentences[tokens == UNK]] = True
-        found = np.full(len(corpus), -np.inf)
+        log_probs = np.full(len(corpus), -np.inf)
         kept = corpus.take(np.flatnonzero(~foreign))
         back = kept.with_vocabulary(self._outer).tokens - (len(SPECIAL_TOKENS) - UNK)
         inner = Corpus(back, kept.offsets, self._inner, kept.texts, tokenizer=kept.tokenizer)
         if len(inner) > 0:
-            found[~foreign] = self.generator.log_prob(inner)
-        return found
+            log_probs[~foreign] = self.generator.log_prob(inner)
+        return log_probs

@@ -1,7 +1,4 @@
-"""Generators that know the probability of what they draw, and nothing more is asked of them.
-
-A `LanguageModel` is one. A mixture, or a model whose words were renamed, knows the probability of whole sentences only.
-"""
+"""Generators with the probability of whole sentences: any `LanguageModel`, a mixture, a model with renamed words."""
 
 from typing import Protocol
 
@@ -15,7 +12,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class ScoredGenerator(Protocol):
-    """Something that draws sentences and knows how likely each is."""
+    """A generator with the log-probability of each sentence."""
 
     @property
     def name(self) -> str:

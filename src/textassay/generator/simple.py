@@ -1,4 +1,4 @@
-"""Generators that are bad in a known way: real sentences with their words shuffled, and a few sentences copied.
+"""Generators with a known fault: real sentences with their words shuffled, and a few sentences copied.
 
 A metric that looks only at words cannot tell the first from real text; one that looks only at n-grams finds the second
 flawless. Both draw their sentences independently, with replacement, so that equal sentences may be drawn.

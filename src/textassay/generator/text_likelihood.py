@@ -1,7 +1,7 @@
-"""How likely a text is under a model, with what another text of the same kind would change.
+"""Likelihood of a text under a model, with intervals over sentences.
 
-Sentences are the sample: values per token and per character are ratios of sums over sentences, and their intervals
-linearise them. The model is held fixed.
+Values per token and per character are ratios of sums over sentences; intervals linearise the ratio. The model is held
+fixed.
 
 Source: as `textassay.generator.likelihood`; Cochran, "Sampling Techniques", 1977, chapter 6 (ratio estimates).
 Departs from the first: characters are those of the text as it was read, whatever the tokens are, so that models with
@@ -35,7 +35,7 @@ class Quantity:
     interval: Interval | None
 
     def mapped(self, function: Callable[[float], float]) -> "Quantity":
-        """Return what an increasing function makes of the value and of both ends."""
+        """Return the value and both ends after an increasing function."""
         bounds = self.interval
         if bounds is not None:
             bounds = Interval(function(bounds.low), function(bounds.high), bounds.level, bounds.method)
@@ -44,27 +44,22 @@ class Quantity:
     def to_dict(self) -> dict[str, float | None]:
         """Return value, low and high, JSON-ready: none for what is not finite."""
         low, high = (None, None) if self.interval is None else (self.interval.low, self.interval.high)
-        told: dict[str, float | None] = json_ready({"value": self.value, "low": low, "high": high})
-        return told
+        document: dict[str, float | None] = json_ready({"value": self.value, "low": low, "high": high})
+        return document
 
 
 @dataclass(frozen=True)
 class TextLikelihood(Displayed):
-    """What a text costs under a model.
+    """Likelihood of a text under a model, in nats; infinite where a sentence has probability 0 (`n_impossible`).
 
-    `n_impossible`: Sentences of probability 0; where there is one, the values are infinite; `bits_per_token,
-    bits_per_character`: Cross-entropy in bits; `perplexity`: Number of equally likely tokens that would be as hard to
-    predict.
+    Values per token and per character count the end of each sentence as one more.
     """
 
-    log_probs: FloatArray  # Of each sentence, its end included, in nats, shape (N,)
-    # Tokens without ends; characters as read. Ends of sentences are added to both where a value is one per token or per
-    # character.
+    log_probs: FloatArray  # of each sentence, its end included, in nats, shape (N,)
     n_sentences: int
-    n_tokens: int
-    n_characters: int
-    unknown_share: float  # Share of tokens the model does not know, in [0, 1]; NaN where there is no token
-    # In nats
+    n_tokens: int  # without ends
+    n_characters: int  # as read, without ends
+    unknown_share: float  # share of unknown tokens, in [0, 1]; NaN where there is no token
     nll_per_token: Quantity
     nll_per_character: Quantity
     nll_per_sentence: Quantity

@@ -1,4 +1,4 @@
-"""A generator that knows nothing: every ordinary token is as likely as any other, whatever came before."""
+"""The uniform generator: every ordinary token is equally likely at every position."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ IntArray = npt.NDArray[np.int64]
 class UniformGenerator:
     """Draws tokens of running text; a `textassay.approximation.steppable.WindowStepper`.
 
-    `vocabulary`: of which ``<unk>`` and its like are never drawn.
+    `vocabulary`: special tokens are never drawn.
     """
 
     name = "uniform"

@@ -1,12 +1,13 @@
 from textassay.model_store.catalog import KINDS as KINDS
-from textassay.model_store.catalog import PRESETS as PRESETS
 from textassay.model_store.catalog import ParameterCounts as ParameterCounts
 from textassay.model_store.catalog import Shaped as Shaped
 from textassay.model_store.catalog import make_generator as make_generator
 from textassay.model_store.catalog import parameter_counts as parameter_counts
 from textassay.model_store.context_presets import CONTEXT_PRESETS as CONTEXT_PRESETS
+from textassay.model_store.presets import PRESETS as PRESETS
 from textassay.model_store.pretrained import PretrainedModel as PretrainedModel
 from textassay.model_store.saved import check_saved as check_saved
 from textassay.model_store.saved import load_generator as load_generator
 from textassay.model_store.saved import load_model as load_model
 from textassay.model_store.saved import save_model as save_model
+from textassay.model_store.settings import SETTING_TYPES as SETTING_TYPES

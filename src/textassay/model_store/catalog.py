@@ -1,10 +1,4 @@
-"""The generators that learn from a text, by name, and their presets.
-
-``paper`` is as Cai et al., "Distributional Discrepancy", have it (generators it does not have: as good as they get);
-that of ``transformer-xl``, and the sizes of ``exposure-512``, ``exposure-32`` and ``exposure-600`` of ``lstm``,
-are those of He et al., "Quantifying Exposure Bias for Neural Language Generation", which does not say how its LSTMs are
-trained. ``small`` is good on two processors within minutes, ``tiny`` is for trying things out, within seconds.
-"""
+"""The trainable generators by name, created from presets or from saved settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -17,7 +11,7 @@ from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 from textassay.errors import OptionError, check_type, unknown_name
 from textassay.generator import LanguageModel, NgramModel, PositionUnigram
 from textassay.model_store.context_presets import CONTEXT_PRESETS
-from textassay.model_store.lstm_presets import LSTM_PRESETS
+from textassay.model_store.presets import PRESETS
 from textassay.network import (
     SMALL,
     Att2SeqModel,
@@ -33,7 +27,7 @@ from textassay.network import (
     TrainedNetwork,
     TransformerXlModel,
 )
-from textassay.training import DecayRecipe, Recipe
+from textassay.training import DecayRecipe
 from textassay.translation import TRANSLATION_PRESETS, TranslationModel
 
 KINDS: Mapping[str, type] = MappingProxyType(
@@ -55,113 +49,17 @@ KINDS: Mapping[str, type] = MappingProxyType(
     }
 )
 
-_EXPOSURE = Recipe(max_epochs=12, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto")
-
-PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "gpt2": {
-        "paper": {
-            "width": 768,
-            "layers": 12,
-            "heads": 12,
-            "dropout": 0.1,
-            "batch_size": 128,
-            "recipe": Recipe(max_epochs=40, learning_rate=2e-5),
-        },
-        "small": {
-            "width": 256,
-            "layers": 4,
-            "heads": 4,
-            "dropout": 0.1,
-            "batch_size": 64,
-            "recipe": Recipe(
-                max_epochs=8, learning_rate=1e-3, schedule="cosine", max_norm=1.0, precision="auto", warmup_steps=200
-            ),
-        },
-        "tiny": {
-            "width": 32,
-            "layers": 2,
-            "heads": 2,
-            "dropout": 0.0,
-            "batch_size": 32,
-            "recipe": Recipe(max_epochs=3, learning_rate=4e-3, schedule="cosine", warmup_steps=10, max_norm=1.0),
-        },
-    },
-    "lstm": {
-        **LSTM_PRESETS,
-        "exposure-512": {"width": 512, "layers": 1, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
-        "exposure-32": {
-            "width": 32,
-            "layers": 1,
-            "dropout": 0.0,
-            "batch_size": 64,
-            "recipe": replace(_EXPOSURE, learning_rate=1e-2),
-        },
-        "exposure-600": {"width": 600, "layers": 3, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
-    },
-    "ngram": {"paper": {"order": 5}, "small": {"order": 3}, "tiny": {"order": 2}},
-    "position-unigram": {"paper": {}, "small": {}, "tiny": {}},
-    "scheduled-sampling": {  # the LSTM's, with mixing of our own choice
-        "paper": {**LSTM_PRESETS["paper"], "mixing": "inverse-sigmoid(k=8000)"},  # half after k ln k steps
-        "small": {
-            **LSTM_PRESETS["small"],
-            "mixing": "linear(k=1,c=0.00005,least=0.5)",
-        },  # without a least, it falls apart
-        "tiny": {**LSTM_PRESETS["tiny"], "mixing": "linear(k=1,c=0.0005,least=0.5)"},
-    },
-    "transformer-xl": {
-        "paper": {
-            "width": 410,
-            "inner": 2100,
-            "layers": 16,
-            "heads": 10,
-            "dropout": 0.1,
-            "segment": 150,
-            "memory": 150,
-            "emptied": 0.03,
-            "cutoffs": (20_000, 40_000, 200_000),
-            "batch_size": 60,
-            # of half of WikiText-103, 50 million words, 36 epochs are 200,000 steps
-            "recipe": Recipe(max_epochs=36, learning_rate=2.5e-4, schedule="cosine", max_norm=0.25),
-        },
-        "small": {
-            "width": 256,
-            "inner": 1024,
-            "layers": 4,
-            "heads": 4,
-            "dropout": 0.1,
-            "segment": 64,
-            "memory": 64,
-            "batch_size": 32,
-            "recipe": Recipe(
-                max_epochs=8, learning_rate=1e-3, schedule="cosine", max_norm=0.25, precision="auto", warmup_steps=200
-            ),
-        },
-        "tiny": {
-            "width": 32,
-            "inner": 64,
-            "layers": 2,
-            "heads": 2,
-            "dropout": 0.0,
-            "segment": 16,
-            "memory": 16,
-            "batch_size": 16,
-            "recipe": Recipe(max_epochs=3, learning_rate=4e-3, schedule="cosine", warmup_steps=10, max_norm=1.0),
-        },
-    },
-}
-
 
 def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
-    """Return a generator that has learnt nothing yet.
+    """Return an unfitted generator.
 
-    `name`: one of `PRESETS`; ``random-lstm``, which learns nothing, or ``noise-gru``, which learns against a critic and
-    has no likelihood: they have no presets here; ``translation``, which learns from pairs; or one of `CONTEXT_PRESETS`,
-    which learn from sentences with contexts; `preset`: its name among `PRESETS`, `CONTEXT_PRESETS` or
-    `TRANSLATION_PRESETS`; none for ``small``.
+    `name`: one of `PRESETS` or `CONTEXT_PRESETS`; ``translation``, trained on pairs; ``random-lstm``, which is not
+    trained, or ``noise-gru``, trained against a critic, which have no presets here; `preset`: its name among `PRESETS`,
+    `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; None for ``small``.
     """
     kind = _kind(name)
     presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
-    if name == TiedLstm.kind:  # its presets are those of the training that makes it
+    if name == TiedLstm.kind:  # its presets are those of ScratchGAN
         presets = {"small": {"recipe": SMALL}}
     preset = "small" if preset is None else preset
     if preset not in presets:
@@ -189,12 +87,12 @@ def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
     _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
     recipe = settings.get("recipe", {})
     generator = make_generator(name, **{**{key: settings[key] for key in settings if key != "recipe"}, **recipe})
-    made: dict[str, Any] = loads(dumps(cast(Any, generator).settings))  # tuples are lists in JSON
-    _check_names("setting", settings, made)
+    known: dict[str, Any] = loads(dumps(cast(Any, generator).settings))  # tuples are lists in JSON
+    _check_names("setting", settings, known)
     if recipe:
-        _check_names("setting of its recipe", recipe, made["recipe"])
-    if made != settings:  # one was taken for an argument of another name
-        changed = next(key for key in made if made[key] != settings[key])
+        _check_names("setting of its recipe", recipe, known["recipe"])
+    if known != settings:  # a setting was taken for an argument of another name
+        changed = next(key for key in known if known[key] != settings[key])
         raise OptionError(f"setting '{changed}' of {name} cannot be {settings[changed]}")
     return generator
 
@@ -206,7 +104,7 @@ def _kind(name: str) -> type:
 
 
 def _check_settings(settings: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
-    """Raise where a setting is not of the kind that the argument of its name has; unknown names are passed over."""
+    """Raise where a setting has not the type of the argument of its name; unknown names are ignored."""
     for key, value in settings.items():
         if key == "recipe":
             check_type("recipe", value, Mapping[str, Any])
@@ -215,14 +113,14 @@ def _check_settings(settings: Mapping[str, Any], kinds: Mapping[str, Any]) -> No
             check_type(key, value, kinds[key])
 
 
-def _check_names(what: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    for key in sorted(found.keys() ^ wanted.keys()):
-        raise OptionError(f"{what} '{key}' is missing" if key in wanted else f"unknown {what} '{key}'")
+def _check_names(what: str, names: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    for key in sorted(names.keys() ^ expected.keys()):
+        raise OptionError(f"{what} '{key}' is missing" if key in expected else f"unknown {what} '{key}'")
 
 
 @runtime_checkable
 class Shaped(Protocol):
-    """A network that knows the shapes of its weights before there are any."""
+    """A network that knows the shapes of its weights before it is fitted."""
 
     def shapes(self, n_types: int, longest: int) -> Mapping[str, tuple[int, ...]]:
         """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
@@ -231,13 +129,13 @@ class Shaped(Protocol):
 
 @dataclass(frozen=True)
 class ParameterCounts:
-    """How many numbers a network learns, and with the two moments that Adam keeps of each: three times as many."""
+    """Number of weights, alone and with the two moments that Adam keeps of each."""
 
     trainable: int
 
     @property
     def with_moments(self) -> int:
-        """What the main paper prints as parameters."""
+        """Three times as many, which the main paper prints as parameters."""
         return 3 * self.trainable
 
 

@@ -1,8 +1,8 @@
-"""Sizes and recipes of the generators that answer to contexts.
+"""Presets of conditional generators.
 
 Garbacea et al., "Judge the Judges", EMNLP 2019, does not say how theirs were trained. ``paper`` of ``att2seq`` has the
-sizes of Dong et al., "Learning to Generate Product Reviews from Attributes", EACL 2017, that of the others has what
-is usual; ``small`` and ``tiny`` are those of the LSTM, so that what contexts bring can be seen beside it.
+sizes of Dong et al., "Learning to Generate Product Reviews from Attributes", EACL 2017, that of the others usual ones;
+``small`` and ``tiny`` are those of the LSTM, for comparison.
 """
 
 from collections.abc import Mapping

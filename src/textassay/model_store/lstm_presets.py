@@ -1,6 +1,6 @@
-"""Sizes and recipes of the LSTM, which those that learn otherwise, or answer to contexts, share.
+"""Presets of the LSTM, shared by scheduled sampling and the conditional generators.
 
-``paper`` is as Cai et al., "Distributional Discrepancy", have it, as far as they say; the others are our own.
+``paper`` follows Cai et al., "Distributional Discrepancy", as far as they say; the others are our own.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ LSTM_PRESETS: Mapping[str, Mapping[str, Any]] = {
     "small": {
         "width": 256,
         "layers": 1,
-        "dropout": 0.4,  # with less, the best epoch is an early one, of a rate that is still high
+        "dropout": 0.4,  # with less, it overfits before the learning rate has fallen
         "batch_size": 64,
         "recipe": Recipe(max_epochs=8, learning_rate=5e-3, schedule="cosine", max_norm=5.0, precision="auto"),
     },

@@ -1,9 +1,9 @@
 """Any Hugging Face causal language model, by its name or its folder, as a language model; needs the extra ``neural``.
 
-Its distribution is used as it is, but for tokens that cannot stand in a sentence (its beginning, its padding, numbers
-without a token): they are never drawn, and the others share their probability.
+Tokens that cannot stand in a sentence (beginning, padding, ids without a token) are never drawn; the others share their
+probability.
 
-Source of the draws: see `textassay.network.sampling`. Keys and values of earlier tokens are kept while drawing.
+Draws: see `textassay.network.sampling`. Keys and values of earlier tokens are cached.
 """
 
 import math
@@ -38,7 +38,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
-_TOKENS_TOGETHER = {"cpu": 1024}  # tokens scored at once, by device: each needs the probabilities of all tokens
+_TOKENS_TOGETHER = {"cpu": 1024}  # tokens scored at once, by device: each needs the logits of all types
 _ELSEWHERE = 16384
 _COLDEST = 1e-30  # lower temperatures would overflow; draws are greedy long before
 _PRECISIONS = ("float32", "bfloat16")
@@ -48,11 +48,11 @@ class PretrainedModel:
     """A causal language model of transformers; a `LanguageModel` over the tokens of its own tokeniser.
 
     A sentence stands between the model's beginning token, or its end token where it has none (as GPT-2), and its end
-    token. The probability is that of the tokens into which the model's tokeniser parts a text, a lower bound of that of
-    the text, since other tokens may give the same. Bytes that a model draws and that are no UTF-8 are U+FFFD in texts.
+    token. The probability is that of the tokenisation by the model's tokeniser, a lower bound of that of the text,
+    since other tokens may give the same text. Bytes that are not UTF-8 are U+FFFD in drawn texts.
 
-    `precision`: "float32" or "bfloat16": what the network computes in. Sums are float64 all the same; `form`: The text
-    form of the model: ``form.corpus(texts)`` is what can be scored, or be a prefix.
+    `precision`: "float32" or "bfloat16", for the network; sums are float64; `form`: the model's tokens and vocabulary:
+    ``form.corpus(texts)`` makes texts into a corpus to score, or a prefix.
     """
 
     def __init__(self, name_or_path: str | Path, *, batch_size: int = 32, max_length: int = 200) -> None:
@@ -62,8 +62,8 @@ class PretrainedModel:
         self.batch_size = batch_size
         self.max_length = max_length
         self.precision = "float32"
-        self._given = str(name_or_path)
-        self._folder = pretrained_folder(self._given)
+        self._name_or_path = str(name_or_path)
+        self._folder = pretrained_folder(self._name_or_path)
         self._config = load_config(self._folder)
         self._tokens = load_tokens(self._folder, self._config)
         self.form = TextForm(resolve_tokenizer(self._tokens), self._tokens.vocabulary)
@@ -73,8 +73,8 @@ class PretrainedModel:
     @cached_property
     def name(self) -> str:
         """The model's name and the start of the hash of its files, such as ``pretrained(gpt2:1a2b3c4d)``."""
-        shown = self._folder.resolve().name if Path(self._given).expanduser().is_dir() else self._given
-        return f"pretrained({shown}:{self._hash[:8]})"
+        title = self._folder.resolve().name if Path(self._name_or_path).expanduser().is_dir() else self._name_or_path
+        return f"pretrained({title}:{self._hash[:8]})"
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -88,18 +88,18 @@ class PretrainedModel:
 
     @property
     def longest(self) -> int | None:
-        """Most tokens of a sentence that it can read; none where it knows no such limit."""
+        """Most tokens of a sentence; None without a limit."""
         positions = getattr(self._config.get_text_config(), "max_position_embeddings", None)
         return positions - 1 if isinstance(positions, int) and positions > 0 else None
 
     @property
     def n_parameters(self) -> int:
-        """Numbers in the network."""
+        """Number of weights."""
         return sum(weight.numel() for weight in self._network().module.parameters())
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
-        """Raise `OptionError`: what it knows was learnt before."""
-        raise OptionError(f"{self.name} is pretrained: there is nothing to fit")
+        """Raise `OptionError`: it is pretrained."""
+        raise OptionError(f"{self.name} is pretrained and cannot be fitted")
 
     def sample(
         self,
@@ -113,8 +113,8 @@ class PretrainedModel:
         context: Corpus | None = None,
     ) -> Corpus:
         """Return `n` sentences; see `Generator.sample`. There must be no `context`."""
-        asked: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-        check_sample(n, seed=seed, **asked, prefix=prefix, context=context, generator=self.name)
+        settings: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+        check_sample(n, seed=seed, **settings, prefix=prefix, context=context, generator=self.name)
         beginnings = Beginnings.nothing(n)
         if prefix is not None:
             beginnings = Beginnings(self._own_tokens(prefix), prefix.offsets, prefix_of_each(prefix, n))
@@ -156,9 +156,9 @@ class PretrainedModel:
             with single_threaded(), torch.no_grad():
                 logits = network.logits({}, network.read(inputs, inside), temperature)
                 wanted = torch.from_numpy(targets[inside]).to(logits.device)
-                found = log_probs_of(logits, wanted).cpu().numpy()
+                values = log_probs_of(logits, wanted).cpu().numpy()
             places = (offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
-            scores[places[inside]] = found
+            scores[places[inside]] = values
 
         with self._memory_explained():
             parallel_map(score, self._batches(corpus.lengths, network))
@@ -191,8 +191,8 @@ class PretrainedModel:
         self._check_length(tokens.shape[1])
         inputs = np.concatenate((np.full((len(tokens), 1), SOS), tokens), axis=1)
         with self._memory_explained(), torch.no_grad():
-            found = self._network().read(inputs, np.ones(inputs.shape, dtype=np.bool_))
-        return found.view(*inputs.shape, -1)
+            logits = self._network().read(inputs, np.ones(inputs.shape, dtype=np.bool_))
+        return logits.view(*inputs.shape, -1)
 
     def next_logits(self, vectors: "Tensor") -> "Tensor":
         """Return the logits of the next token, (R, V), float32; see `BatchReader`."""
@@ -204,7 +204,7 @@ class PretrainedModel:
     def continued(
         self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
     ) -> tuple[TokenArray, IntArray]:
-        """Return prefixes with what was drawn, and lengths; see `BatchReader`."""
+        """Return prefixes with their continuations, and lengths; see `BatchReader`."""
         check_sample(max(len(prefixes), 1), seed=seed, temperature=temperature, generator=self.name)
         n, length = prefixes.shape
         self._check_length(length + n_tokens)
@@ -223,7 +223,7 @@ class PretrainedModel:
 
     def _check_length(self, length: int) -> None:
         if self.longest is not None and length > self.longest:
-            raise InputError(f"{self.name} reads at most {self.longest} tokens, sequences of {length} were asked for")
+            raise InputError(f"{self.name} reads at most {self.longest} tokens, got sequences of {length}")
 
     @cached_property
     def _hash(self) -> str:
@@ -250,7 +250,7 @@ class PretrainedModel:
         return tokens
 
     def _batches(self, lengths: IntArray, network: "_Network") -> list[IntArray]:
-        """Return the sentences of each batch: like lengths together, and not too many tokens."""
+        """Return the sentences of each batch: similar lengths together, and not too many tokens."""
         most = _TOKENS_TOGETHER.get(network.device.type, _ELSEWHERE)
         order = np.argsort(lengths, kind="stable")
         batches: list[IntArray] = []
@@ -275,7 +275,7 @@ class PretrainedModel:
             ) from error
 
     def _network(self) -> "_Network":
-        """Return the network in the asked precision, on the device that `textassay.execution.device` names."""
+        """Return the network in `precision`, on the device that `textassay.execution.device` names."""
         if self.precision not in _PRECISIONS:
             raise OptionError(f"precision must be {' or '.join(_PRECISIONS)}, got {self.precision}")
         device = training_device()
@@ -288,7 +288,7 @@ class PretrainedModel:
 
 
 class _Network:
-    """The network as `draw_sentences` uses one; what it gives for a token are the logits over the model's ids."""
+    """The network for `draw_sentences`; in place of hidden states it returns logits over the model's ids."""
 
     def __init__(self, module: "torch.nn.Module", device: "torch.device", tokens: PretrainedTokens) -> None:
         import torch
@@ -306,9 +306,9 @@ class _Network:
         import torch
 
         tokens = self._ids[torch.from_numpy(inputs).to(self.device)]
-        inside = torch.from_numpy(inputs != PAD).to(self.device)  # padding stands behind, where nothing looks
-        found = self.module(tokens, attention_mask=inside.long(), use_cache=False).logits
-        return cast("Tensor", found[torch.from_numpy(wanted).to(self.device)])
+        inside = torch.from_numpy(inputs != PAD).to(self.device)  # padding stands behind and is masked
+        logits = self.module(tokens, attention_mask=inside.long(), use_cache=False).logits
+        return cast("Tensor", logits[torch.from_numpy(wanted).to(self.device)])
 
     def begin(self, weights: object, n: int) -> "tuple[_Cache]":
         """Return an empty cache."""
@@ -320,11 +320,11 @@ class _Network:
         self, weights: object, state: "tuple[_Cache]", tokens: "Tensor", position: int
     ) -> "tuple[Tensor, tuple[_Cache]]":
         """Return the logits after one more token, shape (B, V'), and the cache with it."""
-        found = self.module(self._ids[tokens][:, None], past_key_values=state[0].cache, use_cache=True).logits
-        return found[:, -1], state
+        logits = self.module(self._ids[tokens][:, None], past_key_values=state[0].cache, use_cache=True).logits
+        return logits[:, -1], state
 
     def logits(self, weights: object, vectors: "Tensor", temperature: float) -> "Tensor":
-        """Return the logits at a temperature over our vocabulary, float32, -inf for what is never drawn, (B, V)."""
+        """Return the logits at a temperature over our vocabulary, float32, -inf for excluded types, (B, V)."""
         own = vectors.float() if temperature == 1 else vectors.float() / max(temperature, _COLDEST)
         ours = own.index_select(1, self._ids).add_(self._blocked)
         if len(self._ends) > 1:

@@ -1,8 +1,7 @@
-"""The files of a Hugging Face causal language model: where they are, and what they hold once it is checked.
+"""The files of a Hugging Face causal language model, located and checked.
 
-Nothing that is read here can run code: weights come from safetensors files only, and models that bring Python files of
-their own are refused. A model whose weights are not complete, or which looks at the tokens it is to predict, is
-refused, too: its numbers would mean nothing.
+No file can run code: weights are read from safetensors files only, and models with Python files of their own are
+refused. So are models with missing weights, and models that attend to the tokens they are to predict.
 """
 
 import io
@@ -26,7 +25,7 @@ _PICKLED = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 def pretrained_folder(name: str) -> Path:
-    """Return the folder of a causal language model: given, in the local cache, or downloaded."""
+    """Return the folder of a causal language model: `name` itself, in the local cache, or downloaded."""
     require_neural("the pretrained generator")
     if find_spec("transformers") is None:
         raise MissingExtraError("the pretrained generator", "neural")
@@ -34,7 +33,7 @@ def pretrained_folder(name: str) -> Path:
     if path.is_dir():
         return _checked(path)
     if path.exists():
-        raise InputError(f"pretrained model {name} is a file: give the folder of a Hugging Face model")
+        raise InputError(f"pretrained model {name} is a file: it must be the folder of a Hugging Face model")
     if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
         raise InputError(f"pretrained model {name}: there is no such folder")
     try:
@@ -42,7 +41,7 @@ def pretrained_folder(name: str) -> Path:
     except InputError as error:
         raise InputError(
             f"pretrained model '{name}' is neither a folder nor in the local cache, and cannot be downloaded "
-            f"({error}); on a machine with network: hf download {name} --local-dir DIR, then give DIR"
+            f"({error}); on a machine with network: hf download {name} --local-dir DIR, then use DIR"
         ) from error
 
 
@@ -70,7 +69,7 @@ def load_config(folder: Path) -> Any:
 
 
 def load_tokens(folder: Path, config: Any) -> PretrainedTokens:
-    """Return the tokens of a model; raises `InputError` where its tokeniser cannot be read or knows no end."""
+    """Return the tokens of a model; raises `InputError` where its tokeniser cannot be read or has no end token."""
     with _one_line(folder, "its tokenizer"):
         from transformers import AutoTokenizer, GenerationConfig
 
@@ -91,17 +90,17 @@ def load_module(folder: Path, device: "torch.device", precision: str, tokens: Pr
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, output_loading_info=True
         )
-        module, found = loaded
-        if found["missing_keys"]:
-            raise InputError(f"its files lack weights, such as {min(found['missing_keys'])}")
+        module, info = loaded
+        if info["missing_keys"]:
+            raise InputError(f"its files lack weights, such as {min(info['missing_keys'])}")
         module = module.to(getattr(torch, precision)).to(device).eval().requires_grad_(False)
-        if (wrong := _found_wrong(module, tokens)) is not None:
-            raise InputError(wrong)
+        if (problem := _problem(module, tokens)) is not None:
+            raise InputError(problem)
     return module  # type: ignore[no-any-return]
 
 
-def _found_wrong(module: Any, tokens: PretrainedTokens) -> str | None:
-    """Return what makes a network unfit to score or to draw, if anything, from what it gives for four tokens."""
+def _problem(module: Any, tokens: PretrainedTokens) -> str | None:
+    """Return why a network cannot score or draw, None if it can, from its outputs for four tokens."""
     import torch
     from transformers import DynamicCache
 
@@ -115,15 +114,15 @@ def _found_wrong(module: Any, tokens: PretrainedTokens) -> str | None:
     rounding = 1e-3 if next(module.parameters()).dtype == torch.float32 else 0.1
     near = rounding * float(one.abs().max())
     if float((one - other)[:3].abs().max()) > near:
-        return "it is no causal language model: it looks at the tokens it is to predict"
+        return "it is no causal language model: it attends to the tokens it is to predict"
     if float((one - torch.stack(steps).float()).abs().max()) > near:
-        return "token by token it gives other numbers than for the whole: its state is not kept as keys and values"
+        return "its logits token by token differ from those in one pass: its state is not a cache of keys and values"
     return None
 
 
 @contextmanager
 def _one_line(folder: Path, what: str) -> Iterator[None]:
-    """Turn whatever the library makes of files that do not fit into one line, and keep its progress to itself."""
+    """Turn any error of the library into one line, and silence its progress bars."""
     try:
         with redirect_stderr(io.StringIO()):
             yield

@@ -1,7 +1,7 @@
-"""The tokens of a pretrained model as tokens of ours: its tokeniser, a vocabulary, and their ids beside one another.
+"""The tokens of a pretrained model: its tokeniser, a vocabulary, and the model's ids of its tokens.
 
-Its end (any of them), its beginning, its unknown and its padding token are our special ones. Where the model has no
-beginning of its own, sentences begin with the end of one before, which is how GPT-2 is used.
+Its end tokens, beginning, unknown and padding token become our special ones. Where the model has no beginning token,
+sentences begin with the end token, as GPT-2 is used.
 """
 
 import hashlib
@@ -22,20 +22,20 @@ IntArray = npt.NDArray[np.int64]
 class PretrainedTokens:
     """Tokens of a Hugging Face tokeniser; a `SubwordTokenizer`.
 
-    `begin`: The id that stands before each sentence; `ends`: Ids that end a sentence, at least one; `vocabulary`: The
-    special tokens, then all others that can stand in a sentence; `ids`: The model's id for each token of `vocabulary`,
-    shape (V,); -1 where it has none; `drawable`: Which tokens of `vocabulary` the model can draw, shape (V,), the end
+    `begin`: the id that stands before each sentence; `ends`: ids that end a sentence, at least one; `vocabulary`: the
+    special tokens, then all others that can stand in a sentence; `ids`: the model's id for each token of `vocabulary`,
+    shape (V,); -1 where it has none; `drawable`: which tokens of `vocabulary` the model can draw, shape (V,), the end
     included.
     """
 
     def __init__(self, tokenizer: Any, config: Any, ends: int | Sequence[int] | None) -> None:
         self._tokenizer = tokenizer
-        for found in (ends, tokenizer.eos_token_id, getattr(config, "eos_token_id", None)):
-            self.ends: tuple[int, ...] = (found,) if isinstance(found, int) else tuple(found or ())
+        for end in (ends, tokenizer.eos_token_id, getattr(config, "eos_token_id", None)):
+            self.ends: tuple[int, ...] = (end,) if isinstance(end, int) else tuple(end or ())
             if self.ends:
                 break
         else:
-            raise InputError("it has no token that ends a sentence")
+            raise InputError("it has no end token")
         begins = (tokenizer.bos_token_id, getattr(config, "bos_token_id", None), self.ends[0])
         self.begin = int(next(number for number in begins if number is not None))
         own = tokenizer.convert_ids_to_tokens(list(range(max(config.vocab_size, len(tokenizer)))))
@@ -82,7 +82,7 @@ class PretrainedTokens:
     def encode(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], IntArray]:
         """Return the model's ids of all tokens, shape (T,), and how many each sentence has, shape (N,).
 
-        A special token that stands in a text is read as any other text.
+        Special tokens in a text are read as any other text.
         """
         rows: list[list[int]] = []
         if texts:

@@ -1,7 +1,7 @@
-"""Fitted models in folders: ``model.safetensors`` with the numbers, ``model.json`` with all else, without code.
+"""Fitted models in folders: ``model.safetensors`` with the arrays, ``model.json`` with everything else, without code.
 
-The document names a checksum of the numbers, so that a truncated or damaged file is not taken for a model. Both files
-are written under other names and then renamed, the document last.
+The document holds a checksum of the arrays, so that a truncated or damaged file is detected. Both files are written
+under other names and then renamed, the document last.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from textassay.model_store.catalog import remake_generator
 from textassay.training import remove_leftovers
 
 FORMAT = 1  # of the folder; another one is refused
-_DOCUMENT, _NUMBERS = "model.json", "model.safetensors"
+_DOCUMENT, _ARRAYS = "model.json", "model.safetensors"
 _TYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64}  # as safetensors names them
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -37,7 +37,7 @@ class Saveable(Generator, Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What it draws over; raises where it is not fitted."""
+        """Vocabulary of the training text; raises where it is not fitted."""
         ...
 
     @property
@@ -47,7 +47,7 @@ class Saveable(Generator, Protocol):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What `make_generator` makes it again from, JSON-ready."""
+        """Arguments of `make_generator`, JSON-ready."""
         ...
 
     @property
@@ -56,21 +56,21 @@ class Saveable(Generator, Protocol):
         ...
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the numbers it learnt, or those it learns again from."""
+        """Return the weights, or the training tokens of a count-based model."""
         ...
 
     def check_arrays(self, arrays: Arrays, n_types: int) -> None:
-        """Raise `InputError` where `arrays` would not be `arrays()`, by names, shapes and types; reads no number."""
+        """Raise `InputError` where names, shapes or types are not those of `arrays()`; reads no values."""
         ...
 
     def restore(self, arrays: Arrays, *, vocabulary: Vocabulary, tokenizer: str, record: Mapping[str, Any]) -> None:
-        """Take over what another one of the same settings had; raises `InputError` where it does not fit."""
+        """Load the arrays of a model with the same settings; raises `InputError` where they do not fit."""
         ...
 
 
 @dataclass(frozen=True)
 class SavedGenerator:
-    """A generator that was read: fitted, with the form it knows text in, and the document that came with it."""
+    """A saved generator: fitted, with its tokens and vocabulary, and its document."""
 
     model: Generator
     form: TextForm
@@ -79,19 +79,19 @@ class SavedGenerator:
 
 @dataclass(frozen=True)
 class SavedModel(SavedGenerator):
-    """One that is a language model."""
+    """A saved language model."""
 
     model: LanguageModel
 
 
 def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
-    """Write a fitted model into `folder`, over one that is there."""
+    """Write a fitted model into `folder`; a model that is there is replaced."""
     from safetensors.numpy import save
 
     if not isinstance(model, Saveable):
-        raise OptionError(f"{model.name} cannot be saved: only what textassay trains itself can be")
+        raise OptionError(f"{model.name} cannot be saved: only models that textassay trains can be")
     if model.vocabulary.tokens != form.vocabulary.tokens or model.tokenizer != form.tokenizer.name:
-        raise OptionError(f"{model.name} was fitted to text of another form than the one given")
+        raise OptionError(f"{model.name} was fitted to text with another tokenizer or vocabulary than `form`")
     content = save({name: np.ascontiguousarray(array) for name, array in model.arrays().items()})
     document = {
         "format": FORMAT,
@@ -106,7 +106,7 @@ def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(folder / _NUMBERS, content)
+        _replace(folder / _ARRAYS, content)
         _replace(folder / _DOCUMENT, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1).encode())
     except OSError as error:
         raise OutputError(f"cannot write the model to {folder}: {error.strerror or error}") from error
@@ -117,8 +117,8 @@ def load_model(folder: Path) -> SavedModel:
     saved = load_generator(folder)
     if not hasattr(saved.model, "log_prob"):
         raise InputError(
-            f"{folder} holds a generator that cannot say how likely a text is ({saved.model.name}): sample from it, or "
-            "estimate its perplexity from what it draws with 'textassay approximate'"
+            f"{folder} holds a generator without likelihood ({saved.model.name}): sample from it, or estimate its "
+            "perplexity from samples with 'textassay approximate'"
         )
     return SavedModel(cast(LanguageModel, saved.model), saved.form, saved.document)
 
@@ -135,16 +135,16 @@ def load_generator(folder: Path) -> SavedGenerator:
         form = TextForm.from_dict(document["form"])
         if form.hash != document["vocabulary"]:
             raise InputError("the vocabulary is not the one the model was trained with")
-        model = cast(Saveable, remake_generator(document["kind"], document["settings"]))  # all of the catalogue are
+        model = cast(Saveable, remake_generator(document["kind"], document["settings"]))
         _check_training(document["training"])
-        model.check_arrays(_stand_ins(folder / _NUMBERS), len(form.vocabulary))  # before the numbers are read
+        model.check_arrays(_stand_ins(folder / _ARRAYS), len(form.vocabulary))  # before the values are read
         arrays = load(_content(folder, document))
         _check_finite(arrays)
         model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"])
     except (OptionError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, _FileError):
             raise
-        raise InputError(f"{folder} holds no model that can be used: {_first_line(error)}") from error
+        raise InputError(f"{folder} holds no usable model: {_first_line(error)}") from error
     return SavedGenerator(model, form, document)
 
 
@@ -171,18 +171,18 @@ def _stand_ins(path: Path) -> dict[str, npt.NDArray[Any]]:
         raise _FileError(f"{path} is truncated or damaged: {_first_line(error)}") from None
     for name, (kind, _) in kinds.items():
         if kind not in _TYPES:
-            raise InputError(f"'{name}' has numbers of a type that no model has, {kind}")
+            raise InputError(f"'{name}' must have one of the types {', '.join(_TYPES)}, got {kind}")
     return {name: np.broadcast_to(np.empty((), _TYPES[kind]), shape) for name, (kind, shape) in kinds.items()}
 
 
 def _content(folder: Path, document: Mapping[str, Any]) -> bytes:
     """Return the file of numbers if it is the one that the document was written for."""
     try:
-        content = (folder / _NUMBERS).read_bytes()
+        content = (folder / _ARRAYS).read_bytes()
     except OSError as error:
-        raise _FileError(f"cannot read {folder / _NUMBERS}: {error.strerror or error}") from None
+        raise _FileError(f"cannot read {folder / _ARRAYS}: {error.strerror or error}") from None
     if _checksum(content) != document["checksum"]:
-        raise _FileError(f"{folder / _NUMBERS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
+        raise _FileError(f"{folder / _ARRAYS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
     return content
 
 
@@ -191,17 +191,17 @@ def _check_finite(arrays: Arrays) -> None:
         array = arrays[name]
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             wrong = array.size - np.count_nonzero(np.isfinite(array))
-            raise InputError(f"the weights '{name}' hold {wrong} of {array.size} numbers that are not finite")
+            raise InputError(f"{wrong} of {array.size} values of the weights '{name}' are not finite")
 
 
 def _check_training(record: Mapping[str, Any]) -> None:
-    """Raise unless what a record says of its texts, if anything, is what commands read there."""
+    """Raise unless the records of texts, if any, have the types that commands expect."""
     for text in ("train", "valid"):
-        told = record.get(text)
-        check_type(f"'{text}' of the training", told, Mapping[str, Any] | None)
+        text_record = record.get(text)
+        check_type(f"'{text}' of the training", text_record, Mapping[str, Any] | None)
         for part, kind in {"fingerprint": str, "sentences": int}.items():
-            if told is not None and part in told:
-                check_type(f"{part} of '{text}' of the training", told[part], kind)
+            if text_record is not None and part in text_record:
+                check_type(f"{part} of '{text}' of the training", text_record[part], kind)
 
 
 def _document(folder: Path) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _document(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read {path}, it is truncated or damaged: {error}") from None
     if not isinstance(document, dict) or "format" not in document:
-        raise InputError(f"{path} describes no model of textassay")
+        raise InputError(f"{path} does not describe a model of textassay")
     if document["format"] != FORMAT:
         raise InputError(
             f"{folder} was written by textassay {document.get('version')} in format {document['format']}; "
@@ -236,7 +236,7 @@ def _checksum(content: bytes) -> str:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, with the permissions that new files have here; clear away what is half one."""
+    """Write a file atomically, with the default permissions of new files; remove leftovers of earlier attempts."""
     remove_leftovers(path)
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -20,9 +20,9 @@ from textassay.network.gru_cell import gru_step as gru_step
 from textassay.network.gru_cell import new_gru_weights as new_gru_weights
 from textassay.network.leakgan import LeakGanModel as LeakGanModel
 from textassay.network.leakgan_network import Reading as Reading
+from textassay.network.leakgan_network import highway_features as highway_features
 from textassay.network.leakgan_network import pooled_windows as pooled_windows
 from textassay.network.leakgan_network import read_on as read_on
-from textassay.network.leakgan_network import through as through
 from textassay.network.lessons import Lessons as Lessons
 from textassay.network.lstm import SMALL as SMALL
 from textassay.network.lstm import LstmModel as LstmModel
@@ -33,7 +33,7 @@ from textassay.network.random_lstm import RandomLstm as RandomLstm
 from textassay.network.reader import Reader as Reader
 from textassay.network.reader import State as State
 from textassay.network.reader import Weights as Weights
-from textassay.network.relative_attention import heard as heard
+from textassay.network.relative_attention import relative_attention_output as relative_attention_output
 from textassay.network.running_text import Segment as Segment
 from textassay.network.running_text import running as running
 from textassay.network.running_text import segments as segments

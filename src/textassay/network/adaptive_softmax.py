@@ -1,4 +1,4 @@
-"""Adaptive softmax: an output layer in clusters of types, from frequent to rare, so that most draws touch few types.
+"""Adaptive softmax: an output layer in clusters of types, from frequent to rare, so that most tokens need few logits.
 
 The frequent types and one entry for each cluster of rarer ones share the first distribution; a type of a cluster has
 the probability of its cluster times that of the type within it. With ids in the order of frequency, which a learnt
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 class Clusters:
     """An output layer in clusters."""
 
-    # Of all types, shapes (V, width) and (V,); a bias of -inf shuts out a type
+    # of all types, shapes (V, width) and (V,); a bias of -inf excludes a type
     matrix: "Tensor"
     bias: "Tensor"
-    # Of the clusters' entries in the first distribution, shapes (K, width) and (K,)
+    # of the clusters' entries in the first distribution, shapes (K, width) and (K,)
     heads: "Tensor"
     head_bias: "Tensor"
-    cutoffs: tuple[int, ...]  # The first id of each cluster, K ids, rising, above 0 and below V
+    cutoffs: tuple[int, ...]  # first id of each cluster, K ids, rising, above 0 and below V
 
-    def loss(self, vectors: "Tensor", wanted: "Tensor") -> "Tensor":
-        """Return the mean cross-entropy of the types `wanted`, (N,), after vectors (N, width), to differentiate."""
+    def loss(self, vectors: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy of the types `targets`, (N,), after vectors (N, width), to differentiate."""
         import torch
 
-        first = wanted.clone()
+        first = targets.clone()
         parts = []
         for number, (low, high) in enumerate(self._ranges()):
-            inside = (wanted >= low) & (wanted < high)
+            inside = (targets >= low) & (targets < high)
             first[inside] = self.cutoffs[0] + number
             n_inside = int(inside.sum())
             if n_inside > 0:
                 of_cluster = linear_cross_entropy(
-                    vectors[inside], self.matrix[low:high], self.bias[low:high], wanted[inside] - low
+                    vectors[inside], self.matrix[low:high], self.bias[low:high], targets[inside] - low
                 )
-                parts.append(of_cluster * (n_inside / len(wanted)))
+                parts.append(of_cluster * (n_inside / len(targets)))
         return linear_cross_entropy(vectors, *self._first(), first) + sum(
             parts, torch.zeros_like(vectors[0, 0]).float()
         )
@@ -55,11 +55,11 @@ class Clusters:
 
         functional = torch.nn.functional
         first = torch.log_softmax(functional.linear(vectors, *self._first()).float(), 1)
-        found = [first[:, : self.cutoffs[0]]]
+        parts = [first[:, : self.cutoffs[0]]]
         for number, (low, high) in enumerate(self._ranges()):
             within = functional.linear(vectors, self.matrix[low:high], self.bias[low:high]).float()
-            found.append(torch.log_softmax(within, 1) + first[:, self.cutoffs[0] + number, None])
-        return torch.cat(found, 1)
+            parts.append(torch.log_softmax(within, 1) + first[:, self.cutoffs[0] + number, None])
+        return torch.cat(parts, 1)
 
     def _ranges(self) -> list[tuple[int, int]]:
         return list(pairwise((*self.cutoffs, len(self.matrix))))

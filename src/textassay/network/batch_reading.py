@@ -1,4 +1,4 @@
-"""What a network does with many sequences at once: it reads them in one pass, and goes on from given beginnings."""
+"""Reading and continuing many sequences at once."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol, TypeGuard
@@ -26,24 +26,24 @@ class BatchReader(Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What it draws over."""
+        """Vocabulary of the training text."""
         ...
 
     def next_vectors(self, tokens: IntArray) -> "Tensor":
-        """Return a vector for what comes after the first 0 to L tokens of each row (B, L), shape (B, L + 1, width)."""
+        """Return the hidden state after the first 0 to L tokens of each row (B, L), shape (B, L + 1, width)."""
         ...
 
     def next_logits(self, vectors: "Tensor") -> "Tensor":
-        """Return the logits of the next token for vectors (R, width), shape (R, V), float32; -inf: never."""
+        """Return the logits of the next token for hidden states (R, width), shape (R, V), float32; -inf: never."""
         ...
 
     def continued(
         self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
     ) -> tuple[TokenArray, IntArray]:
-        """Return prefixes (N, l), each with up to `n_tokens` drawn tokens, one after another, and lengths, (N,).
+        """Return prefixes (N, l), each continued by up to `n_tokens` drawn tokens, concatenated, and lengths, (N,).
 
-        A sentence may end early only where `ends` says so; else all have l + `n_tokens` tokens. From empty prefixes,
-        with `ends`, come the beginnings of what `sample` draws from the same seed.
+        Sentences may end early only with `ends`; else all have l + `n_tokens` tokens. From empty prefixes, with
+        `ends`, the draws are the beginnings of those of `sample` with the same seed.
         """
         ...
 
@@ -54,7 +54,7 @@ def reads_in_batches(model: object) -> TypeGuard[BatchReader]:
 
 
 class BatchReading(Reader):
-    """A network that is a `BatchReader`; a subclass says with which weights."""
+    """A network that is a `BatchReader`; subclasses hold the weights."""
 
     @property
     @abstractmethod
@@ -63,15 +63,15 @@ class BatchReading(Reader):
 
     @abstractmethod
     def working_weights(self) -> Weights:
-        """Return the weights in the precision that it computes in."""
+        """Return the weights in the working precision."""
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """Hash of what was learnt."""
+        """Hash of the weights."""
 
     def next_vectors(self, tokens: IntArray) -> "Tensor":
-        """Return a vector for what comes after the first 0 to L tokens of each row; see `BatchReader`."""
+        """Return the hidden state after the first 0 to L tokens of each row; see `BatchReader`."""
         import torch
 
         weights = self.working_weights()
@@ -90,7 +90,7 @@ class BatchReading(Reader):
     def continued(
         self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
     ) -> tuple[TokenArray, IntArray]:
-        """Return prefixes with what was drawn, and lengths; see `BatchReader`."""
+        """Return prefixes with their continuations, and lengths; see `BatchReader`."""
         check_sample(max(len(prefixes), 1), seed=seed, temperature=temperature, generator=self.name)
         n, length = prefixes.shape
         offsets = np.arange(n + 1, dtype=np.int64) * length
@@ -108,4 +108,4 @@ class BatchReading(Reader):
     def _check_length(self, weights: Weights, length: int) -> None:
         longest = self.longest(weights)
         if longest is not None and length > longest:
-            raise InputError(f"{self.name} reads at most {longest} tokens, sequences of {length} were asked for")
+            raise InputError(f"{self.name} reads at most {longest} tokens, got sequences of {length}")

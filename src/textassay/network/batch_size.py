@@ -1,4 +1,4 @@
-"""How many sentences a network can be trained on at once, in the memory there is."""
+"""The largest batch of sentences that a network can be trained on in memory."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +17,13 @@ from textassay.training import (
 )
 
 
-def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, found: int | None = None) -> int:
+def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, known: int | None = None) -> int:
     """Return the batch size of `model`, halved until a step on the longest sentences of `train` fits into memory.
 
-    Several processes that a launcher started all take what the main one finds. Call it in all of them.
+    Call it in every process of a launcher; all use the main process's result.
     """
     together = launched() or Processes()
-    return int(together.from_main(lambda: found or largest_batch(_fits(model, train), model.batch_size)))
+    return int(together.from_main(lambda: known or largest_batch(_fits(model, train), model.batch_size)))
 
 
 def fit_in_memory(model: NetworkLanguageModel, train: Corpus, valid: Corpus | None, **settings: Any) -> None:
@@ -34,7 +34,7 @@ def fit_in_memory(model: NetworkLanguageModel, train: Corpus, valid: Corpus | No
 
 
 def _fits(model: NetworkLanguageModel, train: Corpus) -> Callable[[int], bool]:
-    """Return the function that says whether so many of the longest sentences fit; each call begins with new weights."""
+    """Return a function from a number of sentences to whether a batch of the longest ones fits in memory."""
 
     def fits(n_sentences: int) -> bool:
         import torch

@@ -1,4 +1,4 @@
-"""Sentences as batches: which stand together, and as padded tables."""
+"""Batches of sentences of similar length, as padded tables."""
 
 import math
 
@@ -11,16 +11,16 @@ from textassay.seeding import stream
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
-_SORTED_BATCHES = 16  # sentences of so many batches are sorted by length, so that padding costs little
+_SORTED_BATCHES = 16  # sentences are sorted by length within this many batches, so that there is little padding
 
 
 def padded(
     tokens: TokenArray, offsets: IntArray, rows: IntArray, first: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return what is read (begun by ``<sos>``) and what is to come (ended by ``<eos>``), padded.
+    """Return inputs (begun by ``<sos>``) and targets (ended by ``<eos>``), padded.
 
-    `tokens`, `offsets`: sentences, shapes (T,) and (N + 1,); `rows`: which of them, shape (B,); `first`: what is read
-    before each of all sentences in place of ``<sos>``, shape (N,): for networks that know contexts.
+    `tokens`, `offsets`: sentences, shapes (T,) and (N + 1,); `rows`: which of them, shape (B,); `first`: input in place
+    of ``<sos>`` of each of the N sentences, shape (N,), for conditional networks.
 
     Each of shape (B, L + 1), where L is the length of the longest of these sentences.
     """
@@ -37,7 +37,7 @@ def padded(
 
 
 def epoch_batches(lengths: IntArray, batch_size: int, seed: int, epoch: int) -> list[IntArray]:
-    """Return the sentences of each batch, in an order of their own in each epoch; like lengths stand together."""
+    """Return the sentences of each batch, shuffled anew in each epoch; similar lengths share a batch."""
     n_batches = math.ceil(len(lengths) / batch_size)
     rng = stream(seed, str(epoch))
     order = rng.permutation(len(lengths))

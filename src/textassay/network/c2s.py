@@ -1,8 +1,8 @@
-"""Contexts to Sequences: the context decides where an LSTM begins, and nothing else.
+"""Contexts to Sequences (C2S): the context sets the first state of an LSTM, and nothing else.
 
 Source: Tang, Yang, Carton, Zhang, Mei, "Context-aware Natural Language Generation with Recurrent Neural
 Networks", 2016.
-Departs from it: the vector of the context begins the output and the memory of every layer; weights as `LstmModel`.
+Departs from it: the context vector is the first hidden state and cell of every layer; weights as `LstmModel`.
 """
 
 from typing import TYPE_CHECKING, ClassVar
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class C2sModel(ContextModel):
-    """C2S: h_C = tanh of all vectors of categories, after one layer; see `ContextModel` for the settings."""
+    """C2S: h_C = tanh of a linear layer of all category embeddings; see `ContextModel` for the settings."""
 
     kind: ClassVar[str] = "c2s"
 
     @property
-    def told_shape(self) -> tuple[int, ...]:
-        """That of h_C."""
+    def context_shape(self) -> tuple[int, ...]:
+        """Shape of h_C."""
         return (self.width,)
 
     def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
@@ -29,14 +29,14 @@ class C2sModel(ContextModel):
         size = len(self.attributes) * self.context_width
         return {**super().shapes(n_types, longest), "context": (self.width, size), "context bias": (self.width,)}
 
-    def started(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
-        """Return h_C for output and memory of each layer, and h_C, (B, width)."""
+    def initial_state(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
+        """Return h_C as hidden state and cell of each layer, and h_C, (B, width)."""
         import torch
 
         vectors = self.attribute_vectors(weights, categories).flatten(1)
         context = torch.tanh(torch.nn.functional.linear(vectors, weights["context"], weights["context bias"]))
         return (context,) * (2 * self.layers), context
 
-    def answered(self, weights: Weights, vectors: "Tensor", told: "Tensor") -> "Tensor":
-        """Return the vectors as they are."""
+    def conditioned(self, weights: Weights, vectors: "Tensor", context: "Tensor") -> "Tensor":
+        """Return the outputs of the LSTM unchanged."""
         return vectors

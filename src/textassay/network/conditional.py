@@ -1,11 +1,11 @@
-"""What generators that answer to a context share: an LSTM, and the context, which it reads in place of ``<sos>``.
+"""Conditional generators: LSTMs that read a context in place of ``<sos>``.
 
-A context is one category of each attribute. All categories of a sentence together are one number, and this number is
-what stands before its first token: so a network of contexts trains, scores and draws as any other does.
+A context is one category of each attribute. All categories of a sentence together are one number, which stands before
+its first token, so that a conditional network trains, scores and draws as any other does.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, section 4.
-Departs from it: without a context, sentences are drawn that answer to contexts as they were in training.
+Departs from it: without a context, samples are drawn for contexts as frequent as in training.
 """
 
 import math
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 IntArray = npt.NDArray[np.int64]
 
-_FIRST = len(SPECIAL_TOKENS)  # what stands for context 0; below it, nothing does
+_FIRST = len(SPECIAL_TOKENS)  # the input that stands for context 0
 
 
 class ContextModel(LstmModel):
-    """LSTM that answers to contexts; a subclass says how. Needs the extra ``neural``.
+    """Conditional LSTM; subclasses define how the context enters. Needs the extra ``neural``.
 
-    Corpora that it learns from and scores, and a `context` that it draws for, have columns of contexts as
-    `textassay.corpus.contexts.with_contexts` gives them. Without `context`, those of training are drawn from.
+    Corpora of training and scoring, and the `context` of samples, have columns of contexts, see
+    `textassay.corpus.contexts.with_contexts`. Without `context`, those of training are drawn from.
     """
 
-    needs_source: ClassVar[bool] = True  # What looks at free text alone refuses this model
+    needs_source: ClassVar[bool] = True  # metrics of unconditional text refuse this model
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class ContextModel(LstmModel):
         check_range("context_width", context_width, 1)
         n_contexts(attributes)
         self.context_width = context_width
-        self.attributes: dict[str, list[str]] = {name: list(found) for name, found in attributes.items()}
+        self.attributes: dict[str, list[str]] = {name: list(categories) for name, categories in attributes.items()}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         return {**super().settings, "context_width": self.context_width, "attributes": self.attributes}
 
     @property
@@ -83,30 +83,28 @@ class ContextModel(LstmModel):
         return f"{self.kind}(width={self.width}{layers}, contexts={'+'.join(self.attributes)})"
 
     @abstractmethod
-    def started(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
-        """Return what contexts begin and what they tell later.
+    def initial_state(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
+        """Return the first state of the LSTM, 2 x layers parts of shape (B, width), and the context vectors, (B, ...).
 
-        `categories`: place of the category of each attribute, shape (B, K).
-
-        Output and memory of each layer, 2 x layers parts of shape (B, width); and what `answered` takes, (B, ...).
+        `categories`: index of the category of each attribute, shape (B, K).
         """
 
     @abstractmethod
-    def answered(self, weights: Weights, vectors: "Tensor", told: "Tensor") -> "Tensor":
-        """Return the vectors that the output layer reads, (B, L, width), after outputs of the LSTM, (B, L, width)."""
+    def conditioned(self, weights: Weights, vectors: "Tensor", context: "Tensor") -> "Tensor":
+        """Return the input of the output layer, (B, L, width), for LSTM outputs, (B, L, width), and context vectors."""
 
     @property
     @abstractmethod
-    def told_shape(self) -> tuple[int, ...]:
-        """Shape of what `started` tells of one sentence."""
+    def context_shape(self) -> tuple[int, ...]:
+        """Shape of the context vectors of one sentence."""
 
     def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights: those of an LSTM, and a table of each attribute."""
-        tables = {f"attribute {name}": (len(found), self.context_width) for name, found in self.attributes.items()}
+        """Return names and shapes of the weights: those of an LSTM, and an embedding table of each attribute."""
+        tables = {f"attribute {name}": (len(each), self.context_width) for name, each in self.attributes.items()}
         return {**super().shapes(n_types, longest), **tables}
 
     def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin; tables of attributes have variance 1 where `spread` is none."""
+        """Return initial weights; embeddings of attributes have variance 1 where `spread` is None."""
         weights = super().new_weights(shapes, rng)
         if self.spread is None:
             for name in self.attributes:
@@ -114,30 +112,30 @@ class ContextModel(LstmModel):
         return weights
 
     def read(self, weights: Weights, tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
-        """Return the vector after each token, (B, L, width); the first token of each row stands for its context."""
-        state, told = self.started(weights, self._categories(tokens[:, 0]))
+        """Return the hidden state after each token, (B, L, width); the first input of each row is its context."""
+        state, context = self.initial_state(weights, self._categories(tokens[:, 0]))
         words = tokens.clone()
         words[:, 0] = SOS
         vectors, _ = self._run(weights, words, state, rng)
-        return self.answered(weights, vectors, told)
+        return self.conditioned(weights, vectors, context)
 
     def begin(self, weights: Weights, n: int) -> State:
-        """Return zeros: the first step reads the context."""
-        return (*super().begin(weights, n), weights["output"].new_zeros(n, *self.told_shape))
+        """Return a state of zeros; the first step reads the context."""
+        return (*super().begin(weights, n), weights["output"].new_zeros(n, *self.context_shape))
 
     def step(self, weights: Weights, state: State, tokens: "Tensor", position: int) -> tuple["Tensor", State]:
-        """Return the vector after the token at `position`, (B, width), and the next state."""
+        """Return the hidden state after the token at `position`, (B, width), and the next state."""
         import torch
 
-        *parts, told = state
+        *parts, context = state
         if position == 0:
-            begun, told = self.started(weights, self._categories(tokens))
+            begun, context = self.initial_state(weights, self._categories(tokens))
             parts, tokens = list(begun), torch.full_like(tokens, SOS)
         vectors, after = self._run(weights, tokens[:, None], tuple(parts), None)
-        return self.answered(weights, vectors, told)[:, 0], (*after, told)
+        return self.conditioned(weights, vectors, context)[:, 0], (*after, context)
 
     def attribute_vectors(self, weights: Weights, categories: "Tensor") -> "Tensor":
-        """Return the vector of each category, shape (B, K, context_width), for places (B, K)."""
+        """Return the embedding of each category, shape (B, K, context_width), for indices (B, K)."""
         import torch
 
         tables = (weights[f"attribute {name}"] for name in self.attributes)
@@ -151,7 +149,7 @@ class ContextModel(LstmModel):
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Take over weights, and which contexts there were in training; see `TrainedNetwork.restore`."""
+        """Load weights and the contexts of training; see `TrainedNetwork.restore`."""
         seen: Any = record.get("contexts")
         check_type("the contexts of the training", seen, Mapping[str, Sequence[int]])
         numbers, counts = (np.asarray(seen.get(name, ()), dtype=np.int64) for name in ("numbers", "counts"))
@@ -164,7 +162,7 @@ class ContextModel(LstmModel):
     def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
         """Learn from sentences with contexts; see `NetworkLanguageModel.fit`."""
         if not self.attributes:
-            raise OptionError(f"{self.kind} answers to contexts: name its attributes and their categories")
+            raise OptionError(f"{self.kind} is conditional: it needs attributes and their categories")
         numbers, counts = np.unique(context_numbers(train, self.attributes), return_counts=True)
         seen = {"contexts": {"numbers": numbers.tolist(), "counts": counts.tolist()}}
         self.record = seen  # monitors draw
@@ -173,12 +171,12 @@ class ContextModel(LstmModel):
         return self
 
     def _categories(self, first: "Tensor") -> "Tensor":
-        """Return the place of each category, shape (B, K), that what stands before sentences, (B,), says."""
+        """Return the index of each category, shape (B, K), of the first inputs, (B,)."""
         import torch
 
         numbers = first - _FIRST
         if bool((numbers < 0).any()):
-            raise InputError(f"{self.name} knows only what answers to a context: give the contexts")
+            raise InputError(f"{self.name} is conditional: it needs contexts")
         places = []
         for categories in self.attributes.values():
             places.append(numbers % len(categories))
@@ -187,7 +185,7 @@ class ContextModel(LstmModel):
 
     def _first(self, corpus: Corpus) -> IntArray:
         if not any(name.startswith(COLUMN) for name in corpus.columns):
-            raise InputError(f"{self.name} knows how likely a sentence is only beside its context: these have none")
+            raise InputError(f"{self.name} scores sentences given their contexts, but the corpus has none")
         return context_numbers(corpus, self.attributes) + _FIRST
 
     def _first_of_samples(self, n: int, context: Corpus | None, *, seed: int) -> IntArray:
@@ -198,8 +196,8 @@ class ContextModel(LstmModel):
         numbers: Sequence[int] = self.record["contexts"]["numbers"]
         bounds = np.cumsum(self.record["contexts"]["counts"])
         drawn = stream(seed, self.name, "contexts").integers(bounds[-1], size=n)
-        found: IntArray = np.asarray(numbers, dtype=np.int64)[np.searchsorted(bounds, drawn, side="right")] + _FIRST
-        return found
+        first: IntArray = np.asarray(numbers, dtype=np.int64)[np.searchsorted(bounds, drawn, side="right")] + _FIRST
+        return first
 
     def _fingerprints(self, train: Corpus, valid: Corpus | None) -> dict[str, str | None]:
         of = {"train contexts": train.columns_fingerprint}

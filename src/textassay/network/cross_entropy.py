@@ -1,6 +1,6 @@
-"""The loss of an output layer, some rows at a time: logits of all tokens at once would take more memory than all else.
+"""Cross-entropy of an output layer in blocks of rows, so that the logits of all tokens are never in memory at once.
 
-The gradient of a row is known as soon as its loss is: each block of logits is made once, used for both and forgotten.
+The gradient of a block is computed with its loss, so that each block of logits is computed once.
 
 Source: Hsu et al., "Liger Kernel: Efficient Triton Kernels for LLM Training", 2024 (FusedLinearCrossEntropy).
 """
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 _AT_ONCE = 1 << 22  # logits
-_ROWS = 64  # blocks have a multiple of so many rows: PyTorch keeps code for each shape of bfloat16 it meets, megabytes
+_ROWS = 64  # blocks have a multiple of this many rows: PyTorch caches megabytes of code for each shape of bfloat16
 
 
 def linear_cross_entropy(vectors: "Tensor", matrix: "Tensor", bias: "Tensor", targets: "Tensor") -> "Tensor":
-    """Return the mean cross-entropy of ``vectors @ matrix.T + bias``, a scalar that can be differentiated.
+    """Return the mean cross-entropy of ``vectors @ matrix.T + bias``, a scalar to differentiate.
 
     `vectors`: shape (N, width), at least one row; `matrix`, `bias`: shapes (V, width) and (V,); `targets`: the type of
-    each row, shape (N,), none shut out.
+    each row, shape (N,), none with a bias of -inf.
 
     Products are taken in the precision of autocast where it is on; exponentials and sums in float32.
     """

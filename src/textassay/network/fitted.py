@@ -1,4 +1,4 @@
-"""What a network has learnt, in the precision it is asked for."""
+"""The weights of a fitted network, in float32 or bfloat16."""
 
 import hashlib
 from functools import cached_property
@@ -9,7 +9,7 @@ from textassay.network.reader import Weights
 
 
 class Fitted:
-    """Weights, float32, and what they are for; `changing` while they are trained."""
+    """Weights, float32, with vocabulary and tokeniser; `changing` during training."""
 
     def __init__(self, weights: Weights, vocabulary: Vocabulary, tokenizer: str, *, changing: bool = False) -> None:
         self.weights = weights

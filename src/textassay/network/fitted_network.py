@@ -1,7 +1,7 @@
-"""What every network that was fitted has: weights, vocabulary, precision and record; being trained, kept and restored.
+"""Fitted networks: weights, vocabulary, precision and record; training, saving and restoring.
 
-`FittedNetwork` is all of it but the training; `TrainedNetwork` adds the one loop of `textassay.training.loop`, for
-networks that learn by themselves. A network that others train, such as one side of two, needs the first alone.
+`TrainedNetwork` adds the training loop of `textassay.training.loop` to `FittedNetwork`. A network that is trained
+elsewhere, such as one side of a GAN, needs the latter alone.
 """
 
 from abc import ABC, abstractmethod
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-MAX_LAYERS = 1000  # names and shapes of weights are written down layer by layer before anything is checked against them
+MAX_LAYERS = 1000  # a limit for files: names and shapes of weights are listed by layer before anything is checked
 
 
 class FittedNetwork(ABC):
-    """A network and what it has learnt, if it has; a subclass says what the network is. Needs the extra ``neural``.
+    """A network and its weights, if it is fitted; subclasses define the network. Needs the extra ``neural``.
 
-    `precision`: ``float32``, or ``bfloat16``: what drawing and scoring compute in. Draws follow the precision, and the
-    name says it; `record`: How it was trained, JSON-ready; empty before.
+    `precision`: ``float32`` or ``bfloat16``, for drawing and scoring; draws depend on it, and the name shows it;
+    `record`: how it was trained, JSON-ready; empty before.
     """
 
-    kind: ClassVar[str]  # Its name in the catalogue
+    kind: ClassVar[str]  # name in the catalogue
 
     def __init__(self) -> None:
         require_neural(f"the {self.kind} generator")
@@ -47,7 +47,7 @@ class FittedNetwork(ABC):
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with, JSON-ready."""
+        """Arguments of the constructor, JSON-ready."""
 
     @property
     @abstractmethod
@@ -56,7 +56,7 @@ class FittedNetwork(ABC):
 
     @abstractmethod
     def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
-        """Return names and shapes that `weights`, which may be any, should have for a vocabulary of `n_types`."""
+        """Return the names and shapes that `weights` should have for a vocabulary of `n_types`."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class FittedNetwork(ABC):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What it draws over."""
+        """Vocabulary of the training text."""
         return self.require().vocabulary
 
     @property
@@ -75,17 +75,17 @@ class FittedNetwork(ABC):
 
     @property
     def weights(self) -> Weights:
-        """What was learnt, by name, float32."""
+        """Weights by name, float32."""
         return self.require().weights
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that were learnt."""
+        """Number of weights."""
         return sum(weight.numel() for weight in self.weights.values())
 
     @property
     def digest(self) -> str:
-        """Hash of what was learnt."""
+        """Hash of the weights."""
         return self.require().digest
 
     def working_weights(self) -> Weights:
@@ -93,7 +93,7 @@ class FittedNetwork(ABC):
         return self.require().at(self.precision)
 
     def require(self) -> Fitted:
-        """Return what was learnt; raise `InputError` where nothing was."""
+        """Return the fitted weights; raise `InputError` where there are none."""
         if self._fitted is None:
             raise not_fitted(self.name)
         return self._fitted
@@ -116,9 +116,9 @@ class FittedNetwork(ABC):
         except KeyError as missing:
             raise InputError(f"{fit}: {missing} is missing") from None
         for name in sorted(arrays.keys() | expected.keys()):
-            found = arrays[name].shape if name in arrays else None
-            if found != expected.get(name):
-                raise InputError(f"{fit}: '{name}' must have shape {expected.get(name)}, got {found}")
+            shape = arrays[name].shape if name in arrays else None
+            if shape != expected.get(name):
+                raise InputError(f"{fit}: '{name}' must have shape {expected.get(name)}, got {shape}")
             if arrays[name].dtype != np.float32:
                 raise InputError(f"the weights must be float32, but '{name}' is {arrays[name].dtype}")
 
@@ -130,7 +130,7 @@ class FittedNetwork(ABC):
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Take over weights that were learnt before."""
+        """Load weights."""
         import torch
 
         self.check_arrays(arrays, len(vocabulary))
@@ -142,18 +142,15 @@ class FittedNetwork(ABC):
 
     @contextmanager
     def in_training(
-        self, began: "Mapping[str, Tensor]", vocabulary: Vocabulary, tokenizer: str
+        self, initial: "Mapping[str, Tensor]", vocabulary: Vocabulary, tokenizer: str
     ) -> "Iterator[dict[str, Tensor]]":
-        """Have what is trained inside the ``with`` block; afterwards it is what was learnt.
+        """Yield weights on the device, to be changed in place; after the ``with`` block they are the network's.
 
-        Inside, the network draws and scores with the weights as they are then. If the block raises, the network is what
-        it was before.
-
-        The weights on the device, leaves that require gradients: to be changed in place.
+        Inside, the network draws and scores with the present weights. If the block raises, the network is as before.
         """
         device = training_device()
-        weights = {name: weight.detach().to(device, copy=True).requires_grad_() for name, weight in began.items()}
-        del began  # large; whoever calls need not keep it
+        weights = {name: weight.detach().to(device, copy=True).requires_grad_() for name, weight in initial.items()}
+        del initial  # large
         before = self._fitted
         self._fitted = Fitted(weights, vocabulary, tokenizer, changing=True)
         try:
@@ -167,12 +164,9 @@ class FittedNetwork(ABC):
 
 
 class TrainedNetwork(FittedNetwork):
-    """A `FittedNetwork` that learns by itself, by the one training loop.
+    """A `FittedNetwork` with the training loop.
 
-    `seed`: with the training text, decides everything random in training: the same bits on one CPU and number of
-    threads.
-
-    `history`: Epochs of the training.
+    `seed`: with the training text, decides all randomness of training: the same bits on one CPU and number of threads.
     """
 
     def __init__(self, recipe: Recipe, *, seed: int) -> None:
@@ -190,7 +184,7 @@ class TrainedNetwork(FittedNetwork):
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Take over weights and history of a training before; see `FittedNetwork.restore`."""
+        """Load weights and the history of their training; see `FittedNetwork.restore`."""
         history = History.from_dict(record.get("history"))
         super().restore(arrays, vocabulary=vocabulary, tokenizer=tokenizer, record=record)
         self.history = history
@@ -209,7 +203,7 @@ class TrainedNetwork(FittedNetwork):
         monitor_steps: int | None = None,
         progress: Callable[[Step], None] | None,
     ) -> dict[str, Any]:
-        """Train what `in_training` gave, keep the history, and return what the record says of it."""
+        """Train the weights of `in_training`, keep the history, and return the record of the training."""
         import torch
 
         with threads():

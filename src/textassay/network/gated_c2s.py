@@ -1,4 +1,4 @@
-"""Gated Contexts to Sequences: C2S whose context also speaks up before each token, as far as a gate lets it.
+"""Gated Contexts to Sequences (gC2S): C2S with a gated skip connection from the context to each output.
 
 Source: Tang, Yang, Carton, Zhang, Mei, "Context-aware Natural Language Generation with Recurrent Neural
 Networks", 2016.
@@ -25,15 +25,18 @@ class GatedC2sModel(C2sModel):
         gate = {"gate": (self.width, 2 * self.width), "gate bias": (self.width,), "skip": (self.width, self.width)}
         return {**super().shapes(n_types, longest), **gate}
 
-    def gate(self, weights: Weights, vectors: "Tensor", told: "Tensor") -> "Tensor":
-        """Return how far the gate is open after outputs (B, L, width) of the LSTM: in (0, 1), of their shape."""
+    def gate(self, weights: Weights, vectors: "Tensor", context: "Tensor") -> "Tensor":
+        """Return the gate after outputs (B, L, width) of the LSTM: in (0, 1), of their shape."""
         import torch
 
-        both = torch.cat((vectors, told[:, None].expand_as(vectors).to(vectors.dtype)), 2)
+        both = torch.cat((vectors, context[:, None].expand_as(vectors).to(vectors.dtype)), 2)
         return torch.sigmoid(torch.nn.functional.linear(both, weights["gate"], weights["gate bias"]))
 
-    def answered(self, weights: Weights, vectors: "Tensor", told: "Tensor") -> "Tensor":
-        """Return the vectors with what the gate lets through of the context."""
+    def conditioned(self, weights: Weights, vectors: "Tensor", context: "Tensor") -> "Tensor":
+        """Return the outputs of the LSTM plus the gated context."""
         import torch
 
-        return vectors + self.gate(weights, vectors, told) * torch.nn.functional.linear(told, weights["skip"])[:, None]
+        return (
+            vectors
+            + self.gate(weights, vectors, context) * torch.nn.functional.linear(context, weights["skip"])[:, None]
+        )

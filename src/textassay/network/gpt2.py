@@ -1,10 +1,10 @@
-"""Language models of the GPT-2 kind: a transformer that reads from left to right.
+"""GPT-2 language models: a causal transformer.
 
 Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2019: learned positions, layer norm
-before each part, tanh-approximated GELU, the output layer tied to the word vectors. Weights have the names and shapes
-of transformers' `GPT2LMHeadModel`, and so are its numbers (`Gpt2Model.as_transformers`, which a test compares). It
-stands here nevertheless because the library's own draws dropout from the global random state, and its cache copies all
-it holds at every step.
+before each block's parts, tanh-approximated GELU, the output layer tied to the embeddings. Weights have the names and
+shapes of transformers' `GPT2LMHeadModel`, and its outputs are equal (`Gpt2Model.as_transformers`, which a test
+compares). We do not use the library's model because it draws dropout from the global random state, and its cache is
+copied at every step.
 Departs from it: a sentence that fills all positions has ended, with certainty, so that probabilities sum to 1.
 """
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel
 
 
-_SPREAD = 0.02  # standard deviation of weights as they begin (the source)
-_POSITION_SPREAD = 0.01
-_WIDER = 4  # the inner layer has so many times the width
+_INIT_STD = 0.02  # standard deviation of initial weights (the source)
+_POSITION_INIT_STD = 0.01
+MLP_RATIO = 4
 _EPSILON = 1e-5  # added to variances in layer norm
-_FIRST_CACHE = 16  # positions that are remembered to begin with; doubled when they are full
+_FIRST_CACHE = 16  # positions of a new key-value cache; doubled when it is full
 
 
 class Gpt2Model(NetworkLanguageModel):
@@ -65,7 +65,7 @@ class Gpt2Model(NetworkLanguageModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         names = ("width", "layers", "heads", "dropout", "positions", "batch_size", "max_length", "seed")
         return {**{name: getattr(self, name) for name in names}, "recipe": asdict(self.recipe)}
 
@@ -87,15 +87,15 @@ class Gpt2Model(NetworkLanguageModel):
                 "attn.c_attn": (width, 3 * width),
                 "attn.c_proj": (width, width),
                 "ln_2": (width,),
-                "mlp.c_fc": (width, _WIDER * width),
-                "mlp.c_proj": (_WIDER * width, width),
+                "mlp.c_fc": (width, MLP_RATIO * width),
+                "mlp.c_proj": (MLP_RATIO * width, width),
             }.items():
                 shapes[f"{block}.{part}.weight"] = shape
                 shapes[f"{block}.{part}.bias"] = shape[-1:]
         return {**shapes, "transformer.ln_f.weight": (width,), "transformer.ln_f.bias": (width,)}
 
     def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return initial weights."""
         import torch
 
         weights = {}
@@ -105,12 +105,12 @@ class Gpt2Model(NetworkLanguageModel):
             elif len(shape) == 1:
                 weights[name] = torch.ones(shape)
             else:
-                spread = _POSITION_SPREAD if "wpe" in name else _SPREAD
-                weights[name] = torch.empty(shape).normal_(0.0, spread, generator=rng)
+                std = _POSITION_INIT_STD if "wpe" in name else _INIT_STD
+                weights[name] = torch.empty(shape).normal_(0.0, std, generator=rng)
         return weights
 
     def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor | None]":
-        """Return the word vectors, to which the output layer is tied, and no bias."""
+        """Return the embeddings, to which the output layer is tied, and no bias."""
         return weights["transformer.wte.weight"], None
 
     def longest(self, weights: "Mapping[str, Tensor]") -> int | None:
@@ -118,18 +118,18 @@ class Gpt2Model(NetworkLanguageModel):
         return len(weights["transformer.wpe.weight"]) - 1
 
     def read(self, weights: "Mapping[str, Tensor]", tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
-        """Return the vector after each token, shape (B, L, width)."""
+        """Return the hidden state after each token, shape (B, L, width)."""
         return self._run(weights, tokens, 0, None, rng)
 
     def begin(self, weights: "Mapping[str, Tensor]", n: int) -> "tuple[Tensor, ...]":
-        """Return empty memory: keys and values of each layer, 2 x layers parts of shape (B, heads, places, size)."""
+        """Return an empty cache: keys and values of each layer, 2 x layers parts of shape (B, heads, places, size)."""
         shape = (n, self.heads, _FIRST_CACHE, self.width // self.heads)
         return tuple(weights["transformer.wte.weight"].new_zeros(shape) for _ in range(2 * self.layers))
 
     def step(
         self, weights: "Mapping[str, Tensor]", state: "tuple[Tensor, ...]", tokens: "Tensor", position: int
     ) -> "tuple[Tensor, tuple[Tensor, ...]]":
-        """Return the vector after the token at `position`, shape (B, width), and the memory it was added to."""
+        """Return the hidden state after the token at `position`, shape (B, width), and the extended cache."""
         import torch
 
         if position == state[0].shape[2]:
@@ -137,7 +137,7 @@ class Gpt2Model(NetworkLanguageModel):
         return self._run(weights, tokens[:, None], position, state, None)[:, 0], state
 
     def as_transformers(self) -> "GPT2LMHeadModel":
-        """Return the model as one of the library transformers, for whatever else takes such; weights are copied."""
+        """Return a copy as a model of the library transformers."""
         try:
             from transformers import GPT2Config, GPT2LMHeadModel
         except ImportError:
@@ -170,7 +170,7 @@ class Gpt2Model(NetworkLanguageModel):
         weights: "Mapping[str, Tensor]",
         tokens: "Tensor",
         position: int,
-        memory: "tuple[Tensor, ...] | None",
+        cache: "tuple[Tensor, ...] | None",
         rng: "torch.Generator | None",
     ) -> "Tensor":
         import torch
@@ -180,34 +180,34 @@ class Gpt2Model(NetworkLanguageModel):
         def part(name: str) -> "Tensor":
             return weights[f"transformer.{name}"]
 
-        def normal(vectors: "Tensor", name: str) -> "Tensor":
+        def layer_norm(vectors: "Tensor", name: str) -> "Tensor":
             scale, shift = part(f"{name}.weight"), part(f"{name}.bias")
             return functional.layer_norm(vectors, (self.width,), scale, shift, _EPSILON)
 
         def linear(vectors: "Tensor", name: str) -> "Tensor":
             return functional.linear(vectors, part(f"{name}.weight").t(), part(f"{name}.bias"))
 
-        places = part("wpe.weight")[position : position + tokens.shape[1]]
-        vectors = dropped(functional.embedding(tokens, part("wte.weight")) + places, self.dropout, rng)
+        positions = part("wpe.weight")[position : position + tokens.shape[1]]
+        vectors = dropped(functional.embedding(tokens, part("wte.weight")) + positions, self.dropout, rng)
         for layer in range(self.layers):
             block = f"h.{layer}"
-            joint = linear(normal(vectors, f"{block}.ln_1"), f"{block}.attn.c_attn")  # (batch, length, 3 width)
-            cache = None if memory is None else memory[2 * layer : 2 * layer + 2]
-            heard = linear(self._attended(joint, position, cache, rng), f"{block}.attn.c_proj")
-            vectors = vectors + dropped(heard, self.dropout, rng)
-            inner = linear(normal(vectors, f"{block}.ln_2"), f"{block}.mlp.c_fc")  # (batch, length, 4 width)
-            thought = linear(functional.gelu(inner, approximate="tanh"), f"{block}.mlp.c_proj")
-            vectors = vectors + dropped(thought, self.dropout, rng)
-        return normal(vectors, "ln_f")
+            qkv = linear(layer_norm(vectors, f"{block}.ln_1"), f"{block}.attn.c_attn")  # (batch, length, 3 width)
+            layer_cache = None if cache is None else cache[2 * layer : 2 * layer + 2]
+            attention_output = linear(self._attention(qkv, position, layer_cache, rng), f"{block}.attn.c_proj")
+            vectors = vectors + dropped(attention_output, self.dropout, rng)
+            hidden = linear(layer_norm(vectors, f"{block}.ln_2"), f"{block}.mlp.c_fc")  # (batch, length, 4 width)
+            mlp_output = linear(functional.gelu(hidden, approximate="tanh"), f"{block}.mlp.c_proj")
+            vectors = vectors + dropped(mlp_output, self.dropout, rng)
+        return layer_norm(vectors, "ln_f")
 
-    def _attended(
-        self, joint: "Tensor", position: int, cache: "tuple[Tensor, ...] | None", rng: "torch.Generator | None"
+    def _attention(
+        self, qkv: "Tensor", position: int, cache: "tuple[Tensor, ...] | None", rng: "torch.Generator | None"
     ) -> "Tensor":
-        """Return what each token hears of those up to itself, shape (batch, length, width)."""
+        """Return the output of causal self-attention, shape (batch, length, width), from queries, keys and values."""
         import torch
 
-        batch, length, _ = joint.shape
-        parts = joint.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # (3, batch, heads, length, size)
+        batch, length, _ = qkv.shape
+        parts = qkv.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # (3, batch, heads, length, size)
         query, key, value = parts.unbind(0)
         if cache is not None:
             for kept, new in zip(cache, (key, value), strict=True):
@@ -215,10 +215,10 @@ class Gpt2Model(NetworkLanguageModel):
             key, value = (kept[:, :, : position + 1] for kept in cache)
         if rng is None or self.dropout == 0:
             causal = cache is None
-            heard = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+            attention_output = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
         else:
             scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[-1])  # (batch, heads, length, length)
-            later = torch.ones(length, length, dtype=torch.bool, device=joint.device).triu(1)
-            shares = torch.softmax(scores.masked_fill(later, -math.inf), -1)
-            heard = dropped(shares, self.dropout, rng).to(value.dtype) @ value
-        return heard.transpose(1, 2).reshape(batch, length, -1)
+            future = torch.ones(length, length, dtype=torch.bool, device=qkv.device).triu(1)
+            attention_weights = torch.softmax(scores.masked_fill(future, -math.inf), -1)
+            attention_output = dropped(attention_weights, self.dropout, rng).to(value.dtype) @ value
+        return attention_output.transpose(1, 2).reshape(batch, length, -1)

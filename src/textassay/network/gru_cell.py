@@ -1,6 +1,6 @@
-"""The gated recurrent unit (GRU) in plain operations of tensors, and how the weights of a network around it begin.
+"""The gated recurrent unit (GRU) in plain tensor operations, and its initial weights.
 
-The fused kernels of GPUs cannot be differentiated twice, which a gradient penalty needs; these operations can.
+A gradient penalty differentiates twice, which the fused kernels of GPUs do not support.
 
 Sources: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation",
 EMNLP 2014; Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 Weights = Mapping[str, "Tensor"]
 
-_WORD_SPREAD = 0.1  # of word vectors and of the output layer as they begin (public code of the recurrent WGAN)
+_WORD_SPREAD = 0.1  # of initial embeddings and output layer (public code of the recurrent WGAN)
 _GATE_BIAS = 1.0
 
 
 def gru_shapes(n_inputs: int, width: int) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes of the weights; along the first axis come reset gate, keep gate and new state."""
+    """Return names and shapes of the weights; the first axis holds reset gate, update gate and candidate state."""
     return {
         "input": (3 * width, n_inputs),
         "input bias": (3 * width,),
@@ -33,10 +33,10 @@ def gru_shapes(n_inputs: int, width: int) -> dict[str, tuple[int, ...]]:
 
 
 def new_gru_weights(shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-    """Return the weights of a network around a GRU as they begin, by name.
+    """Return initial weights of a network with a GRU, by name.
 
-    `shapes`: those of `gru_shapes`, ``words`` and ``output``, which are drawn; all others begin as zeros, but for
-    gates; `rng`: draws in the order of `shapes`.
+    `shapes`: those of `gru_shapes`, ``words`` and ``output`` are drawn from `rng` in this order; all others are zeros,
+    but for the bias of gates.
     """
     import torch
 
@@ -53,29 +53,29 @@ def new_gru_weights(shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator
 
 
 def gru_inputs(weights: Weights, vectors: "Tensor") -> "Tensor":
-    """Return what the input vectors (..., n_inputs) bring to gates and new state, (..., 3 x width)."""
+    """Return the contribution of inputs (..., n_inputs) to gates and candidate state, (..., 3 x width)."""
     import torch
 
     return torch.nn.functional.linear(vectors, weights["input"], weights["input bias"])
 
 
-def gru_step(weights: Weights, given: "Tensor", state: "Tensor") -> "Tensor":
-    """Return the next state, (B, width), after `state` and what `gru_inputs` gave for one step, (B, 3 x width)."""
+def gru_step(weights: Weights, inputs: "Tensor", state: "Tensor") -> "Tensor":
+    """Return the next state, (B, width), from `state` and one step of `gru_inputs`, (B, 3 x width)."""
     import torch
 
     width = state.shape[1]
     from_state = torch.nn.functional.linear(state, weights["state"], weights["state bias"])
-    reset, keep = torch.sigmoid(given[:, : 2 * width] + from_state[:, : 2 * width]).chunk(2, 1)
-    new = torch.tanh(given[:, 2 * width :] + reset * from_state[:, 2 * width :])
-    return new + keep * (state - new)
+    reset, update = torch.sigmoid(inputs[:, : 2 * width] + from_state[:, : 2 * width]).chunk(2, 1)
+    candidate = torch.tanh(inputs[:, 2 * width :] + reset * from_state[:, 2 * width :])
+    return candidate + update * (state - candidate)
 
 
-def gru_run(weights: Weights, given: "Tensor", state: "Tensor") -> "Tensor":
-    """Return the states after each of L steps, (B, L, width), of `given` (B, L, 3 x width), the first being `state`."""
+def gru_run(weights: Weights, inputs: "Tensor", state: "Tensor") -> "Tensor":
+    """Return the states after each of L steps of `inputs`, (B, L, 3 x width), shape (B, L, width), from `state` on."""
     import torch
 
     states = []
-    for part in given.unbind(1):
+    for part in inputs.unbind(1):
         state = gru_step(weights, part, state)
         states.append(state)
     return torch.stack(states, 1)

@@ -1,7 +1,7 @@
-"""LeakGAN's generator: it writes towards goals in the space of what its discriminator sees.
+"""LeakGAN's generator, guided by goals in the feature space of its discriminator.
 
-Everything in it follows from the tokens, so the probability of each next word is exact: it is a language model. How it
-is trained is the room `adversarial`'s.
+Goals are functions of the tokens, so the probability of each next word is exact: it is a language model.
+`textassay.adversarial` trains it.
 
 Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked Information", AAAI 2018.
 """
@@ -26,7 +26,7 @@ _MAX_MEMORY = 1000  # goals, each kept for every sentence that is drawn
 
 
 class LeakGanModel(OneLength):
-    """Manager, worker and leaked features; a `LanguageModel` that learns against a discriminator.
+    """Manager, worker and leaked features; a `LanguageModel` trained against a discriminator.
 
     Needs the extra ``neural``.
     """
@@ -61,7 +61,7 @@ class LeakGanModel(OneLength):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         names = ("width", "goal", "memory", "dimension", "sharpness", "length", "max_length", "batch_size", "seed")
         own = {name: getattr(self, name) for name in names}
         return {**own, "filters": [list(pair) for pair in self.filters.items()]}
@@ -73,8 +73,8 @@ class LeakGanModel(OneLength):
         return f"leakgan(width={self.width}, goal={self.goal}, memory={self.memory}{sharpness}{length})"
 
     def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
-        """Refuse: it learns against a discriminator."""
-        raise OptionError(f"{self.name} learns against a discriminator: see textassay.adversarial.leakgan.LeakGan")
+        """Raise: it is trained against a discriminator."""
+        raise OptionError(f"{self.name} is trained against a discriminator: use textassay.generators.LeakGan")
 
     def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor | None]":
         """Return the matrix of the output layer, which has no bias."""
@@ -86,11 +86,11 @@ class LeakGanModel(OneLength):
         return leakgan_shapes(n_types, **sizes, filters=self.filters)
 
     def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return initial weights."""
         return new_leakgan_weights(shapes, rng)
 
     def read(self, weights: "Mapping[str, Tensor]", tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
-        """Return the worker's vector after each token, (B, L, (width + 1) x goal); there is no dropout."""
+        """Return the worker's hidden state after each token, (B, L, (width + 1) x goal); there is no dropout."""
         return read_on(weights, tokens, self.begin(weights, len(tokens))).vectors * self.sharpness
 
     def begin(self, weights: "Mapping[str, Tensor]", n: int) -> "tuple[Tensor, ...]":
@@ -100,6 +100,6 @@ class LeakGanModel(OneLength):
     def step(
         self, weights: "Mapping[str, Tensor]", state: "tuple[Tensor, ...]", tokens: "Tensor", position: int
     ) -> "tuple[Tensor, tuple[Tensor, ...]]":
-        """Return the worker's vector, shape (B, (width + 1) x goal), and the next state."""
+        """Return the worker's hidden state, shape (B, (width + 1) x goal), and the next state."""
         reading = read_on(weights, tokens[:, None], state)
         return reading.vectors[:, 0] * self.sharpness, reading.state

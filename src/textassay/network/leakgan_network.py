@@ -1,7 +1,7 @@
-"""The network of LeakGAN's generator: features of what was written, a manager that sets goals, a worker that writes.
+"""The network of LeakGAN's generator: leaked features, a manager that sets goals, a worker that draws words.
 
-The features are those of the discriminator: windows of words with filters, the largest value of each so far, a highway
-layer. The manager turns them into a goal, a direction of length 1 in their space; the worker heeds the last few goals.
+The features are those of the discriminator: convolutions over windows of words, max-pooling, a highway layer. The
+manager turns them into a goal, a unit vector in feature space; the worker is guided by the sum of the last goals.
 
 Source: Guo et al., "Long Text Generation via Adversarial Training with Leaked Information", AAAI 2018.
 Departs from it: padding stands before a sentence, not behind it, so that the features of a beginning are a running
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-_FORGET_BIAS = 1.0  # memory is kept to begin with
-_SMALL = 0.1  # deviation of filters and output as they begin
+_FORGET_BIAS = 1.0  # so that the cell is kept at first
+_SMALL = 0.1  # standard deviation of initial filters and output layer
 
 
 @dataclass(frozen=True)
 class Reading:
     """What the network computes at each of L tokens of B sentences."""
 
-    features: "Tensor"  # Shape (B, L, F), at least 0
-    goals: "Tensor"  # Of length 1, shape (B, L, F)
-    heeded: "Tensor"  # Sum of the last goals before this token's own, shape (B, L, F)
-    vectors: "Tensor"  # The worker's state, with a 1, times the embedded goals, shape (B, L, (width + 1) x goal)
-    state: State  # What reading on begins with
+    features: "Tensor"  # shape (B, L, F), at least 0
+    goals: "Tensor"  # unit vectors, shape (B, L, F)
+    goal_sums: "Tensor"  # sum of the last goals before this token's own, shape (B, L, F)
+    vectors: "Tensor"  # the worker's state, with a 1, times the embedded goals, shape (B, L, (width + 1) x goal)
+    state: State  # after the last token
 
 
 def leakgan_shapes(
@@ -55,7 +55,7 @@ def leakgan_shapes(
 
 
 def new_leakgan_weights(shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-    """Return weights of these shapes as they begin."""
+    """Return initial weights of these shapes."""
     import torch
 
     weights = {}
@@ -80,9 +80,9 @@ def new_leakgan_weights(shapes: Mapping[str, tuple[int, ...]], rng: "torch.Gener
 
 
 def begin_reading(weights: Weights, n: int, memory: int) -> State:
-    """Return the state of `n` sentences before their first token, where the worker heeds `memory` goals.
+    """Return the state of `n` sentences before their first token, with `memory` goals.
 
-    It is the last tokens, the largest values of the filters, both states of manager and worker, and the last goals.
+    Its parts: the last tokens, the pooled filters, hidden state and cell of manager and worker, the last goals.
     """
     import torch
 
@@ -96,26 +96,26 @@ def begin_reading(weights: Weights, n: int, memory: int) -> State:
 
 
 def read_on(weights: Weights, tokens: "Tensor", state: State) -> Reading:
-    """Return what comes of reading `tokens`, shape (B, L), from `state` on."""
+    """Return what the network computes for `tokens`, shape (B, L), from `state` on."""
     import torch
     from torch.nn.functional import embedding, linear, normalize
 
     recent, largest, *recurrent, last_goals = state
     length, memory = tokens.shape[1], last_goals.shape[1]
-    seen = torch.cat((recent, tokens), 1)
-    pooled = pooled_windows(weights, seen)  # (batch, length, features)
+    window_tokens = torch.cat((recent, tokens), 1)
+    pooled = pooled_windows(weights, window_tokens)  # (batch, length, features)
     pooled = torch.cat((largest[:, None].to(pooled.dtype), pooled), 1).cummax(1).values[:, 1:]
-    features = through(weights, pooled)
-    managed, manager_state = _lstm(weights, "manager", features, recurrent[:2])
-    goals = normalize(linear(managed, weights["manager goal"], weights["manager goal bias"]), dim=-1)
-    known = torch.cat((last_goals.to(goals.dtype), goals), 1)
-    heeded = torch.stack([known[:, i : i + length] for i in range(memory)]).sum(0)  # (36)
-    directions = linear(heeded, weights["worker goals"])  # (batch, length, goal)
-    worked, worker_state = _lstm(weights, "worker", embedding(tokens, weights["worker words"]), recurrent[2:])
-    worked = torch.cat((worked, torch.ones_like(worked[..., :1])), -1)
-    vectors = (worked[..., None] * directions[..., None, :]).flatten(2)  # (batch, length, (width + 1) x goal)
-    after = (seen[:, length:], pooled[:, -1], *manager_state, *worker_state, known[:, length:])
-    return Reading(features, goals, heeded, vectors, after)
+    features = highway_features(weights, pooled)
+    manager_output, manager_state = _lstm(weights, "manager", features, recurrent[:2])
+    goals = normalize(linear(manager_output, weights["manager goal"], weights["manager goal bias"]), dim=-1)
+    all_goals = torch.cat((last_goals.to(goals.dtype), goals), 1)
+    goal_sums = torch.stack([all_goals[:, i : i + length] for i in range(memory)]).sum(0)  # (36)
+    directions = linear(goal_sums, weights["worker goals"])  # (batch, length, goal)
+    worker_output, worker_state = _lstm(weights, "worker", embedding(tokens, weights["worker words"]), recurrent[2:])
+    worker_output = torch.cat((worker_output, torch.ones_like(worker_output[..., :1])), -1)
+    vectors = (worker_output[..., None] * directions[..., None, :]).flatten(2)  # (batch, length, (width + 1) x goal)
+    after = (window_tokens[:, length:], pooled[:, -1], *manager_state, *worker_state, all_goals[:, length:])
+    return Reading(features, goals, goal_sums, vectors, after)
 
 
 def pooled_windows(weights: Weights, tokens: "Tensor") -> "Tensor":
@@ -128,12 +128,12 @@ def pooled_windows(weights: Weights, tokens: "Tensor") -> "Tensor":
     banks = _banks(weights)
     widest = max(banks)
     vectors = torch.nn.functional.embedding(tokens, weights["features words"]).transpose(1, 2)
-    found = [torch.nn.functional.conv1d(vectors[:, :, widest - window :], bank) for window, bank in banks.items()]
-    return torch.cat(found, 1).transpose(1, 2)
+    values = [torch.nn.functional.conv1d(vectors[:, :, widest - window :], bank) for window, bank in banks.items()]
+    return torch.cat(values, 1).transpose(1, 2)
 
 
-def through(weights: Weights, pooled: "Tensor") -> "Tensor":
-    """Return the features that the largest values of the filters give, both of shape (..., F)."""
+def highway_features(weights: Weights, pooled: "Tensor") -> "Tensor":
+    """Return the features, after a highway layer, of the pooled filters; both of shape (..., F)."""
     import torch
     from torch.nn.functional import linear
 
@@ -143,7 +143,7 @@ def through(weights: Weights, pooled: "Tensor") -> "Tensor":
 
 
 def _banks(weights: Weights) -> "dict[int, Tensor]":
-    """Return window to filters, in the order of the features."""
+    """Return the filters by window, in the order of the features."""
     return {bank.shape[2]: bank for name, bank in weights.items() if name.startswith("features filters")}
 
 
@@ -158,6 +158,6 @@ def _lstm(weights: Weights, name: str, vectors: "Tensor", state: "list[Tensor]")
     bias = weights[f"{name} bias"]
     parameters = [weights[f"{name} input"], weights[f"{name} state"], bias, torch.zeros_like(bias)]
     before = [part[None].to(vectors.dtype).contiguous() for part in state]
-    learns = torch.is_grad_enabled()  # else a GPU keeps nothing for a way back
+    learns = torch.is_grad_enabled()  # else a GPU saves nothing for the backward pass
     vectors, output, memory = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
     return vectors, (output[0], memory[0])

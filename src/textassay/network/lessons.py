@@ -1,4 +1,4 @@
-"""What a network is trained on: batches, the loss of one, and what goes from one to the next."""
+"""The training batches of a network: their loss, their size, and state carried from one to the next."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lessons:
-    """What `textassay.training.loop.train` takes of a network and its training text."""
+    """The arguments of `textassay.training.loop.train` that depend on the network and its training text."""
 
-    batches: Callable[[int], Sequence[Any]]  # From the number of the epoch, from 0, to its batches
-    # From a batch to the mean loss of its tokens, to differentiate; dropout is drawn from the generator
+    batches: Callable[[int], Sequence[Any]]  # from the number of the epoch, from 0, to its batches
+    # from a batch to the mean loss of its tokens, to differentiate; dropout is drawn from the generator
     loss: "Callable[[Any, torch.Generator], Tensor]"
-    # From a batch to its number of tokens, ends of sentences counted, which is what it weighs
+    # from a batch to its number of tokens, ends of sentences counted: its weight in the mean loss of an epoch
     size: Callable[[Any], int]
-    heaviest: Any  # The batch that takes most memory
-    # What `loss` hands from each batch to the next, changed in place
+    heaviest: Any  # the batch that takes most memory
+    # state that `loss` carries from each batch to the next, changed in place
     carried: Mapping[str, "Tensor"] = field(default_factory=dict)
 
 
@@ -40,9 +40,9 @@ def sentence_lessons(
     seed: int,
     first: npt.NDArray[np.int64] | None = None,
 ) -> Lessons:
-    """Return batches of `batch_size` sentences, each read by itself, in an order that `seed` decides.
+    """Return batches of `batch_size` independent sentences, shuffled by `seed`.
 
-    `first` is read before each sentence in place of ``<sos>``, shape (N,).
+    `first`: input in place of ``<sos>`` of each sentence, shape (N,).
     """
 
     def loss(rows: npt.NDArray[np.int64], rng: "torch.Generator") -> "Tensor":

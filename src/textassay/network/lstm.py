@@ -1,4 +1,4 @@
-"""Language models of long short-term memory (LSTM).
+"""LSTM language models.
 
 Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9, 1997; Zaremba, Sutskever, Vinyals,
 "Recurrent Neural Network Regularization", 2014 (dropout between layers, none along time).
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SMALL = Recipe(max_epochs=6, learning_rate=4e-3, schedule="linear", max_norm=5.0)
 
-_FORGET_BIAS = 1.0  # memory is kept to begin with
+_FORGET_BIAS = 1.0  # so that the cell is kept at first
 
 
 @dataclass(eq=False, repr=False)
@@ -52,7 +52,7 @@ class LstmModel(OneLength):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         if self.length is None:
             del own["length"]
@@ -74,7 +74,7 @@ class LstmModel(OneLength):
         return {**shapes, "output": (n_types, self.width), "output bias": (n_types,)}
 
     def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return initial weights."""
         import torch
 
         weights = {}
@@ -94,7 +94,7 @@ class LstmModel(OneLength):
         return vectors
 
     def begin(self, weights: "Mapping[str, Tensor]", n: int) -> "tuple[Tensor, ...]":
-        """Return zeros: output and memory of each layer, 2 x layers parts of shape (B, width)."""
+        """Return zeros: hidden state and cell of each layer, 2 x layers parts of shape (B, width)."""
         zeros = weights["output"].new_zeros(n, self.width)
         return (zeros,) * (2 * self.layers)
 
@@ -129,8 +129,8 @@ class LstmModel(OneLength):
                 bias,
                 torch.zeros_like(bias),
             ]
-            learns = rng is not None  # else a GPU keeps nothing for a way back
-            vectors, output, memory = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
+            learns = rng is not None  # else a GPU saves nothing for the backward pass
+            vectors, output, cell = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
             vectors = dropped(vectors, self.dropout, rng)
-            after += [output[0], memory[0]]
+            after += [output[0], cell[0]]
         return vectors, tuple(after)

@@ -1,7 +1,7 @@
-"""What all neural language models share: training, exact log-probabilities, draws.
+"""Neural language models: training, exact log-probabilities, draws.
 
-A network reads the beginning of a sentence and gives a vector; the output layer turns it into the probability of each
-next token. `textassay.network.scoring` and `textassay.network.sampling` do the work, here are the doors.
+A network turns the beginning of a sentence into a hidden state, the output layer turns that into the probability of
+each next token. `textassay.network.scoring` and `textassay.network.sampling` do the work.
 
 Source: Mikolov et al., "Recurrent neural network based language model", Interspeech 2010.
 """
@@ -45,7 +45,7 @@ TokenArray = npt.NDArray[np.int32]
 
 
 class NetworkLanguageModel(TrainedNetwork, BatchReading):
-    """A neural `LanguageModel`; a subclass says what the network is.
+    """A neural `LanguageModel`; subclasses define the network.
 
     Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
     above 0, and these sum to 1; where the network has a longest sentence, these are the sentences up to there.
@@ -60,12 +60,12 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
 
     @property
     def draws_ends(self) -> bool:
-        """Whether sentences end; where not, none of the nats per token are for ends."""
+        """Whether sentences end; where not, ends do not count in nats per token."""
         return True
 
     @property
     def limit(self) -> int | None:
-        """A sample has so many tokens at most; none where there is no limit."""
+        """Most tokens of a sample; None where there is no limit."""
         longest = None if self._fitted is None else self.longest(self._fitted.weights)
         return min((limit for limit in (self.max_length, longest) if limit is not None), default=None)
 
@@ -98,11 +98,11 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
 
             def score() -> float:
                 assert scored is not None  # it is called where there is validation text
-                told = token_scores(self, weights, *scored)
-                found = float(told.sum()) / (len(told) if self.draws_ends else len(scored[0]))
-                return found if math.isfinite(perplexity(-found)) else -math.inf  # which ends the training
+                log_probs = token_scores(self, weights, *scored)
+                mean = float(log_probs.sum()) / (len(log_probs) if self.draws_ends else len(scored[0]))
+                return mean if math.isfinite(perplexity(-mean)) else -math.inf  # which ends the training
 
-            told = self._train(
+            training = self._train(
                 weights,
                 self.lessons(train, weights, batch_size=self.batch_size, seed=seed("order")),
                 None if valid is None else score,
@@ -117,12 +117,12 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         self.record = {
             **training_record(train, train.fingerprint),
             "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
-            **told,
+            **training,
         }
         return self
 
     def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
-        """Return the batches that `weights` learn from; here each sentence by itself."""
+        """Return the training batches; here sentences are independent."""
         first = self._first(train)
         return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed, first=first)
 
@@ -137,7 +137,7 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         prefix: Corpus | None = None,
         context: Corpus | None = None,
     ) -> Corpus:
-        """Return `n` sentences; see `Generator.sample`. There must be no `context` where none is known."""
+        """Return `n` sentences; see `Generator.sample`. Only conditional networks take a `context`."""
         check_sample(
             n,
             seed=seed,
@@ -188,16 +188,16 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         )
 
     def _first(self, corpus: Corpus) -> IntArray | None:
-        """Return what is read before each sentence, shape (N,), where it knows contexts; none for ``<sos>``."""
+        """Return the first input of each sentence, shape (N,), where it stands for a context; None for ``<sos>``."""
         return None
 
     def _first_of_samples(self, n: int, context: Corpus | None, *, seed: int) -> IntArray | None:
-        """Return the same for `n` samples that answer to `context`."""
+        """Return the same for `n` samples given `context`."""
         refuse(self.name, context=context)
         return None
 
     def _fingerprints(self, train: Corpus, valid: Corpus | None) -> dict[str, str | None]:
-        """Return the hashes that a checkpoint must be of."""
+        """Return the hashes of the texts, which a checkpoint must match."""
         return {"train": train.fingerprint, "valid": None if valid is None else valid.fingerprint}
 
     def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
@@ -209,11 +209,13 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         longest = self.longest(fitted.weights)
         if longest is not None and len(corpus) > 0 and int(corpus.lengths.max()) > longest:
             number = int(np.argmax(corpus.lengths > longest))
-            told = f"{self.name} reads at most {longest} tokens, but sentence {number + 1} has {corpus.lengths[number]}"
+            problem = (
+                f"{self.name} reads at most {longest} tokens, but sentence {number + 1} has {corpus.lengths[number]}"
+            )
             if not self.draws_ends:
-                raise InputError(f"{told}: 'approximate --window {longest} --mode exact' says what running text costs")
+                raise InputError(f"{problem}: score running text with 'approximate --window {longest} --mode exact'")
             raise InputError(
-                f"{told}: shorten it, or train with --max-tokens {corpus.lengths.max()} "
+                f"{problem}: shorten it, or train with --max-tokens {corpus.lengths.max()} "
                 f"(positions={corpus.lengths.max() + 1})"
             )
         return tokens_in(fitted.vocabulary, corpus, generator=self.name)

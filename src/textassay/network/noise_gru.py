@@ -1,6 +1,6 @@
-"""A generator that is driven by noise: it draws a sentence from one random vector, and has no likelihood.
+"""A noise-driven generator: it maps one random vector to a sentence, and has no likelihood.
 
-How it is trained is the room `adversarial`'s; here is what it draws, freely or after gold text.
+`textassay.adversarial` trains it; here are its draws, free or with teacher forcing.
 
 Source: Press, Bar, Bogin, Berant, Wolf, "Language Generation with Recurrent Generative Adversarial Networks without
 Pre-training", 2017; Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
@@ -35,10 +35,10 @@ _TOGETHER = 512  # rows of a block, which is always drawn whole
 class NoiseGru(FittedNetwork):
     """GRU whose first state is noise; a `Generator` and a `NoiseDriven`. Needs the extra ``neural``.
 
-    `feeds`: what a step reads when it draws freely: ``argmax``, the token that was chosen, as in the public code, or
+    `feeds`: the input of a step in free draws: ``argmax``, the chosen token, as in the public code, or
     ``distribution``, as in training without teacher helping.
 
-    The token that it draws is the likeliest one: all chance is in the noise. It has no `log_prob`.
+    Each token is the likeliest one: the noise is the only randomness. It has no `log_prob`.
     """
 
     kind: ClassVar[str] = "noise-gru"
@@ -68,7 +68,7 @@ class NoiseGru(FittedNetwork):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         return {name: getattr(self, name) for name in ("width", "length", "noise", "feeds", "ends")}
 
     @property
@@ -86,8 +86,8 @@ class NoiseGru(FittedNetwork):
         return self.network.shapes(n_types)
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
-        """Refuse: it learns against a critic."""
-        raise OptionError(f"{self.name} learns against a critic: see textassay.adversarial.wgan.train_wgan")
+        """Raise: it is trained against a critic."""
+        raise OptionError(f"{self.name} is trained against a critic: use textassay.generators.Wgan")
 
     def sample(
         self,
@@ -104,18 +104,18 @@ class NoiseGru(FittedNetwork):
         refuse(self.name, temperature=temperature, top_k=top_k, top_p=top_p, context=context)
         check_sample(n, seed=seed, prefix=prefix, generator=self.name)
         fitted = self.require()
-        given, n_given = np.zeros((n, 0), dtype=np.int64), np.zeros(n, dtype=np.int64)
+        prefixes, prefix_lengths = np.zeros((n, 0), dtype=np.int64), np.zeros(n, dtype=np.int64)
         if prefix is not None:
-            given, n_given = self._prefixes(prefix, n)
-        rows = self._drawn(n, self.length, given, n_given, seed=seed)
+            prefixes, prefix_lengths = self._prefixes(prefix, n)
+        rows = self._drawn(n, self.length, prefixes, prefix_lengths, seed=seed)
         kept = np.cumsum(rows == EOS, axis=1) == 0
-        kept |= np.arange(self.length) < n_given[:, None]
+        kept |= np.arange(self.length) < prefix_lengths[:, None]
         offsets = np.concatenate(([0], np.cumsum(kept.sum(axis=1))))
         tokens = rows[kept].astype(np.int32)
         return drawn_corpus(tokens, offsets, vocabulary=fitted.vocabulary, tokenizer=fitted.tokenizer)
 
     def draw_rows(self, n: int, length: int, *, seed: int) -> IntArray:
-        """Return `n` rows of `length` tokens, at least 1 each, shape (n, length); what is behind an ``<eos>`` stays."""
+        """Return `n` rows of `length` tokens, at least 1 each, shape (n, length); tokens after ``<eos>`` stay."""
         return self._drawn(n, length, np.zeros((n, 0), dtype=np.int64), np.zeros(n, dtype=np.int64), seed=seed)
 
     def step(self, gold_prefixes: IntArray, *, seed: int) -> IntArray:
@@ -153,8 +153,8 @@ class NoiseGru(FittedNetwork):
                 noise = self._noise(len(tokens), weights, seed, "gold", start)
                 yield self.network.forced(weights, tokens, noise)
 
-    def _drawn(self, n: int, length: int, given: IntArray, n_given: IntArray, *, seed: int) -> IntArray:
-        """Return rows of drawn tokens, (n, length), that begin with what is given, (n, width of the longest)."""
+    def _drawn(self, n: int, length: int, prefixes: IntArray, prefix_lengths: IntArray, *, seed: int) -> IntArray:
+        """Return rows of drawn tokens, (n, length), that begin with `prefixes`, (n, width of the longest)."""
         import torch
 
         weights = self.working_weights()
@@ -168,8 +168,8 @@ class NoiseGru(FittedNetwork):
                     weights,
                     self._noise(_TOGETHER, weights, key, "free", start),
                     length,
-                    torch.from_numpy(given[places]).to(device),
-                    torch.from_numpy(n_given[places]).to(device),
+                    torch.from_numpy(prefixes[places]).to(device),
+                    torch.from_numpy(prefix_lengths[places]).to(device),
                     soft=self.feeds == "distribution",
                 )
             return np.asarray(rows.cpu().numpy(), dtype=np.int64)
@@ -189,7 +189,7 @@ class NoiseGru(FittedNetwork):
         tokens = tokens_in(self.vocabulary, prefix, generator=self.name)
         longest = int(prefix.lengths.max())
         if longest > self.length:
-            raise InputError(f"{self.name} writes {self.length} tokens, a prefix has {longest}: shorten it")
+            raise InputError(f"{self.name} draws {self.length} tokens, but a prefix has {longest}: shorten it")
         rows = np.full((len(prefix), longest), EOS, dtype=np.int64)
         inside = np.arange(longest) < prefix.lengths[:, None]
         rows[inside] = tokens

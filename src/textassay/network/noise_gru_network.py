@@ -1,8 +1,8 @@
-"""A network whose only chance is the noise it begins with: a GRU that turns one draw into a whole sentence.
+"""The network of a noise-driven generator: a GRU that maps a noise vector to a sentence.
 
 Source: Press, Bar, Bogin, Berant, Wolf, "Language Generation with Recurrent Generative Adversarial Networks without
 Pre-training", 2017.
-Departs from it: ``<sos>`` is the start token, where the public code learns a vector that no token has.
+Departs from it: ``<sos>`` is the start token, where the public code has a start vector of its own.
 """
 
 import math
@@ -23,10 +23,10 @@ Weights = Mapping[str, "Tensor"]
 
 @dataclass(frozen=True)
 class NoiseGruNetwork:
-    """Its size, and what is computed with weights of that size."""
+    """The network's settings; methods take the weights."""
 
-    width: int  # Numbers in a word vector, in the state and in the noise, at least 1
-    ends: bool  # Whether ``<eos>`` can be drawn; ``<pad>`` and ``<sos>`` never are
+    width: int  # dimension of embeddings, state and noise, at least 1
+    ends: bool  # whether ``<eos>`` can be drawn; ``<pad>`` and ``<sos>`` never are
 
     def shapes(self, n_types: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights."""
@@ -34,11 +34,11 @@ class NoiseGruNetwork:
         return {"words": (n_types, self.width), **gru_shapes(self.width, self.width), **output}
 
     def new_weights(self, n_types: int, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return initial weights."""
         return new_gru_weights(self.shapes(n_types), rng)
 
     def forced(self, weights: Weights, tokens: "Tensor", noise: "Tensor") -> "Tensor":
-        """Return the logits of each token after those before it, as they are given, shape (R, T, V).
+        """Return the logits at each position with teacher forcing, shape (R, T, V).
 
         `tokens`: ids, shape (R, T), or (1, T) for all; `noise`: first states, shape (R, width).
         """
@@ -47,46 +47,53 @@ class NoiseGruNetwork:
         read = torch.nn.functional.pad(tokens[:, :-1], (1, 0), value=SOS)
         words = weights["words"]
         if read.numel() < len(words):
-            given = gru_inputs(weights, torch.nn.functional.embedding(read, words))
-        else:  # each type once
-            given = torch.nn.functional.embedding(read, gru_inputs(weights, words))
-        return self._logits(weights, gru_run(weights, given, noise))
+            inputs = gru_inputs(weights, torch.nn.functional.embedding(read, words))
+        else:  # the inputs of each type are computed once
+            inputs = torch.nn.functional.embedding(read, gru_inputs(weights, words))
+        return self._logits(weights, gru_run(weights, inputs, noise))
 
     def free(self, weights: Weights, noise: "Tensor", length: int) -> "Tensor":
-        """Return the distributions of `length` tokens, each fed with the distribution before it, (R, length, V)."""
+        """Return the distributions of `length` tokens, each step fed the one before it, (R, length, V)."""
         import torch
 
         vectors = weights["words"][SOS].expand(len(noise), -1)
-        state, found = noise, []
+        state, distributions = noise, []
         for _ in range(length):
             state = gru_step(weights, gru_inputs(weights, vectors), state)
-            found.append(self._logits(weights, state).softmax(1))
-            vectors = found[-1] @ weights["words"]
-        return torch.stack(found, 1)
+            distributions.append(self._logits(weights, state).softmax(1))
+            vectors = distributions[-1] @ weights["words"]
+        return torch.stack(distributions, 1)
 
     def drawn(
-        self, weights: Weights, noise: "Tensor", length: int, prefixes: "Tensor", n_given: "Tensor", *, soft: bool
+        self,
+        weights: Weights,
+        noise: "Tensor",
+        length: int,
+        prefixes: "Tensor",
+        prefix_lengths: "Tensor",
+        *,
+        soft: bool,
     ) -> "Tensor":
-        """Return the likeliest token at each of `length` places, shape (R, length); what is given stays.
+        """Return the likeliest token at each of `length` positions, shape (R, length), after the prefixes.
 
-        `prefixes`: ids that rows begin with, shape (R, width of the longest); `n_given`: how many of them belong to
-        each row, shape (R,).
+        `prefixes`: ids that rows begin with, shape (R, width of the longest); `prefix_lengths`: how many of them belong
+        to each row, shape (R,).
         """
         import torch
 
         vectors = weights["words"][SOS].expand(len(noise), -1)
-        state, found = noise, []
+        state, tokens = noise, []
         for position in range(length):
             state = gru_step(weights, gru_inputs(weights, vectors), state)
             logits = self._logits(weights, state)
             chosen = logits.argmax(1)
             vectors = logits.softmax(1) @ weights["words"] if soft else weights["words"][chosen]
             if position < prefixes.shape[1]:
-                given = position < n_given
-                chosen = torch.where(given, prefixes[:, position], chosen)
-                vectors = torch.where(given[:, None], weights["words"][chosen], vectors)
-            found.append(chosen)
-        return torch.stack(found, 1)
+                is_prefix = position < prefix_lengths
+                chosen = torch.where(is_prefix, prefixes[:, position], chosen)
+                vectors = torch.where(is_prefix[:, None], weights["words"][chosen], vectors)
+            tokens.append(chosen)
+        return torch.stack(tokens, 1)
 
     def _logits(self, weights: Weights, states: "Tensor") -> "Tensor":
         import torch

@@ -1,4 +1,4 @@
-"""Networks whose sentences end, or all have one length, where no end is learnt or drawn."""
+"""Networks whose sentences end, or all have one length; then ends are neither learnt nor drawn."""
 
 import math
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class OneLength(NetworkLanguageModel):
-    """A language model that may have a `length`; a subclass says what the network is."""
+    """A language model with an optional `length`; subclasses define the network."""
 
-    length: int | None  # Every sentence has so many tokens; none where sentences end
+    length: int | None  # tokens of every sentence; None where sentences end
 
     @property
     def draws_ends(self) -> bool:
@@ -28,40 +28,38 @@ class OneLength(NetworkLanguageModel):
 
     @property
     def limit(self) -> int | None:
-        """A sample has so many tokens at most; none where there is no limit."""
+        """Most tokens of a sample; None where there is no limit."""
         return min((each for each in (self.max_length, self.length) if each is not None), default=None)
 
     def longest(self, weights: Weights) -> int | None:
-        """Return how many tokens every sentence has; None where they end."""
+        """Return the length of all sentences in tokens; None where they end."""
         return self.length
 
     def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
-        """Return batches of sentences; raise where all must have one length and one has another."""
+        """Return batches of sentences; raise where a sentence has another length than `length`."""
         self._check_lengths(train.lengths)
         return super().lessons(train, weights, batch_size=batch_size, seed=seed)
 
-    def loss(self, weights: Weights, vectors: "Tensor", wanted: "Tensor") -> "Tensor":
-        """Return the mean cross-entropy; ends count only where they are learnt."""
+    def loss(self, weights: Weights, vectors: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy; ends count only where sentences end."""
         if self.length is not None:
-            words = wanted != EOS
-            vectors, wanted = vectors[words], wanted[words]
-        return super().loss(weights, vectors, wanted)
+            words = targets != EOS
+            vectors, targets = vectors[words], targets[words]
+        return super().loss(weights, vectors, targets)
 
     def output_layer(self, weights: Weights) -> "tuple[Tensor, Tensor]":
-        """Return matrix and bias of the output layer; -inf for the end where it never comes."""
+        """Return matrix and bias of the output layer; -inf for ``<eos>`` where sentences have one length."""
         matrix, bias = super().output_layer(weights)
         if self.length is not None:
             bias[EOS] = -math.inf
         return matrix, bias
 
     def limit_for(self, *corpora: Corpus) -> int:
-        """Return the most tokens of a sentence that it draws."""
+        """Return the most tokens of a sample; raise where sentences of `corpora` are longer."""
         lengths = np.concatenate([corpus.lengths for corpus in corpora])
         limit = self.limit
         if limit is None or lengths.max() > limit:
-            raise InputError(
-                f"{self.name} writes at most {limit} tokens, but real sentences have up to {lengths.max()}"
-            )
+            raise InputError(f"{self.name} draws at most {limit} tokens, but real sentences have up to {lengths.max()}")
         self._check_lengths(lengths)
         return limit
 
@@ -69,8 +67,8 @@ class OneLength(NetworkLanguageModel):
         others = lengths[lengths != self.length]
         if self.length is not None and len(others):
             raise InputError(
-                f"{self.name} learns from sentences of {self.length} tokens, but {len(others)} of {len(lengths)} have "
-                f"others, such as {others[0]}"
+                f"{self.name} needs sentences of {self.length} tokens, but {len(others)} of {len(lengths)} have "
+                f"another length, such as {others[0]}"
             )
 
     def _check_length(self, weights: Weights, length: int) -> None:

@@ -1,7 +1,6 @@
-"""A random LSTM that serves as the truth: every probability is known, and nothing was learnt from text.
+"""A random LSTM as the known truth: every probability is known, and nothing is learnt from text.
 
-All its weights are drawn from N(0, 1). It writes sentences of one length, whose end is certain there and comes nowhere
-else; its words are named by their numbers.
+All its weights are drawn from N(0, 1). All sentences have one length; its words are numbers.
 
 Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017 (its oracle: 5,000
 words, 20 tokens, hidden size 32), which He et al., "Quantifying Exposure Bias for Neural Language Generation", call
@@ -49,11 +48,11 @@ class RandomLstm(LstmModel):
 
     @cached_property
     def form(self) -> TextForm:
-        """The words it writes."""
+        """Its tokeniser and vocabulary."""
         return TextForm(resolve_tokenizer(_TOKENIZER), Vocabulary(map(str, range(self.n_words))))
 
     def require(self) -> Fitted:
-        """Return the weights, drawn when they are first asked for."""
+        """Return the weights, drawn at first use."""
         if self._fitted is None:
             import torch
 
@@ -74,7 +73,7 @@ class RandomLstm(LstmModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         return {"n_words": self.n_words, "length": self.length, "width": self.width, "seed": self.seed}
 
     @property
@@ -82,8 +81,8 @@ class RandomLstm(LstmModel):
         return f"random-lstm(words={self.n_words}, length={self.length}, width={self.width}, seed={self.seed})"
 
     def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
-        """Refuse: it has nothing to learn."""
-        raise OptionError(f"{self.name} learns nothing: draw from it, and train another model on what it draws")
+        """Raise: it has nothing to learn."""
+        raise OptionError(f"{self.name} cannot be fitted: draw from it, and train another model on the draws")
 
     def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
         """Return matrix and bias of the output layer; only words are drawn."""

@@ -1,6 +1,6 @@
-"""What a network is that reads sentences token by token: names and shapes of weights, and what it computes from them.
+"""The interface of a network that reads sentences token by token.
 
-It holds no weights itself: training, scoring and drawing hand them over, each in its own precision.
+It holds no weights itself: training, scoring and drawing pass them, each in its own precision.
 """
 
 import math
@@ -20,11 +20,11 @@ Weights = Mapping[str, "Tensor"]
 State = tuple["Tensor", ...]
 
 _ROWS = 64
-_COLDEST = 1e-37  # float32 can hardly tell smaller temperatures from 0; draws are greedy long before
+_COLDEST = 1e-37  # float32 can hardly represent smaller temperatures; draws are greedy long before
 
 
 class Reader(ABC):
-    """A network that reads; a subclass says how."""
+    """A network; subclasses define its weights and how it reads."""
 
     @abstractmethod
     def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
@@ -32,11 +32,11 @@ class Reader(ABC):
 
     @abstractmethod
     def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> dict[str, "Tensor"]:
-        """Return weights of these shapes as they begin."""
+        """Return initial weights of these shapes."""
 
     @abstractmethod
     def read(self, weights: Weights, tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
-        """Return the vector after each token, shape (B, L, width), of whole sentences (B, L); dropout from `rng`."""
+        """Return the hidden state after each token, shape (B, L, width), of sentences (B, L); dropout from `rng`."""
 
     @abstractmethod
     def begin(self, weights: Weights, n: int) -> State:
@@ -44,7 +44,7 @@ class Reader(ABC):
 
     @abstractmethod
     def step(self, weights: Weights, state: State, tokens: "Tensor", position: int) -> tuple["Tensor", State]:
-        """Return the vector after the token at `position`, from 0, shape (B, width), as `read` does, and the state."""
+        """Return the hidden state after the token at `position`, from 0, shape (B, width), and the next state."""
 
     def output(self, weights: Weights) -> tuple["Tensor", "Tensor | None"]:
         """Return matrix, shape (V, width), and bias, (V,), of the output layer."""
@@ -54,20 +54,20 @@ class Reader(ABC):
         """Return how many tokens a sentence may have at most; None where there is no limit."""
         return None
 
-    def loss(self, weights: Weights, vectors: "Tensor", wanted: "Tensor") -> "Tensor":
-        """Return the mean cross-entropy of the types `wanted`, (N,), after vectors (N, width), to differentiate."""
-        return linear_cross_entropy(vectors, *self.output_layer(weights), wanted)
+    def loss(self, weights: Weights, vectors: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy of the types `targets`, (N,), after hidden states (N, width)."""
+        return linear_cross_entropy(vectors, *self.output_layer(weights), targets)
 
     def logits(self, weights: Weights, vectors: "Tensor", temperature: float = 1.0) -> "Tensor":
-        """Return the logits of the next token, (B, V), for vectors (B, width); -inf for what never comes."""
+        """Return the logits of the next token, (B, V), for hidden states (B, width); -inf for excluded types."""
         import torch
 
         n = len(vectors)
-        more = rows_to_add(n, next(iter(weights.values())))
-        logits = self.plain_logits(weights, torch.nn.functional.pad(vectors, (0, 0, 0, more)))[:n]
+        padding = rows_to_add(n, next(iter(weights.values())))
+        logits = self.plain_logits(weights, torch.nn.functional.pad(vectors, (0, 0, 0, padding)))[:n]
         if temperature == 1:
             return logits
-        below = (logits - logits.amax(1, keepdim=True)).float()  # the highest is 0, whatever it is divided by
+        below = (logits - logits.amax(1, keepdim=True)).float()  # the highest is 0 at every temperature
         return below / max(temperature, _COLDEST)
 
     def plain_logits(self, weights: Weights, vectors: "Tensor") -> "Tensor":
@@ -77,7 +77,7 @@ class Reader(ABC):
         return torch.nn.functional.linear(vectors, *self.output_layer(weights))
 
     def output_layer(self, weights: Weights) -> tuple["Tensor", "Tensor"]:
-        """Return matrix and bias of the output layer; the bias is -inf for what never comes."""
+        """Return matrix and bias of the output layer; the bias is -inf for excluded types."""
         matrix, bias = self.output(weights)
         blocked = matrix.new_zeros(len(matrix))
         blocked[[PAD, SOS]] = -math.inf
@@ -85,9 +85,9 @@ class Reader(ABC):
 
 
 def rows_to_add(n: int, weight: "Tensor") -> int:
-    """Return how many rows make `n` one of few numbers of rows, where `weight` is bfloat16 on a CPU; else 0.
+    """Return the rows of padding that make `n` a multiple of 64 where `weight` is bfloat16 on a CPU; else 0.
 
-    There, PyTorch keeps code for each shape of a product that it meets, megabytes.
+    There, PyTorch caches megabytes of code for each shape of a product.
     """
     import torch
 

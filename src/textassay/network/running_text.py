@@ -1,7 +1,7 @@
-"""Running text: sentences one after another, cut into streams that are read side by side, segment by segment.
+"""Running text: concatenated sentences, cut into parallel streams that are read segment by segment.
 
-A sentence's end is written ``<eos>`` and read as ``<sos>``, so that what begins a sentence in running text is also
-what begins one that stands alone.
+The end of a sentence is ``<eos>`` as a target and ``<sos>`` as an input, so that a sentence in running text begins
+as one that stands alone.
 
 Source: Dai et al., "Transformer-XL: Attentive Language Models beyond a Fixed-Length Context", ACL 2019.
 """
@@ -20,7 +20,7 @@ TokenArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Segment:
-    """Columns `start` to `stop` of all streams, and how many of those before are remembered: 0 is an empty memory."""
+    """Columns `start` to `stop` of all streams, and how many columns before them are in memory."""
 
     start: int
     stop: int
@@ -28,7 +28,7 @@ class Segment:
 
 
 def running(tokens: TokenArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
-    """Return what is read and what is to come, each of shape (T + N,), of N sentences with T tokens, in order."""
+    """Return inputs and targets, each of shape (T + N,), of N sentences with T tokens, in order."""
     n_sentences = len(offsets) - 1
     places = np.arange(len(tokens)) + np.repeat(np.arange(n_sentences), np.diff(offsets))
     inputs = np.full(len(tokens) + n_sentences, SOS, dtype=np.int64)
@@ -39,10 +39,7 @@ def running(tokens: TokenArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def streams(tokens: TokenArray, offsets: IntArray, n_streams: int) -> tuple[IntArray, IntArray]:
-    """Return what `running` does in at most `n_streams` streams of equal length, the end of the last padded.
-
-    Both have the shape (streams, length).
-    """
+    """Return inputs and targets in at most `n_streams` streams of equal length, the last padded: (streams, length)."""
     length = -(-(len(tokens) + len(offsets) - 1) // n_streams)
     rows = []
     for flat in running(tokens, offsets):
@@ -52,15 +49,15 @@ def streams(tokens: TokenArray, offsets: IntArray, n_streams: int) -> tuple[IntA
 
 
 def segments(
-    length: int, *, segment: int, memory: int, emptied: float = 0.0, seed: int = 0, epoch: int = 0
+    length: int, *, segment: int, memory: int, reset_prob: float = 0.0, seed: int = 0, epoch: int = 0
 ) -> list[Segment]:
-    """Return the segments of streams of `length` columns, in order."""
+    """Return the segments of streams of `length` columns; memory is reset with probability `reset_prob` before each."""
     starts = range(0, length, segment)
-    forgets = stream(seed, "emptied", epoch).random(len(starts)) < emptied
-    found: list[Segment] = []
+    resets = stream(seed, "emptied", epoch).random(len(starts)) < reset_prob
+    parts: list[Segment] = []
     remembered = 0
-    for start, forgotten in zip(starts, forgets.tolist(), strict=True):
+    for start, is_reset in zip(starts, resets.tolist(), strict=True):
         stop = min(start + segment, length)
-        found.append(Segment(start, stop, 0 if forgotten else remembered))
-        remembered = min(memory, found[-1].remembered + stop - start)
-    return found
+        parts.append(Segment(start, stop, 0 if is_reset else remembered))
+        remembered = min(memory, parts[-1].remembered + stop - start)
+    return parts

@@ -1,9 +1,9 @@
 """Drawing sentences from a network, many at once.
 
-Draws invert the distribution with one uniform number a sentence and position: sums over stretches of the vocabulary are
-searched first, then the one stretch that was hit, so a draw costs little more than the output layer. A sentence that
-has ended costs nothing in the output layer and, as soon as an eighth of all have ended, nothing in the network. A block
-of sentences is always drawn whole, so the first sentences do not depend on how many are asked for.
+Draws invert the distribution with one uniform number per sentence and position: the search is over sums of stretches of
+the vocabulary first, then inside one stretch, so a draw costs little more than the output layer. Sentences that have
+ended skip the output layer and, as soon as an eighth of all have ended, the network. A block of sentences is always
+drawn whole, so the first sentences do not depend on their number.
 
 Sources: Devroye, "Non-Uniform Random Variate Generation", 1986, chapter III (inversion by guide tables); Fan, Lewis,
 Dauphin, "Hierarchical Neural Story Generation", ACL 2018 (top-k); Holtzman et al., "The Curious Case of Neural Text
@@ -34,7 +34,7 @@ TokenArray = npt.NDArray[np.int32]
 
 _TOGETHER = {"cpu": 512, "cuda": 2048}  # sentences drawn in one block, by device
 _ELSEWHERE = 2048
-_CROWDED = 7 / 8  # where fewer of the sentences in the network go on, the others are taken out
+_CROWDED = 7 / 8  # below this share of unfinished sentences, finished ones are removed from the state
 _STRETCH = 64  # tokens of the vocabulary that are summed before the search
 _CANDIDATES = 256  # tokens that are sorted first for top-p
 
@@ -67,12 +67,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Beginnings:
-    """What each of n samples begins with."""
+    """Prefixes of n samples."""
 
-    tokens: TokenArray  # Of all prefixes, one after another, shape (T,)
-    offsets: IntArray  # Where each begins, and the end of the last, shape (M + 1,)
-    which: IntArray  # The prefix of each sample, shape (n,)
-    # What the network reads before each sample in place of ``<sos>``, shape (n,): for networks that know contexts
+    tokens: TokenArray  # of all prefixes, concatenated, shape (T,)
+    offsets: IntArray  # where each begins, and the end of the last, shape (M + 1,)
+    which: IntArray  # the prefix of each sample, shape (n,)
+    # input of the network in place of ``<sos>`` of each sample, shape (n,), for conditional networks
     first: IntArray | None = None
 
     @classmethod
@@ -81,13 +81,13 @@ class Beginnings:
         return cls(np.empty(0, np.int32), np.zeros(2, np.int64), np.zeros(n, np.int64), first)
 
     def read_first(self, samples: IntArray) -> IntArray:
-        """Return what is read before each sample, shape (B,)."""
+        """Return the first input of each sample, shape (B,)."""
         if self.first is None:
             return np.full(len(samples), SOS, dtype=np.int64)
         return self.first[np.minimum(samples, len(self.which) - 1)]
 
     def of(self, samples: IntArray) -> tuple[IntArray, IntArray]:
-        """Return where in `tokens` the beginning of each sample starts, and its length, shapes (B,)."""
+        """Return where in `tokens` the prefix of each sample starts, and its length, shapes (B,)."""
         rows = self.which[np.minimum(samples, len(self.which) - 1)]
         return self.offsets[rows], np.diff(self.offsets)[rows]
 
@@ -102,7 +102,7 @@ def draw_sentences(
     limit: int,
     together: int | None = None,
 ) -> tuple[TokenArray, IntArray]:
-    """Return drawn tokens, beginnings included, one sentence after another, (T,), and lengths, (n,)."""
+    """Return drawn tokens, prefixes included, concatenated, (T,), and lengths, (n,)."""
     n = len(beginnings.which)
     device = next(iter(weights.values())).device.type
     together = together or _TOGETHER.get(device, _ELSEWHERE)
@@ -130,8 +130,8 @@ def _draw_block(
     import torch
 
     device = next(iter(weights.values())).device
-    starts, n_given = beginnings.of(samples)
-    limits = np.maximum(limit, n_given)
+    starts, prefix_lengths = beginnings.of(samples)
+    limits = np.maximum(limit, prefix_lengths)
     lengths = np.zeros(len(samples), dtype=np.int64)
     columns: list[tuple[IntArray, IntArray]] = []
     held = np.arange(len(samples))  # the sentences that are in the state of the network
@@ -142,10 +142,10 @@ def _draw_block(
         while True:
             position = len(columns)
             vectors, state = network.step(weights, state, torch.from_numpy(tokens).to(device), position)
-            given = going & (position < n_given[held])
-            free = np.flatnonzero(going & ~given)
+            forced = going & (position < prefix_lengths[held])
+            free = np.flatnonzero(going & ~forced)
             tokens = np.full(len(held), PAD, dtype=np.int64)
-            tokens[given] = beginnings.tokens[starts[held[given]] + position]
+            tokens[forced] = beginnings.tokens[starts[held[forced]] + position]
             if len(free) > 0:
                 chosen = vectors if len(free) == len(held) else vectors[torch.from_numpy(free).to(device)]
                 draws = torch.from_numpy(uniforms(key, samples[held[free]], position)).to(device)

@@ -1,4 +1,4 @@
-"""How often scheduled sampling shows a network the true previous token, step by step.
+"""Schedules of scheduled sampling: the probability of the true previous token at each training step.
 
 Source: Bengio, Vinyals, Jaitly, Shazeer, "Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks",
 NeurIPS 2015, section 2.4. Departs from it: ``constant``, which holds one probability, is added.
@@ -23,9 +23,9 @@ _CALL = re.compile(r"([\w-]+)(?:\((.*)\))?")
 class SamplingSchedule:
     """A probability for each step i of training, from 0."""
 
-    name: str  # One of `SCHEDULES`
+    name: str  # one of `SCHEDULES`
     # ``constant``: the probability, in [0, 1]. ``exponential``: k^i, in (0, 1). ``inverse-sigmoid``: k / (k + exp(i /
-    # k)), at least 1; half is reached at i = k ln k. ``linear``: where it begins, in [0, 1].
+    # k)), at least 1; half is reached at i = k ln k. ``linear``: the first probability, in [0, 1].
     k: float = 1.0
     # ``linear`` alone: max(least, k - c i); `c` above 0, `least` at least 0 and below 1
     c: float = 0.0
@@ -40,9 +40,9 @@ class SamplingSchedule:
             "inverse-sigmoid": (1 <= self.k < math.inf, "at least 1"),
             "linear": (0 <= self.k <= 1, "in [0, 1]"),
         }
-        fits, told = allowed[self.name]
+        fits, requirement = allowed[self.name]
         if not fits:
-            raise OptionError(f"k of the schedule {self.name} must be {told}, got {self.k:g}")
+            raise OptionError(f"k of the schedule {self.name} must be {requirement}, got {self.k:g}")
         if self.name == "linear" and not 0 < self.c < math.inf:
             raise OptionError(f"c of the schedule linear must be above 0, got {self.c:g}")
         if not 0 <= self.least < 1:
@@ -50,10 +50,10 @@ class SamplingSchedule:
 
     @classmethod
     def from_text(cls, text: str) -> "SamplingSchedule":
-        """Return the schedule that `text` spells, such as ``linear(k=1,c=0.001,least=0.1)``."""
+        """Parse a schedule such as ``linear(k=1,c=0.001,least=0.1)``."""
         call = _CALL.fullmatch(text.strip())
         if call is None:
-            raise OptionError(f"a schedule is spelt like linear(k=1,c=0.001,least=0.1), got '{text}'")
+            raise OptionError(f"a schedule must look like linear(k=1,c=0.001,least=0.1), got '{text}'")
         name, inside = call[1], call[2] or ""
         if name not in SCHEDULES:
             raise unknown_name("schedule", name, SCHEDULES)

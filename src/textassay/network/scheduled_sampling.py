@@ -1,13 +1,12 @@
-"""Scheduled sampling: an LSTM that, the longer it learns, is shown the more of its own words.
+"""Scheduled sampling: an LSTM whose inputs in training are more and more its own draws instead of true tokens.
 
-At step i of training each previous token is the true one with probability eps_i; else the network draws it, from
-what it read so far, its own words included. What is to be learnt stays the true next token. The draw is made first,
-without gradient; then the network learns from the mixed sentence in one pass.
+At step i of training each input token is the true one with probability eps_i; else it is drawn from the network given
+the inputs so far. Targets stay the true next tokens. Inputs are drawn first, without gradient; then the network is
+trained on the mixed sentence in one pass.
 
 Source: Bengio, Vinyals, Jaitly, Shazeer, "Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks",
 NeurIPS 2015.
-Departs from it: the network draws as it will when it is done, without dropout, and never an end, after which no word
-is to be learnt.
+Departs from it: inputs are drawn without dropout, as in sampling, and never ``<eos>``, after which there is no target.
 """
 
 import math
@@ -33,7 +32,7 @@ class ScheduledSampling(LstmModel):
     """An LSTM trained by scheduled sampling; a `LanguageModel`. Needs the extra ``neural``.
 
     `width`, `layers`, `dropout`, `spread`, `length`, `recipe`, `batch_size`, `max_length`, `seed`: see `LstmModel`.
-    With the same seed and text, weights begin as its do, and under ``constant(k=1)`` they end so.
+    With the same seed and text, its initial weights are equal, and with ``constant(k=1)`` the final ones, too.
     """
 
     kind: ClassVar[str] = "scheduled-sampling"
@@ -48,12 +47,12 @@ class ScheduledSampling(LstmModel):
 
     @property
     def name(self) -> str:
-        """Canonical name; what is random in training follows that of the LSTM."""
+        """Canonical name; the random streams of training are those of the LSTM."""
         greedy = ", greedy" if self.greedy else ""
         return f"{self.kind}({super().name.removeprefix('lstm(')[:-1]}, mixing={self.mixing}{greedy})"
 
     def lessons(self, train: Corpus, weights: "Mapping[str, Tensor]", *, batch_size: int, seed: int) -> Lessons:
-        """Return the batches of an LSTM, each with its number, from 0, and a loss that mixes by it."""
+        """Return the batches of an LSTM, each with its step, from 0, which decides how many inputs are drawn."""
         plain = super().lessons(train, weights, batch_size=batch_size, seed=seed)
 
         def numbered(epoch: int) -> list[tuple[int, Any]]:
@@ -68,9 +67,9 @@ class ScheduledSampling(LstmModel):
             if prob_true == 1:
                 return plain.loss(rows, rng)
             inputs, targets = padded(train.tokens, train.offsets, rows)
-            told = torch.from_numpy(inputs).to(rng.device)
-            told, _ = mixed(self, weights, told, prob_true=prob_true, greedy=self.greedy, rng=rng)
-            return mean_loss(self, weights, told.cpu().numpy(), targets, rng)
+            mixed_inputs = torch.from_numpy(inputs).to(rng.device)
+            mixed_inputs, _ = mixed(self, weights, mixed_inputs, prob_true=prob_true, greedy=self.greedy, rng=rng)
+            return mean_loss(self, weights, mixed_inputs.cpu().numpy(), targets, rng)
 
         return replace(
             plain, batches=numbered, loss=loss, size=lambda batch: plain.size(batch[1]), heaviest=(0, plain.heaviest)
@@ -86,30 +85,28 @@ def mixed(
     greedy: bool = False,
     rng: "torch.Generator",
 ) -> "tuple[Tensor, Tensor]":
-    """Return sentences in which some tokens are the network's own, without gradient.
+    """Return inputs with some tokens drawn from the network, without gradient, and where these are, both (B, L).
 
     `inputs`: whole sentences as `padded` gives them, begun by ``<sos>``, shape (B, L).
-
-    The sentences and where the tokens are the network's own, both (B, L).
     """
     import torch
 
     own = torch.rand(inputs.shape, generator=rng, device=inputs.device) >= prob_true
     own[:, 0] = False
     own &= inputs != PAD
-    told = inputs.clone()
+    tokens = inputs.clone()
     places = own.any(0).nonzero()[:, 0].tolist()
     with torch.no_grad():
-        state = network.begin(weights, len(told))
+        state = network.begin(weights, len(tokens))
         for place in range(1, max(places, default=0) + 1):
-            vectors, state = network.step(weights, state, told[:, place - 1], place - 1)
+            vectors, state = network.step(weights, state, tokens[:, place - 1], place - 1)
             rows = own[:, place].nonzero()[:, 0]
             if len(rows) == 0:
                 continue
             logits = network.logits(weights, vectors[rows]).float()  # (chosen, V)
             logits[:, EOS] = -math.inf
             if greedy:
-                told[rows, place] = logits.argmax(1)
+                tokens[rows, place] = logits.argmax(1)
             else:
-                told[rows, place] = torch.multinomial(logits.softmax(1), 1, generator=rng)[:, 0]
-    return told, own
+                tokens[rows, place] = torch.multinomial(logits.softmax(1), 1, generator=rng)[:, 0]
+    return tokens, own

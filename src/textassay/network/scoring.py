@@ -1,6 +1,6 @@
-"""How likely a text is under a network, token by token: sentences of like length together, sums in float64.
+"""Log-probabilities of a text under a network, token by token, in batches of similar length; sums in float64.
 
-Padding stands behind the sentences and what is padded is never looked at, so it changes no number.
+Padding stands behind the sentences and is masked, so it does not change the result.
 """
 
 import math
@@ -25,13 +25,13 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 _TOGETHER = 128  # sentences scored at once
-_LOGITS = 1 << 24  # most at once: those of all tokens of long sentences and many types would fill the memory
+_LOGITS = 1 << 24  # most at once, to limit memory
 
 
 def mean_loss(
     network: Reader, weights: Weights, inputs: IntArray, targets: IntArray, rng: "torch.Generator"
 ) -> "Tensor":
-    """Return the mean cross-entropy of what is to come, a scalar to differentiate; arrays as `padded` gives them."""
+    """Return the mean cross-entropy of the targets, a scalar to differentiate; arrays as `padded` gives them."""
     import torch
 
     inside = targets != PAD
@@ -66,23 +66,23 @@ def token_scores(
             wanted = torch.from_numpy(targets[inside]).to(device)
             step = max(1, _LOGITS // len(network.output(weights)[0]))
             parts = zip(torch.split(vectors, step), torch.split(wanted, step), strict=True)
-            told = [log_probs_of(network.logits(weights, part, temperature).float(), hits) for part, hits in parts]
-            found = torch.cat(told).cpu().numpy()
+            log_probs = [log_probs_of(network.logits(weights, part, temperature).float(), hits) for part, hits in parts]
+            values = torch.cat(log_probs).cpu().numpy()
         if longest is not None:
-            found[np.nonzero(inside)[1] == longest] = 0.0  # nothing but the end can follow
+            values[np.nonzero(inside)[1] == longest] = 0.0  # nothing but the end can follow
         places = (offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
-        scores[places[inside]] = found
+        scores[places[inside]] = values
 
     parallel_map(score, [order[start : start + _TOGETHER] for start in range(0, len(order), _TOGETHER)])
     return scores
 
 
-def log_probs_of(logits: "Tensor", wanted: "Tensor") -> "Tensor":
-    """Return the log-probability of the wanted type of each row, shape (N,), float64; `logits`, (N, V), are used up."""
+def log_probs_of(logits: "Tensor", targets: "Tensor") -> "Tensor":
+    """Return the log-probability of the target of each row, shape (N,), float64; `logits`, (N, V), are overwritten."""
     import torch
 
     top = logits.amax(1, keepdim=True)
-    hit = logits.gather(1, wanted[:, None])[:, 0].double()
+    hit = logits.gather(1, targets[:, None])[:, 0].double()
     total = logits.sub_(top).exp_().sum(1, dtype=torch.float64)
     return hit - top[:, 0].double() - total.log()
 

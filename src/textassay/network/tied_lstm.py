@@ -1,7 +1,7 @@
-"""LSTM whose output layer is its word vectors, some of their numbers given and fixed: the generator of ScratchGAN.
+"""LSTM with tied embeddings, part of them fixed: the generator of ScratchGAN.
 
-A word vector is what was learnt of the word, joined to what was given of it (such as GloVe); the output of the last
-layer, projected to that space, meets all word vectors.
+An embedding is learnt dimensions joined to fixed ones (such as GloVe). The output of the last layer, projected to that
+space, is multiplied with all embeddings.
 
 Sources: Press, Wolf, "Using the Output Embedding to Improve Language Models", EACL 2017 (one table for both); de Masson
 d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019 (the join, the projection).
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-FIXED = "fixed words"  # the weights that are given
+FIXED = "fixed words"  # name of the fixed embeddings among the weights
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TiedLstm(LstmModel):
-    """LSTM language model with one table of word vectors; a `LanguageModel`. Needs the extra ``neural``."""
+    """LSTM language model with tied embeddings; a `LanguageModel`. Needs the extra ``neural``."""
 
     kind: ClassVar[str] = "tied-lstm"
 
@@ -38,9 +38,9 @@ class TiedLstm(LstmModel):
 
     @property
     def _title(self) -> str:
-        told = super()._title.removeprefix("lstm(").removesuffix(")")
+        common = super()._title.removeprefix("lstm(").removesuffix(")")
         fixed = f", fixed={self.fixed}" if self.fixed else ""
-        return f"{self.kind}({told}, dimension={self.dimension}{fixed})"
+        return f"{self.kind}({common}, dimension={self.dimension}{fixed})"
 
     def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights; ``output`` is the projection."""
@@ -51,7 +51,7 @@ class TiedLstm(LstmModel):
         return shapes | ({FIXED: (n_types, self.fixed)} if self.fixed else {})
 
     def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        """Return the word vectors, shape (V, dimension + fixed), and the bias, (V,)."""
+        """Return the embeddings, shape (V, dimension + fixed), and the bias, (V,)."""
         return _joined(weights), weights["output bias"]
 
     def _run(
@@ -66,7 +66,7 @@ class TiedLstm(LstmModel):
 
 
 def _joined(weights: "Mapping[str, Tensor]") -> "Tensor":
-    """Return the word vectors: what was learnt, then what was given."""
+    """Return the embeddings: learnt, then fixed dimensions."""
     import torch
 
     return torch.cat((weights["words"], weights[FIXED]), 1) if FIXED in weights else weights["words"]

@@ -1,14 +1,15 @@
-"""Transformer-XL: a transformer that reads running text in segments, remembers those before, and counts distances.
+"""Transformer-XL: a transformer with segment-level recurrence and relative positions.
 
-Positions are relative: what a token hears of another depends on how far apart they are, not on where they stand, so
-that remembered vectors stay valid. Gradients end at the memory.
+It reads running text in segments; hidden states of earlier segments are its memory, through which no gradient flows.
+Attention depends on distances, not on absolute positions, so that the memory stays valid.
 
 Source: Dai et al., "Transformer-XL: Attentive Language Models beyond a Fixed-Length Context", ACL 2019; settings and
-numbers of weights as in its authors' script for WikiText-103. Emptying the memory now and then is of He et al.,
-"Quantifying Exposure Bias for Neural Language Generation", appendix D: without it, text with little before is rare in
-training, and the model bad at the beginnings that samples grow from.
-Departs from it: a token hears no other that is farther away than any was in training; nothing of the text is left over
-where its length is no multiple of the batch; weights begin larger in narrower networks, so that sums are as large.
+numbers of weights as in its authors' script for WikiText-103. Random resets of the memory are from He et al.,
+"Quantifying Exposure Bias for Neural Language Generation", appendix D: without them, tokens with a short context are
+rare in training, and the model is bad at the first tokens of a sample.
+Departs from it: attention reaches no farther than in training; no text is left over where its length is no multiple of
+the batch; initial weights are larger in narrower networks, so that sums are as large.
+Names of weights are those of saved models.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ from textassay.network.fitted_network import MAX_LAYERS
 from textassay.network.lessons import Lessons
 from textassay.network.network import NetworkLanguageModel
 from textassay.network.reader import Weights
-from textassay.network.relative_attention import heard
+from textassay.network.relative_attention import relative_attention_output
 from textassay.network.running_text import Segment, running, segments, streams
 from textassay.network.scoring import log_probs_of
 from textassay.training import Recipe, dropped, threads
@@ -37,16 +38,16 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
-_SPREAD, _AT_WIDTH = 0.02, 410  # standard deviation of weights as they begin, in the authors' script at its width
+_INIT_STD, _AT_WIDTH = 0.02, 410  # standard deviation of initial weights in the authors' script, and its width
 _EPSILON = 1e-5  # added to variances in layer norm
-_SLOWEST = 10_000.0  # positions are sines and cosines of wave lengths from 2 pi to so many times as much
-_FIRST_CACHE = 16  # places that are remembered to begin with; doubled when they are full
+_SLOWEST = 10_000.0  # wave lengths of position encodings go from 2 pi to 2 pi times this
+_FIRST_CACHE = 16  # positions of a new key-value cache; doubled when it is full
 
 
 class TransformerXlModel(NetworkLanguageModel):
     """Transformer-XL language model; a `LanguageModel`. Needs the extra ``neural``.
 
-    As a `LanguageModel` it reads each sentence with an empty memory; `running_log_probs` reads them one after another.
+    As a `LanguageModel` it reads each sentence with an empty memory; `running_log_probs` reads running text.
     """
 
     kind: ClassVar[str] = "transformer-xl"
@@ -94,7 +95,7 @@ class TransformerXlModel(NetworkLanguageModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with."""
+        """Arguments of the constructor."""
         names = ("width", "inner", "layers", "heads", "dropout", "segment", "memory", "emptied", "batch_size", "seed")
         own = {name: getattr(self, name) for name in names}
         return {
@@ -106,7 +107,7 @@ class TransformerXlModel(NetworkLanguageModel):
 
     @property
     def span(self) -> int | None:
-        """How many tokens, itself included, a token can hear; None for all of its sentence."""
+        """Most tokens that a token attends to, itself included; None for all of its sentence."""
         return self.memory + self.segment if self.memory else None
 
     @property
@@ -123,7 +124,7 @@ class TransformerXlModel(NetworkLanguageModel):
         n_clusters = sum(cutoff < n_types for cutoff in self.cutoffs)
         if n_clusters:
             shapes |= {"clusters": (n_clusters, width), "cluster bias": (n_clusters,)}
-        shapes |= {"content": per_head, "distance": per_head}  # what each head listens for whatever the token
+        shapes |= {"content": per_head, "distance": per_head}  # biases of the queries
         for layer in range(self.layers):
             parts: dict[str, tuple[int, ...]] = {"query": (width, width), "key value": (2 * width, width)}
             parts |= {"distances": (width, width), "mix": (width, width)}
@@ -135,34 +136,34 @@ class TransformerXlModel(NetworkLanguageModel):
         return shapes
 
     def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return initial weights."""
         import torch
 
         weights = {}
-        spread = _SPREAD * (_AT_WIDTH / self.width) ** 0.5
+        std = _INIT_STD * (_AT_WIDTH / self.width) ** 0.5
         for name, shape in shapes.items():
             weights[name] = torch.zeros(shape)
             if name.endswith("scale"):
-                weights[name].normal_(1.0, _SPREAD, generator=rng)
+                weights[name].normal_(1.0, _INIT_STD, generator=rng)
             elif not name.endswith("bias"):
-                weights[name].normal_(0.0, spread, generator=rng)
+                weights[name].normal_(0.0, std, generator=rng)
         return weights
 
     def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor | None]":
-        """Return the word vectors, to which the output layer is tied, and its bias."""
+        """Return the embeddings, to which the output layer is tied, and its bias."""
         return weights["words"], weights["output bias"]
 
     def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        """Return matrix and bias of the output layer; there is no such layer where there are clusters."""
+        """Return matrix and bias of the output layer; raise where it is an adaptive softmax."""
         if "clusters" in weights:
-            raise OptionError(f"{self.name} has an output layer of clusters: ask for its logits")
+            raise OptionError(f"{self.name} has an adaptive softmax and no single output layer: use its logits")
         return super().output_layer(weights)
 
-    def loss(self, weights: "Mapping[str, Tensor]", vectors: "Tensor", wanted: "Tensor") -> "Tensor":
-        """Return the mean cross-entropy of the types `wanted`, (N,), after vectors (N, width), to differentiate."""
+    def loss(self, weights: "Mapping[str, Tensor]", vectors: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return the mean cross-entropy of the types `targets`, (N,), after hidden states (N, width)."""
         if "clusters" in weights:
-            return self._clusters(weights).loss(vectors, wanted)
-        return super().loss(weights, vectors, wanted)
+            return self._clusters(weights).loss(vectors, targets)
+        return super().loss(weights, vectors, targets)
 
     def plain_logits(self, weights: "Mapping[str, Tensor]", vectors: "Tensor") -> "Tensor":
         """Return the logits at temperature 1, (B, V)."""
@@ -171,35 +172,38 @@ class TransformerXlModel(NetworkLanguageModel):
         return super().plain_logits(weights, vectors)
 
     def read(self, weights: "Mapping[str, Tensor]", tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
-        """Return the vector after each token, shape (B, L, width)."""
+        """Return the hidden state after each token, shape (B, L, width)."""
         return self._run(weights, tokens, None, rng)[0]
 
     def begin(self, weights: "Mapping[str, Tensor]", n: int) -> "tuple[Tensor, ...]":
-        """Return empty memory: keys and values of each layer, 2 x layers parts of shape (B, heads, places, size)."""
+        """Return an empty cache: keys and values of each layer, 2 x layers parts of shape (B, heads, places, size)."""
         shape = (n, self.heads, _FIRST_CACHE, self.width // self.heads)
         return tuple(weights["words"].new_zeros(shape) for _ in range(2 * self.layers))
 
     def step(
         self, weights: "Mapping[str, Tensor]", state: "tuple[Tensor, ...]", tokens: "Tensor", position: int
     ) -> "tuple[Tensor, tuple[Tensor, ...]]":
-        """Return the vector after the token at `position`, shape (B, width), and the memory it was added to."""
+        """Return the hidden state after the token at `position`, shape (B, width), and the extended cache."""
         import torch
 
         if position == state[0].shape[2]:
             state = tuple(torch.nn.functional.pad(part, (0, 0, 0, position)) for part in state)
         first = 0 if self.span is None else max(0, position + 1 - self.span)
         vectors = self._embedded(weights, tokens[:, None], None)
-        waves = self._waves(position + 1 - first, vectors)
+        encodings = self._distance_encodings(position + 1 - first, vectors)
         for layer in range(self.layers):
             kept = state[2 * layer : 2 * layer + 2]
             for part, new in zip(kept, self._keys_and_values(weights, layer, vectors), strict=True):
                 part[:, :, position] = new[:, :, 0]
             key, value = (part[:, :, first : position + 1] for part in kept)
-            vectors = self._layer(weights, layer, vectors, key, value, waves, None)
+            vectors = self._layer(weights, layer, vectors, key, value, encodings, None)
         return vectors[:, 0], state
 
-    def running_log_probs(self, corpus: Corpus, *, emptied: bool = False) -> FloatArray:
-        """Return the log-probability of each token and end of running text, laid out as `token_log_probs`, (T + N,)."""
+    def running_log_probs(self, corpus: Corpus, *, reset_memory: bool = False) -> FloatArray:
+        """Return the log-probability of each token and end of running text, as `token_log_probs`, shape (T + N,).
+
+        `reset_memory`: whether the memory is reset before each segment.
+        """
         import torch
 
         weights = self.working_weights()
@@ -207,7 +211,7 @@ class TransformerXlModel(NetworkLanguageModel):
         device = weights["words"].device
         scores = np.empty(len(inputs))
         memory: list[Tensor] = []
-        parts = segments(len(inputs), segment=self.segment, memory=self.memory, emptied=float(emptied))
+        parts = segments(len(inputs), segment=self.segment, memory=self.memory, reset_prob=float(reset_memory))
         with threads(), torch.no_grad():
             for part in parts:
                 tokens = torch.from_numpy(inputs[None, part.start : part.stop]).to(device)
@@ -219,7 +223,7 @@ class TransformerXlModel(NetworkLanguageModel):
         return scores
 
     def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
-        """Return segments of `batch_size` streams of the text, in order; a memory goes from each to the next."""
+        """Return segments of `batch_size` streams of the text, in order; the memory is carried between them."""
         import torch
 
         if self.memory == 0:
@@ -244,7 +248,7 @@ class TransformerXlModel(NetworkLanguageModel):
         def batches(epoch: int) -> list[Segment]:
             length = inputs.shape[1]
             return segments(
-                length, segment=self.segment, memory=self.memory, emptied=self.emptied, seed=seed, epoch=epoch
+                length, segment=self.segment, memory=self.memory, reset_prob=self.emptied, seed=seed, epoch=epoch
             )
 
         return Lessons(
@@ -267,18 +271,18 @@ class TransformerXlModel(NetworkLanguageModel):
         memory: "list[Tensor] | None",
         rng: "torch.Generator | None",
     ) -> "tuple[Tensor, list[Tensor]]":
-        """Return the vectors after each token, (B, L, width), and what each layer read, which a memory is made of."""
+        """Return the hidden states after each token, (B, L, width), and the input of each layer, for the memory."""
         import torch
 
         vectors = self._embedded(weights, tokens, rng)
         n_before = memory[0].shape[1] if memory else 0
-        waves = dropped(self._waves(n_before + tokens.shape[1], vectors), self.dropout, rng)
+        encodings = dropped(self._distance_encodings(n_before + tokens.shape[1], vectors), self.dropout, rng)
         layers = []
         for layer in range(self.layers):
             layers.append(vectors.detach())
             joint = torch.cat([memory[layer].to(vectors.dtype), vectors], 1) if memory else vectors
             key, value = self._keys_and_values(weights, layer, joint)
-            vectors = self._layer(weights, layer, vectors, key, value, waves, rng)
+            vectors = self._layer(weights, layer, vectors, key, value, encodings, rng)
         return dropped(vectors, self.dropout, rng), layers
 
     def _embedded(self, weights: "Mapping[str, Tensor]", tokens: "Tensor", rng: "torch.Generator | None") -> "Tensor":
@@ -286,8 +290,8 @@ class TransformerXlModel(NetworkLanguageModel):
 
         return dropped(torch.nn.functional.embedding(tokens, weights["words"]) * self.width**0.5, self.dropout, rng)
 
-    def _waves(self, n: int, like: "Tensor") -> "Tensor":
-        """Return the waves of the distances n - 1 to 0, shape (n, width)."""
+    def _distance_encodings(self, n: int, like: "Tensor") -> "Tensor":
+        """Return the sinusoidal encodings of the distances n - 1 to 0, shape (n, width)."""
         import torch
 
         rates = _SLOWEST ** (-torch.arange(0, self.width, 2, device=like.device) / self.width)
@@ -309,10 +313,10 @@ class TransformerXlModel(NetworkLanguageModel):
         vectors: "Tensor",
         key: "Tensor",
         value: "Tensor",
-        waves: "Tensor",
+        encodings: "Tensor",
         rng: "torch.Generator | None",
     ) -> "Tensor":
-        """Return what a layer makes of `vectors`, (B, L, width), the last of the K tokens of `key` and `value`."""
+        """Return the output of a layer for `vectors`, (B, L, width), the last of the K tokens of `key` and `value`."""
         import torch
 
         functional = torch.nn.functional
@@ -320,31 +324,31 @@ class TransformerXlModel(NetworkLanguageModel):
         def part(name: str) -> "Tensor":
             return weights[f"layer {layer} {name}"]
 
-        def normal(sums: "Tensor", name: str) -> "Tensor":
+        def layer_norm(sums: "Tensor", name: str) -> "Tensor":
             return functional.layer_norm(sums, (self.width,), part(f"{name} scale"), part(f"{name} bias"), _EPSILON)
 
         batch, length, _ = vectors.shape
         n_keys = key.shape[2]
         query = functional.linear(vectors, part("query")).view(batch, length, self.heads, -1).transpose(1, 2)
-        distances = functional.linear(waves, part("distances")).view(n_keys, self.heads, -1).transpose(0, 1)
-        told = heard(
+        distances = functional.linear(encodings, part("distances")).view(n_keys, self.heads, -1).transpose(0, 1)
+        attention_output = relative_attention_output(
             query, key, value, distances, content=weights["content"], distance=weights["distance"], span=self.span
         )
-        joined = told.transpose(1, 2).reshape(batch, length, -1)
-        vectors = normal(vectors + dropped(functional.linear(joined, part("mix")), self.dropout, rng), "heard")
-        inner = dropped(
+        joined = attention_output.transpose(1, 2).reshape(batch, length, -1)
+        vectors = layer_norm(vectors + dropped(functional.linear(joined, part("mix")), self.dropout, rng), "heard")
+        hidden = dropped(
             functional.relu(functional.linear(vectors, part("inner"), part("inner bias"))), self.dropout, rng
         )
-        thought = functional.linear(inner, part("outer"), part("outer bias"))
-        return normal(vectors + dropped(thought, self.dropout, rng), "thought")
+        mlp_output = functional.linear(hidden, part("outer"), part("outer bias"))
+        return layer_norm(vectors + dropped(mlp_output, self.dropout, rng), "thought")
 
 
-def _joined(memory: "list[Tensor]", layers: "list[Tensor]", most: int) -> "list[Tensor]":
-    """Return what each layer remembers, its last `most` vectors, shape (B, up to `most`, width)."""
+def _joined(memory: "list[Tensor]", layers: "list[Tensor]", memory_length: int) -> "list[Tensor]":
+    """Return the memory of each layer, its last `memory_length` inputs, shape (B, up to `memory_length`, width)."""
     import torch
 
     before = memory or [layer[:, :0] for layer in layers]
     return [
-        torch.cat([old, new], 1)[:, max(0, old.shape[1] + new.shape[1] - most) :]
+        torch.cat([old, new], 1)[:, max(0, old.shape[1] + new.shape[1] - memory_length) :]
         for old, new in zip(before, layers, strict=True)
     ]

@@ -1,6 +1,3 @@
-from textassay.study.claims import Claim as Claim
-from textassay.study.claims import difference as difference
-from textassay.study.claims import judge_claims as judge_claims
 from textassay.study.dd.scales import SCALES as SCALES
 from textassay.study.dd.study import STUDIES as STUDIES
 from textassay.study.dd.study import DdStudy as DdStudy
@@ -12,6 +9,9 @@ from textassay.study.draws import save_draws as save_draws
 from textassay.study.exposure_bias.scales import EXPOSURE_SCALES as EXPOSURE_SCALES
 from textassay.study.exposure_bias.study import ExposureStudy as ExposureStudy
 from textassay.study.exposure_bias.texts import read_exposure_texts as read_exposure_texts
+from textassay.study.findings import Condition as Condition
+from textassay.study.findings import check_conditions as check_conditions
+from textassay.study.findings import difference as difference
 from textassay.study.gan_as_lm.scales import GAN_SCALES as GAN_SCALES
 from textassay.study.gan_as_lm.study import GanStudy as GanStudy
 from textassay.study.gan_as_lm.text import read_gan_text as read_gan_text

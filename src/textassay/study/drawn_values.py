@@ -1,4 +1,4 @@
-"""Findings that are checked on drawn values: what evaluators say of generators, as measured and over other texts.
+"""Findings checked on bootstrap values: evaluators' values of generators, as measured and over resampled texts.
 
 A finding is a list of parts, each true or false of one draw of texts. It holds where the chances, over draws, that a
 part fails sum to at most 1 - level; it does not where a part fails with a chance of at least 1 - (1 - level) / parts;
@@ -17,7 +17,7 @@ from textassay.meta_evaluation import CheckedFinding, Number, Verdict
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 Parts = Mapping[str, BoolArray]
-Found = tuple[Parts, Mapping[str, Number]]
+Outcome = tuple[Parts, Mapping[str, Number]]
 
 _UNSURE: Verdict = "not separated at this size"
 _RULE = (
@@ -28,29 +28,29 @@ _RULE = (
 
 @dataclass(frozen=True, eq=False)
 class DrawnValues:
-    """What evaluators say, as measured and over draws of texts; whatever is missing was not measured."""
+    """Evaluators' values, as measured and over draws of texts; missing ones were not measured."""
 
-    about: str  # Whose values these are
-    generators: tuple[str, ...]  # Their names, G of them
-    # Evaluator to shape (1 + B, G): row 0 as measured, the others drawn, B may be 0. Of people and classifiers the
-    # share that is called fake.
+    about: str  # source of the values
+    generators: tuple[str, ...]  # G names
+    # by evaluator, shape (1 + B, G): row 0 as measured, the others resampled, B may be 0; for people and classifiers
+    # the share that is called fake
     values: Mapping[str, FloatArray]
-    better: Mapping[str, str]  # Evaluator to whether "higher" or "lower" is a better generator
-    # People and classifiers to their accuracy on all, on real and on generated texts, shape (1 + B, 3)
+    better: Mapping[str, str]  # "higher" or "lower", by evaluator
+    # accuracy of people and classifiers on all, on real and on generated texts, shape (1 + B, 3)
     rates: Mapping[str, FloatArray] = field(default_factory=dict)
-    # Evaluator and "H1" or "H2" to Kendall's tau-b, both turned so that higher is better, shape (1 + B,)
+    # Kendall's tau-b by evaluator and "H1" or "H2", signs such that higher is better, shape (1 + B,)
     taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
-    # The same where evaluators are measured with people's majority for the truth
+    # the same with people's majority as the truth
     majority_taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
-    kappa: float | None = None  # Fleiss' kappa of right and mistaken answers; not drawn
-    foreign: str = "Google LM"  # The generator that has learnt from another domain, in the place of Google LM
+    kappa: float | None = None  # Fleiss' kappa of right and mistaken answers; not resampled
+    foreign: str = "Google LM"  # the generator trained on another domain, in the place of Google LM
 
     def of(self, evaluator: str, generator: str) -> FloatArray:
         """Return one generator's values, shape (1 + B,); raises KeyError where there are none."""
         return self.values[evaluator][:, self._place(generator)]
 
     def goodness(self, evaluator: str) -> FloatArray:
-        """Return values turned so that higher is better."""
+        """Return values with signs such that higher is better."""
         return self.values[evaluator] if self.better[evaluator] == "higher" else -self.values[evaluator]
 
     def rank(self, evaluator: str, generator: str) -> FloatArray:
@@ -75,30 +75,30 @@ class DrawnValues:
 class Rule:
     """A finding and how it is checked."""
 
-    # Such as "K3", and the finding as a sentence
+    # such as "K3", and the finding as a sentence
     id: str
     statement: str
-    published: str  # What the paper prints, in words
-    parts: str  # What its parts are, in a sentence or two
-    # Returns the parts, name to whether each holds as measured and in each draw, shape (1 + B,), and numbers to show;
+    published: str  # the published result, in words
+    parts: str  # its parts, in a sentence or two
+    # returns whether each part holds, by name, as measured and in each draw, shape (1 + B,), and numbers to report;
     # raises KeyError where values are missing
-    check: Callable[[DrawnValues], Found]
-    exact: bool = False  # Whether the measured values alone count
+    check: Callable[[DrawnValues], Outcome]
+    exact: bool = False  # whether the measured values alone count
 
 
 def check_rules(rules: Sequence[Rule], values: DrawnValues, *, level: float) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked; `level` is that of what counts as sure."""
+    """Return the verdict on every finding, at a confidence level."""
     checked = []
     for rule in rules:
         verdict: Verdict = "not measured"
         numbers: Mapping[str, Number] = {}
         try:
-            parts, told = rule.check(values)
+            parts, extra = rule.check(values)
         except KeyError:
             pass
         else:
             verdict, rests = _verdict(parts, level, exact=rule.exact)
-            numbers = {**rests, **told}
+            numbers = {**rests, **extra}
         how = "Each to the last printed digit." if rule.exact else _RULE
         checked.append(
             CheckedFinding(

@@ -1,4 +1,4 @@
-"""Sentences that stages hand to one another: token ids in a file, a corpus again when it is read; no text is kept."""
+"""Sentences passed between stages, as files of token ids."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,7 @@ from textassay.errors import InputError
 
 
 def save_draws(path: Path, corpus: Corpus) -> None:
-    """Write the tokens of `corpus` to `path`, whole or not at all."""
+    """Write the tokens of `corpus` to `path`, atomically."""
     draft = path.with_name(f"{path.name}.tmp")
     with draft.open("wb") as file:
         np.savez(file, tokens=corpus.tokens, offsets=corpus.offsets)
@@ -24,9 +24,9 @@ def load_draws(path: Path, form: TextForm) -> Corpus:
         with np.load(path, allow_pickle=False) as kept:
             tokens, offsets = kept["tokens"], kept["offsets"]
     except (OSError, ValueError, KeyError, EOFError):
-        raise InputError(f"{path} is damaged: delete its folder, and it is made again") from None
+        raise InputError(f"{path} is damaged: delete its folder to compute it again") from None
     if tokens.max(initial=0) >= len(form.vocabulary):
-        raise InputError(f"{path} was drawn over another vocabulary: delete its folder, and it is made again")
+        raise InputError(f"{path} was drawn over another vocabulary: delete its folder to compute it again")
     return _written(tokens, offsets, form)
 
 

@@ -1,4 +1,4 @@
-"""What a study measures of one generator: metrics by name, cost under given models, the exact discrepancy.
+"""Measurements of one generator: metrics by name, likelihood under models, the exact discrepancy.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 4.5.
 Departs from it: sentences that were cut have no end that could be scored, so none is counted.
@@ -31,7 +31,7 @@ OVERLAP = (*(f"BLEU-{order}" for order in ORDERS), *(f"self-BLEU-{order}" for or
 
 
 def overlap_metrics() -> dict[str, Metric]:
-    """Return what needs no model of ours, by the names that tables use."""
+    """Return the metrics that need no trained model, by their names in tables."""
     return {
         **{f"BLEU-{order}": Bleu(order=order, level=LEVEL) for order in ORDERS},
         **{f"self-BLEU-{order}": SelfBleu(order=order, level=LEVEL) for order in ORDERS},
@@ -43,13 +43,13 @@ def overlap_metrics() -> dict[str, Metric]:
 def measured(metrics: Mapping[str, Metric], generated: Corpus, real: Corpus, *, seed: int) -> dict[str, Estimate]:
     """Return the estimate of each metric; those that share statistics compute them once."""
     shared: dict[str, object] = {}
-    found = {}
+    estimates = {}
     for name, metric in metrics.items():
         key = repr(metric.shares)
         if key not in shared:
             shared[key] = metric.statistics(metric.prepare(real), generated, seed=seed)
-        found[name] = metric.estimate(shared[key])
-    return found
+        estimates[name] = metric.estimate(shared[key])
+    return estimates
 
 
 def model_cost(
@@ -122,15 +122,15 @@ def save_estimates(folder: Path, estimates: Mapping[str, Estimate]) -> None:
 
 
 def load_estimates(folder: Path, names: Sequence[str] | Iterable[str]) -> dict[str, Estimate]:
-    """Return the estimates that `save_estimates` kept."""
+    """Return the estimates of `save_estimates`."""
     store = EstimateStore(folder)
-    found = {}
+    estimates = {}
     for name in names:
         kept = store.load(_file(name))
         if kept is None:
-            raise InputError(f"{folder} is damaged: delete it, and what it holds is computed again")
-        found[name] = kept[0]
-    return found
+            raise InputError(f"{folder} is damaged: delete it, and its estimates are computed again")
+        estimates[name] = kept[0]
+    return estimates
 
 
 def _file(name: str) -> str:

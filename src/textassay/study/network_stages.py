@@ -1,4 +1,4 @@
-"""Stages that make text: a network is trained, a trained one draws.
+"""Stages that train networks and draw samples from them.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", sections 4.2 and 4.3.
 """
@@ -19,28 +19,28 @@ from textassay.study.draws import load_draws, save_draws
 from textassay.study.stages import Stage, Work
 from textassay.training import Step
 
-MODEL = "model"  # the folder, in that of a stage, where it keeps what it trained
+MODEL = "model"  # folder of the trained model, inside that of its stage
 _CHECKPOINT = "training.safetensors"
 
 
 @dataclass(frozen=True)
 class Part:
-    """Sentences that stages read: given, or drawn by a stage; `first` of them, or all."""
+    """Sentences that stages read: a corpus, or samples of a stage; `first` of them, or all."""
 
-    corpus: Corpus | None = None  # What is given
-    # What draws it, and which of its files it is
+    corpus: Corpus | None = None
+    # the stage that draws it, and which of its files it is
     stage: Stage | None = None
     file: str = ""
-    first: int | None = None  # How many sentences count; none for all
+    first: int | None = None  # number of sentences; None for all
 
     @property
     def inputs(self) -> tuple[Stage, ...]:
-        """What has to be done before it can be read."""
+        """The stages it depends on."""
         return () if self.stage is None else (self.stage,)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides it, beside `inputs`."""
+        """Its settings, beside `inputs`."""
         if self.corpus is None:
             return {"file": self.file, "first": self.first}
         corpus = self.corpus if self.first is None else self.corpus.take(np.arange(self.first))
@@ -56,7 +56,7 @@ class Part:
 
 
 def first_share(n: int, share: float) -> int:
-    """Return ceil(share * n), the share taken as the decimal number it looks like."""
+    """Return ceil(share * n), in decimal arithmetic."""
     return len(nested_fractions(n, (share,))[0])
 
 
@@ -80,7 +80,7 @@ def training(
     changes: Mapping[str, Any] | None = None,
     stage_kind: str = "train",
 ) -> Stage:
-    """Return the stage that trains a network and keeps it."""
+    """Return the stage that trains and saves a network."""
 
     def run(work: Work) -> dict[str, Any]:
         checkpoint = work.folder / _CHECKPOINT
@@ -94,7 +94,7 @@ def training(
             **positions,
             **(changes or {}),
         )
-        with workers(1):  # another number of threads sums in another order, and gives other weights
+        with workers(1):  # the weights depend on the number of threads
             model.fit(
                 text.load(work, form),
                 valid.load(work, form),
@@ -120,11 +120,11 @@ def training(
 
 
 def opened(work: Work, trained: Stage, *, precision: str = "float32") -> LanguageModel:
-    """Return the network that a stage kept, which computes in `precision`."""
+    """Return the network that a stage saved, in `precision`."""
     model: Any = load_model(work.inputs[trained].folder / MODEL).model
     model.precision = precision
-    found: LanguageModel = model
-    return found
+    network: LanguageModel = model
+    return network
 
 
 def sampling(
@@ -142,18 +142,18 @@ def sampling(
 
     def run(work: Work) -> dict[str, Any]:
         model = opened(work, trained, precision=precision)
-        told = {}
+        statistics = {}
         for number, (file, count) in enumerate(counts.items()):
             work.tell(f"{count} sentences, set {number + 1} of {len(counts)}")
             drawn = model.sample(count, seed=seed_for(seed, "draw", file), temperature=temperature)
             save_draws(work.folder / f"{file}.npz", drawn)
-            told[file] = {
+            statistics[file] = {
                 "n": len(drawn),
                 "unk_rate": drawn.unk_rate if len(drawn.tokens) else 0.0,
                 "cut_share": float(np.mean(drawn.lengths >= longest)),
                 "mean_length": float(np.mean(drawn.lengths)),
             }
-        return told
+        return statistics
 
     settings = {"counts": dict(counts), "seed": seed, "temperature": temperature, "longest": longest}
     settings |= {} if precision == "float32" else {"precision": precision}
@@ -161,6 +161,6 @@ def sampling(
 
 
 def tell_step(work: Work, step: Step) -> None:
-    """Tell how far a training is."""
+    """Report the progress of a training."""
     left = "" if not math.isfinite(step.seconds_left) else f", at most {step.seconds_left:.0f} s left"
     work.tell(f"epoch {step.epoch}, step {step.step} of {step.n_steps}{left}")

@@ -1,4 +1,4 @@
-"""What a study trains: a preset, and what differs from it; and which of its scales is meant by a name."""
+"""Settings of the models of a study: a preset and changes; and the scales of a study by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Scale = TypeVar("Scale")
 
 @dataclass(frozen=True)
 class Network:
-    """A preset of `textassay.model_store.catalog`, and settings that differ from it."""
+    """A preset of `textassay.model_store.catalog` and changed settings."""
 
     preset: str
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Contest:
-    """A training with two sides: a preset of its kind, and what differs from it in generator and recipe."""
+    """An adversarial training: a preset of its kind, and changed settings of generator and recipe."""
 
     preset: str
     network: Mapping[str, Any] = field(default_factory=dict)

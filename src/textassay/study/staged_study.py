@@ -1,4 +1,4 @@
-"""What all studies share: stages that lead to targets, computed as far as they are not there yet, and a result."""
+"""The base of all studies: stages that lead to targets, of which missing ones are computed, and a result."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from textassay.study.stages import Stage, Stages
 
 
 class StagedStudy(ABC):
-    """A study; a subclass says which stages there are and what they mean."""
+    """A study; subclasses define the stages and the result."""
 
     def __init__(self, folder: Path, progress: Callable[[str, int, int], None] | None = None) -> None:
         self.stages = Stages(folder / "stages", progress)
@@ -23,7 +23,7 @@ class StagedStudy(ABC):
 
     @abstractmethod
     def result(self) -> Reproduction:
-        """Return what was found beside what was published; all stages are done."""
+        """Return the results beside the published ones; all stages must be done."""
 
     @property
     def kinds(self) -> list[str]:
@@ -32,17 +32,17 @@ class StagedStudy(ABC):
 
     def all_stages(self) -> list[Stage]:
         """Return all stages, each after those it builds on."""
-        found: dict[str, Stage] = {}
+        by_key: dict[str, Stage] = {}
         waiting = list(self.targets)
         while waiting:
             stage = waiting.pop()
-            if stage.key not in found:
-                found[stage.key] = stage
+            if stage.key not in by_key:
+                by_key[stage.key] = stage
                 waiting.extend(stage.inputs)
-        return sorted(found.values(), key=lambda stage: stage.level)
+        return sorted(by_key.values(), key=lambda stage: stage.level)
 
     def compute(self, only: Sequence[str] = ()) -> int:
-        """Compute what is missing, and return how many stages that were."""
+        """Compute the missing stages, and return their number."""
         for kind in only:
             if kind not in self.kinds:
                 raise unknown_name("stage", kind, self.kinds)
@@ -51,7 +51,7 @@ class StagedStudy(ABC):
         )
 
     def seconds(self) -> dict[str, float]:
-        """Return kind of stage to how long its stages took when they were computed, one after the other."""
+        """Return the total seconds of the stages of each kind when they were computed."""
         spent: dict[str, float] = {}
         for stage in self.all_stages():
             done = self.stages.done(stage)
@@ -59,8 +59,8 @@ class StagedStudy(ABC):
                 spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
         return spent
 
-    def warnings_told(self, *, but: str | None = None) -> list[str]:
-        """Return the warnings of stages, each with their kind and how many gave it; none that hold the words `but`."""
+    def warning_notes(self, *, but: str | None = None) -> list[str]:
+        """Return the warnings of stages, each with their kind and number; those that contain `but` are left out."""
         warned: dict[str, int] = {}
         for stage in self.all_stages():
             done = self.stages.done(stage)
@@ -70,7 +70,7 @@ class StagedStudy(ABC):
         return [f"{message} ({count} stages)" for message, count in warned.items()]
 
     def outcome(self, stage: Stage) -> Any:
-        """Return what a stage returned that is done."""
+        """Return the result of a stage that is done."""
         done = self.stages.done(stage)
         assert done is not None, f"{stage.label} is not done"
         return done.result

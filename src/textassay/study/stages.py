@@ -1,9 +1,9 @@
-"""Stages of a study: each computed once, kept in a folder named by what decides it, and found again.
+"""Stages of a study: each computed once and kept in a folder named by its settings.
 
-What decides a stage is its kind, its name, its settings, the stages it builds on and the version of the software; its
-key is a hash of these, so all keys are known before anything runs. A run computes what its targets lack and nothing
-else, all stages of a level side by side. A stage is done when its document is there, which is written last and whole:
-what a killed run left of another is its working folder, where a training finds its checkpoint.
+The key of a stage is a hash of its kind, name, settings, input stages and the version of the software, so all keys are
+known before anything runs. A run computes the missing stages of its targets, those of a level in parallel. A stage is
+done when its document is there, which is written last and atomically; a killed run leaves a working folder, from whose
+checkpoint a training resumes.
 """
 
 import json
@@ -32,7 +32,7 @@ _said: ContextVar[list[str] | None] = ContextVar("said", default=None)
 
 @dataclass(frozen=True)
 class Done:
-    """A stage that is there: its folder, what it returned, how long it took, and the warnings it gave."""
+    """A finished stage: its folder, result, seconds and warnings."""
 
     folder: Path
     result: Any
@@ -42,25 +42,25 @@ class Done:
 
 @dataclass(frozen=True)
 class Work:
-    """What a stage gets to work with."""
+    """The working environment of a stage."""
 
-    folder: Path  # Where its files go; what an interrupted run left is still there
-    inputs: Mapping["Stage", Done]  # The stages it builds on
-    tell: Callable[[str], None]  # Called with a few words on how far it is
+    folder: Path  # for its files; those of an interrupted run are still there
+    inputs: Mapping["Stage", Done]
+    tell: Callable[[str], None]  # reports progress, in a few words
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
     """One step of a study."""
 
-    # What it does, such as ``train``, and to whom, such as ``LSTM_0.2``
+    # such as ``train``, and such as ``LSTM_0.2``
     kind: str
     name: str
-    settings: Mapping[str, Any]  # JSON-ready: with `inputs`, everything that decides the outcome
-    # Computes it; what it returns is JSON-ready, all else it writes into the folder, each file whole or not at all
+    settings: Mapping[str, Any]  # JSON-ready: with `inputs`, everything that decides the result
+    # computes it and returns a JSON-ready result; other results are files in the folder, written atomically
     run: Callable[[Work], Any] = field(repr=False)
-    inputs: tuple["Stage", ...] = ()  # The stages it builds on
-    # How long it takes beside others, roughly: the longest of a level begin first. Decides no result.
+    inputs: tuple["Stage", ...] = ()
+    # rough relative duration: the longest stages of a level begin first; has no effect on results
     cost: float = 1.0
 
     @property
@@ -70,13 +70,13 @@ class Stage:
 
     @cached_property
     def key(self) -> str:
-        """Hash of all that decides the outcome."""
+        """Hash of everything that decides the result."""
         settings = json.dumps(self.settings, sort_keys=True, allow_nan=False)
         return estimate_key(self.kind, self.name, settings, *(stage.key for stage in self.inputs), version("textassay"))
 
     @cached_property
     def level(self) -> int:
-        """How many stages have to be done before it, one after another."""
+        """Length of the longest chain of stages before it."""
         return 1 + max((stage.level for stage in self.inputs), default=-1)
 
 
@@ -86,7 +86,7 @@ class Stages:
     def __init__(self, folder: Path, progress: Progress | None = None) -> None:
         self._folder = folder
         self._progress = progress
-        self._found: dict[str, Done] = {}
+        self._done: dict[str, Done] = {}
         self._lock = threading.Lock()
 
     def folder_of(self, stage: Stage) -> Path:
@@ -96,24 +96,24 @@ class Stages:
 
     def done(self, stage: Stage) -> Done | None:
         """Return `stage` if it is done."""
-        if stage.key in self._found:
-            return self._found[stage.key]
+        if stage.key in self._done:
+            return self._done[stage.key]
         folder = self.folder_of(stage)
         try:
             document = parse_json(read_document(folder / _DOCUMENT))
             whole = document["key"] == stage.key and all(
                 (folder / name).stat().st_size == size for name, size in document["files"].items()
             )
-            found = Done(folder, document["result"], document["seconds"], tuple(document["warnings"]))
+            result = Done(folder, document["result"], document["seconds"], tuple(document["warnings"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
         if not whole:
             return None
-        self._found[stage.key] = found
-        return found
+        self._done[stage.key] = result
+        return result
 
     def missing(self, targets: Sequence[Stage]) -> list[Stage]:
-        """Return what has to be computed for `targets`, each before what builds on it."""
+        """Return the missing stages for `targets`, inputs first."""
         wanted: dict[str, Stage] = {}
         waiting = list(targets)
         while waiting:
@@ -124,7 +124,7 @@ class Stages:
         return sorted(wanted.values(), key=lambda stage: (stage.level, -stage.cost, stage.label))
 
     def compute(self, targets: Sequence[Stage]) -> int:
-        """Compute what `targets` lack, and return how many stages that were."""
+        """Compute the missing stages for `targets`, and return their number."""
         missing = self.missing(targets)
         total = len({stage.key: stage for stage in missing})
         n_done = 0
@@ -148,7 +148,9 @@ class Stages:
             self._progress(label, done, total)
 
     def _compute(self, stage: Stage, tell: Callable[[str], None]) -> None:
-        inputs = {given: found for given in stage.inputs if (found := self.done(given)) is not None}
+        inputs = {
+            stage_input: finished for stage_input in stage.inputs if (finished := self.done(stage_input)) is not None
+        }
         folder = self.folder_of(stage)
         said: list[str] = []
         token = _said.set(said)
@@ -184,14 +186,14 @@ class Stages:
 
 @contextmanager
 def _warnings_by_stage() -> Iterator[None]:
-    """Keep each warning with the stage that gives it: all threads share one list of filters, so it is set here."""
+    """Collect the warnings of each stage; filters are set here, once, since all threads share them."""
     with warnings.catch_warnings():
-        shown = warnings.showwarning
+        show_warning = warnings.showwarning
 
         def keep(message: Any, category: type[Warning], *where: Any, **rest: Any) -> None:
             said = _said.get()
             if said is None:
-                shown(message, category, *where, **rest)
+                show_warning(message, category, *where, **rest)
             else:
                 said.append(str(message))
 

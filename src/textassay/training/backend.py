@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-import joblib
-
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import device_name
+from textassay.execution import allowed_workers, device_name
 
 if TYPE_CHECKING:
     import torch
@@ -85,7 +83,7 @@ def threads() -> AbstractContextManager[None]:
     Another number of threads sums in another order: the last bits of weights may differ. Inside a `single_threaded`
     block it stays at one.
     """
-    return _at_most(joblib.effective_n_jobs(None))
+    return _at_most(allowed_workers())
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-from textassay.translation.beam_search import Found as Found
+from textassay.translation.beam_search import Hypothesis as Hypothesis
 from textassay.translation.beam_search import beam_search as beam_search
 from textassay.translation.translation import TranslationModel as TranslationModel
 from textassay.translation.translation_batches import pair_batch as pair_batch

@@ -1,13 +1,13 @@
-"""Beam search: a likely translation of each of many sources, found by following several beginnings at once.
+"""Beam search for likely translations of many sources.
 
-In each step every live beginning is followed by every token; the likeliest `width` that go on stay alive, and those of
-the first `width` that end are finished. A source is done when `width` have finished. The best finished one has the
-highest score: its log-probability, end included, divided by its number of tokens, end included, to a power.
+In each step every live hypothesis is extended by every token; the likeliest `width` unfinished ones stay alive, and
+those of the first `width` that end are finished. A source is done when `width` hypotheses have finished. The result has
+the highest score: its log-probability, end included, divided by its number of tokens, end included, to a power.
 
 Sources: Graves, "Sequence Transduction with Recurrent Neural Networks", 2012; Wu et al., "Google's Neural Machine
 Translation System", 2016 (length normalisation).
-Departs from them: what greedy choice finds is one of the candidates, so no score is below greedy's. Given tokens at the
-beginning are part of the score, as log-probability and as length.
+Departs from them: the result of greedy search is one of the candidates, so no score is below it. Tokens of a forced
+prefix are part of the score, as log-probability and as length.
 """
 
 import math
@@ -29,24 +29,24 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Decoder(Protocol):
-    """What a search asks: B sources, each with K beginnings of translations."""
+    """The model as a search uses it: B sources, each with K hypotheses."""
 
     def log_probs(self, tokens: "Tensor", position: int) -> "Tensor":
         """Return the log-probability of each next token after the tokens (B, K) at `position`, (B, K, V)."""
         ...
 
     def keep(self, sources: "Tensor", places: "Tensor") -> None:
-        """Go on with the sources of these numbers, (B',), and, in each, with copies of beginnings (B', K)."""
+        """Keep the sources of these numbers, (B',), and, in each, copies of the hypotheses (B', K)."""
         ...
 
 
 @dataclass(frozen=True)
-class Found:
-    """The best translation of a source."""
+class Hypothesis:
+    """A finished translation of a source."""
 
-    tokens: IntArray  # Without the end, shape (L,)
-    log_prob: float  # Its end included, in nats
-    score: float  # What it was chosen by: `log_prob` divided by (L + 1) to the power that was asked for
+    tokens: IntArray  # without the end, shape (L,)
+    log_prob: float  # its end included, in nats
+    score: float  # `log_prob` divided by (L + 1) to a power
 
 
 def beam_search(
@@ -55,42 +55,45 @@ def beam_search(
     *,
     width: int = 10,
     power: float = 1.0,
-    given: Sequence[IntArray] | None = None,
-) -> list[Found]:
-    """Return the best translation that a search finds for each of B sources."""
+    prefixes: Sequence[IntArray] | None = None,
+) -> list[Hypothesis]:
+    """Return the best hypothesis for each of B sources; `prefixes` are forced."""
     if width < 1:
         raise OptionError(f"the width of a beam must be at least 1, got {width}")
     if not 0 <= power < math.inf:
         raise OptionError(f"the power of the length must be at least 0, got {power}")
-    begun = [np.empty(0, dtype=np.int64) for _ in limits] if given is None else list(given)
-    greedy = _Search(decoder(1), limits, begun, 1, power).run()
+    forced = [np.empty(0, dtype=np.int64) for _ in limits] if prefixes is None else list(prefixes)
+    greedy = _Search(decoder(1), limits, forced, 1, power).run()
     if width == 1:
         return greedy
-    wide = _Search(decoder(width), limits, begun, width, power).run()
-    return [max(pair, key=lambda found: found.score) for pair in zip(wide, greedy, strict=True)]
+    wide = _Search(decoder(width), limits, forced, width, power).run()
+    return [max(pair, key=lambda hypothesis: hypothesis.score) for pair in zip(wide, greedy, strict=True)]
 
 
 @dataclass
 class _Search:
-    """One search; arrays hold the sources that are not done, `live` their numbers."""
+    """One search; arrays hold the unfinished sources, `live` their numbers."""
 
     decoder: Decoder
     limits: Sequence[int]
-    given: Sequence[IntArray]
+    prefixes: Sequence[IntArray]
     width: int
     power: float
-    finished: list[list[Found]] = field(default_factory=list)
+    finished: list[list[Hypothesis]] = field(default_factory=list)
 
-    def run(self) -> list[Found]:
+    def run(self) -> list[Hypothesis]:
         import torch
 
         n, width = len(self.limits), self.width
         self.finished = [[] for _ in range(n)]
         live = np.arange(n)
-        limits, n_given = np.array(self.limits, dtype=np.int64), np.array([len(tokens) for tokens in self.given])
-        tokens: Tensor | None = None  # what each beginning has read last, (B, K)
+        limits, prefix_lengths = (
+            np.array(self.limits, dtype=np.int64),
+            np.array([len(tokens) for tokens in self.prefixes]),
+        )
+        tokens: Tensor | None = None  # the last token of each hypothesis, (B, K)
         sums = np.full((n, width), -math.inf)
-        sums[:, 0] = 0.0  # all beginnings are equal before the first step: one of them counts
+        sums[:, 0] = 0.0  # all hypotheses are equal before the first step: one of them counts
         written = np.empty((n, width, 0), dtype=np.int64)
         position = 0
         while len(live) > 0:
@@ -98,17 +101,17 @@ class _Search:
                 tokens = torch.full((len(live), width), SOS)
             rows = self.decoder.log_probs(tokens, position)  # (B, K, V)
             totals = rows.double() + torch.from_numpy(sums).to(rows.device)[:, :, None]
-            self._force(totals, live, position, n_given, limits)
+            self._force(totals, live, position, prefix_lengths, limits)
             n_types = rows.shape[2]
             best = totals.flatten(1).topk(min(2 * width, width * n_types))
-            found, places = best.values.cpu().numpy(), best.indices.cpu().numpy()
+            scores, places = best.values.cpu().numpy(), best.indices.cpu().numpy()
             parents, chosen = places // n_types, places % n_types
-            ends = (chosen == EOS) & np.isfinite(found)
-            self._finish(ends, found, parents, live, written)
+            ends = (chosen == EOS) & np.isfinite(scores)
+            self._finish(ends, scores, parents, live, written)
             order = np.argsort(ends, axis=1, kind="stable")[:, :width]  # those that go on come first, best first
             kept = np.take_along_axis(parents, order, 1)
             next_tokens = np.take_along_axis(chosen, order, 1)
-            sums = np.take_along_axis(np.where(ends, -math.inf, found), order, 1)
+            sums = np.take_along_axis(np.where(ends, -math.inf, scores), order, 1)
             if sums.shape[1] < width:  # fewer candidates than places
                 more = ((0, 0), (0, width - sums.shape[1]))
                 sums = np.pad(sums, more, constant_values=-math.inf)
@@ -127,16 +130,18 @@ class _Search:
         for number, candidates in enumerate(self.finished):
             if not candidates:
                 raise InputError(f"source {number + 1} has no translation of a probability above 0")
-        return [max(candidates, key=lambda found: found.score) for candidates in self.finished]
+        return [max(candidates, key=lambda hypothesis: hypothesis.score) for candidates in self.finished]
 
-    def _force(self, totals: "Tensor", live: IntArray, position: int, n_given: IntArray, limits: IntArray) -> None:
-        """Leave only the given token, where one is given, and only the end where a translation may not go on."""
+    def _force(
+        self, totals: "Tensor", live: IntArray, position: int, prefix_lengths: IntArray, limits: IntArray
+    ) -> None:
+        """Allow only the next token of a prefix, where there is one, and only the end at the length limit."""
         for rows, wanted in (
-            (np.flatnonzero(n_given[live] > position), None),
-            (np.flatnonzero((n_given[live] <= position) & (limits[live] <= position)), EOS),
+            (np.flatnonzero(prefix_lengths[live] > position), None),
+            (np.flatnonzero((prefix_lengths[live] <= position) & (limits[live] <= position)), EOS),
         ):
             for row in rows.tolist():
-                token = int(self.given[live[row]][position]) if wanted is None else wanted
+                token = int(self.prefixes[live[row]][position]) if wanted is None else wanted
                 value = totals[row, :, token].clone()
                 totals[row] = -math.inf
                 totals[row, :, token] = value
@@ -144,7 +149,7 @@ class _Search:
     def _finish(
         self,
         ends: npt.NDArray[np.bool_],
-        found: npt.NDArray[np.float64],
+        log_probs: npt.NDArray[np.float64],
         parents: IntArray,
         live: IntArray,
         written: IntArray,
@@ -152,6 +157,6 @@ class _Search:
         """Keep what ended among the first `width` candidates of each source."""
         for row, place in zip(*np.nonzero(ends[:, : self.width]), strict=True):
             tokens = written[row, parents[row, place]]
-            log_prob = float(found[row, place])
+            log_prob = float(log_probs[row, place])
             score = log_prob / (len(tokens) + 1) ** self.power
-            self.finished[live[row]].append(Found(tokens.copy(), log_prob, score))
+            self.finished[live[row]].append(Hypothesis(tokens.copy(), log_prob, score))

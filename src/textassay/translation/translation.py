@@ -1,4 +1,4 @@
-"""Translation: a model of what follows a source sentence; trained on pairs, it scores, searches and draws translations.
+"""Translation models: trained on pairs of sentences, they score, search and draw translations.
 
 Source: Vaswani et al., "Attention Is All You Need", NeurIPS 2017; He et al., "Quantifying Exposure Bias for Neural
 Language Generation", 2019, for the settings (`textassay.translation.translation_presets`).
@@ -31,11 +31,11 @@ TokenArray = npt.NDArray[np.int32]
 class TranslationModel(TrainedNetwork):
     """An encoder-decoder transformer, trained from scratch. Needs the extra ``neural``.
 
-    It is a language model of translations that asks for the source: `context` where it draws, `source` where it scores.
+    It is a language model of translations given the source: `context` in `sample`, `source` in scoring.
     """
 
     kind: ClassVar[str] = "translation"
-    needs_source: ClassVar[bool] = True  # What looks at free text alone, such as EB-bleu, refuses this model
+    needs_source: ClassVar[bool] = True  # metrics of unconditional text, such as EB-bleu, refuse this model
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class TranslationModel(TrainedNetwork):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its constructor was called with, JSON-ready."""
+        """Arguments of the constructor, JSON-ready."""
         own = {"batch_tokens": self.batch_tokens, "seed": self.seed, "recipe": asdict(self.recipe)}
         return {**asdict(self.network), **own}
 
@@ -99,7 +99,7 @@ class TranslationModel(TrainedNetwork):
         began = torch.Generator().manual_seed(seed("weights"))
         text = train.target
         with self.in_training(self.network.new_weights(shapes, began), text.vocabulary, text.tokenizer) as weights:
-            told = self._train(
+            training = self._train(
                 weights,
                 self.lessons(train, weights, seed=seed("order")),
                 None if valid is None else lambda: float(pair_scores(self.network, weights, valid).mean()),
@@ -110,11 +110,11 @@ class TranslationModel(TrainedNetwork):
                 monitors=monitors,
                 progress=progress,
             )
-        self.record = {"train": _told(train), "valid": None if valid is None else _told(valid), **told}
+        self.record = {"train": _record(train), "valid": None if valid is None else _record(valid), **training}
         return self
 
     def lessons(self, train: ParallelText, weights: Weights, *, seed: int) -> Lessons:
-        """Return the batches that `weights` learn from, pairs of like length together."""
+        """Return the training batches, pairs of similar length together."""
         return Lessons(
             batches=lambda epoch: token_batches(train, self.batch_tokens, seed, epoch),
             loss=lambda rows, rng: pair_loss(self.network, weights, pair_batch(train, rows), rng),
@@ -123,7 +123,7 @@ class TranslationModel(TrainedNetwork):
         )
 
     def pairs(self, source: Corpus | None, target: Corpus) -> ParallelText:
-        """Return source and target as pairs of this model's ids."""
+        """Return source and target as pairs of ids of this model."""
         if source is None:
             raise self._no_source()
         return ParallelText(self.known(source), self.known(target))
@@ -156,7 +156,7 @@ class TranslationModel(TrainedNetwork):
         return sample_translations(self, context, Choice(temperature, top_k, top_p), seed=seed, prefix=prefix)
 
     def translations(self, source: Corpus, *, width: int = BEAM) -> Corpus:
-        """Return the translations that a beam of this width finds; see `textassay.translation.translation_decoding`."""
+        """Return translations by beam search; see `textassay.translation.translation_decoding`."""
         return translate(self, source, width=width).corpus
 
     def log_prob(self, corpus: Corpus, *, temperature: float = 1.0, source: Corpus | None = None) -> FloatArray:
@@ -179,7 +179,7 @@ class TranslationModel(TrainedNetwork):
         return np.asarray(torch.log_softmax(logits, 1).numpy())
 
     def prefix_logits(self, pairs: ParallelText, positions: IntArray) -> npt.NDArray[np.float32]:
-        """Return the logits of what follows the first tokens of each target, shape (B, n, V), float32.
+        """Return the logits of the next token after the first tokens of each target, shape (B, n, V), float32.
 
         `positions`: how many tokens of each target are read, shape (B, n) or (n,), at least 0.
         """
@@ -189,11 +189,11 @@ class TranslationModel(TrainedNetwork):
         return self.network.shapes(n_types)
 
     def _no_source(self) -> OptionError:
-        return OptionError(f"{self.name} knows only what follows a source: give the sources, or use 'translate'")
+        return OptionError(f"{self.name} needs a source for each text: set context or source, or use 'translate'")
 
 
-def _told(pairs: ParallelText) -> dict[str, Any]:
-    """Return what a text was, JSON-ready; by its target, as with other generators."""
+def _record(pairs: ParallelText) -> dict[str, Any]:
+    """Return the record of a training text, JSON-ready; by its target, as with other generators."""
     return {
         "fingerprint": pairs.target.fingerprint,
         "source_fingerprint": pairs.source.fingerprint,

@@ -1,4 +1,4 @@
-"""Pairs of sentences as batches of about so many tokens, and as padded tables."""
+"""Batches of sentence pairs by number of tokens, as padded tables."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class PairBatch(NamedTuple):
-    """Sources (B, S) with their ends; what is read, begun by ``<sos>``, and what is to come, (B, L + 1); padded."""
+    """Sources (B, S) with their ends; inputs, begun by ``<sos>``, and targets, (B, L + 1); padded."""
 
     source: IntArray
     inputs: IntArray
@@ -33,7 +33,7 @@ def source_table(source: Corpus, rows: IntArray) -> IntArray:
 
 
 def token_batches(pairs: ParallelText, n_tokens: int, seed: int, epoch: int) -> list[IntArray]:
-    """Return the numbers of the pairs of each batch, in an order of their own in each epoch; like lengths together."""
+    """Return the numbers of the pairs of each batch, shuffled anew in each epoch; similar lengths together."""
     rng = stream(seed, "pairs", str(epoch))
     order = rng.permutation(len(pairs))
     source, target = pairs.source.lengths[order], pairs.target.lengths[order]

@@ -1,7 +1,7 @@
-"""Translations of many sources: the likeliest that a beam finds, with given beginnings, or drawn.
+"""Translations of many sources by beam search or sampling, with forced prefixes.
 
-Sources are decoded in blocks of like length; keys and values are kept, those of a source once for all beginnings of
-its translation.
+Sources are decoded in blocks of similar length; keys and values are cached, those of a source once for all its
+hypotheses.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from textassay.generator import drawn_corpus
 from textassay.network import Choice, Weights
 from textassay.seeding import stream, uniforms
 from textassay.training import single_threaded
-from textassay.translation.beam_search import Found, beam_search
+from textassay.translation.beam_search import Hypothesis, beam_search
 from textassay.translation.translation_batches import source_table
 from textassay.translation.translation_network import Cache, TranslationNetwork
 
@@ -30,8 +30,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 BEAM = 10  # width (He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 5)
-_PLACES = 640  # beginnings of translations that are decoded together
-_TIMES, _MORE = 2, 10  # a translation has at most so many times the tokens of its source, and so many more
+_PLACES = 640  # hypotheses that are decoded together
+_TIMES, _MORE = 2, 10  # a translation has at most _TIMES times the tokens of its source, and _MORE more
 
 
 class EncoderDecoder(Protocol):
@@ -56,11 +56,11 @@ class EncoderDecoder(Protocol):
 
     @property
     def digest(self) -> str:
-        """Hash of what was learnt."""
+        """Hash of the weights."""
         ...
 
     def working_weights(self) -> Weights:
-        """Return the weights in the precision that it computes in."""
+        """Return the weights in the working precision."""
         ...
 
     def known(self, corpus: Corpus) -> Corpus:
@@ -70,12 +70,12 @@ class EncoderDecoder(Protocol):
 
 @dataclass(frozen=True)
 class Translations:
-    """What was found for N sources."""
+    """Translations of N sources."""
 
-    corpus: Corpus  # The translations
-    log_probs: FloatArray  # Of each, its end included, in nats, shape (N,)
-    scores: FloatArray  # Log-probability by length, as `beam_search` says, shape (N,)
-    n_cut: int  # How many reached the most tokens a translation may have
+    corpus: Corpus
+    log_probs: FloatArray  # of each, its end included, in nats, shape (N,)
+    scores: FloatArray  # length-normalised, see `beam_search`, shape (N,)
+    n_cut: int  # how many reached the length limit
 
 
 def translate(
@@ -86,12 +86,12 @@ def translate(
     `source`: at least one sentence; words that the model does not know count as ``<unk>``.
     """
     known = model.known(source)
-    given = _given(model, prefix, len(known))
-    limits = _limits(known, given)
+    prefixes = _prefixes(model, prefix, len(known))
+    limits = _limits(known, prefixes)
     order = np.argsort(known.lengths, kind="stable")
     together = max(1, _PLACES // max(width, 1))
 
-    def search(rows: IntArray) -> list[Found]:
+    def search(rows: IntArray) -> list[Hypothesis]:
         with single_threaded():
             block = _Sources(model, known, rows)
             return beam_search(
@@ -99,12 +99,12 @@ def translate(
                 limits[rows].tolist(),
                 width=width,
                 power=power,
-                given=[given[row] for row in rows.tolist()],
+                prefixes=[prefixes[row] for row in rows.tolist()],
             )
 
     blocks = [order[start : start + together] for start in range(0, len(order), together)]
-    found = [each for block in parallel_map(search, blocks) for each in block]
-    in_order = [found[place] for place in np.argsort(order).tolist()]
+    hypotheses = [each for block in parallel_map(search, blocks) for each in block]
+    in_order = [hypotheses[place] for place in np.argsort(order).tolist()]
     return Translations(
         _corpus(model, [each.tokens for each in in_order]),
         np.array([each.log_prob for each in in_order]),
@@ -120,8 +120,8 @@ def sample_translations(
     import torch
 
     known = model.known(source)
-    given = _given(model, prefix, len(known))
-    limits = _limits(known, given)
+    prefixes = _prefixes(model, prefix, len(known))
+    limits = _limits(known, prefixes)
     key = int(stream(seed, model.name, model.digest, repr(choice.temperature)).integers(2**63))
     order = np.argsort(known.lengths, kind="stable")
 
@@ -135,8 +135,8 @@ def sample_translations(
                 draws = torch.from_numpy(uniforms(key, rows[live], position)).to(logits.device)
                 tokens = choice.tokens(logits, draws).cpu().numpy().astype(np.int64)
                 for place, row in enumerate(rows[live].tolist()):
-                    if position < len(given[row]):
-                        tokens[place] = given[row][position]
+                    if position < len(prefixes[row]):
+                        tokens[place] = prefixes[row][position]
                     elif position >= limits[row]:
                         tokens[place] = EOS
                     if tokens[place] != EOS:
@@ -151,7 +151,7 @@ def sample_translations(
     return _corpus(model, [drawn[place] for place in np.argsort(order).tolist()])
 
 
-def _given(model: EncoderDecoder, prefix: Corpus | None, n: int) -> list[IntArray]:
+def _prefixes(model: EncoderDecoder, prefix: Corpus | None, n: int) -> list[IntArray]:
     if prefix is None:
         return [np.empty(0, dtype=np.int64)] * n
     if len(prefix) != n:
@@ -160,8 +160,8 @@ def _given(model: EncoderDecoder, prefix: Corpus | None, n: int) -> list[IntArra
     return np.split(known.tokens.astype(np.int64), known.offsets[1:-1])
 
 
-def _limits(source: Corpus, given: Sequence[IntArray]) -> IntArray:
-    return np.maximum(_TIMES * source.lengths + _MORE, [len(tokens) for tokens in given])
+def _limits(source: Corpus, prefixes: Sequence[IntArray]) -> IntArray:
+    return np.maximum(_TIMES * source.lengths + _MORE, [len(tokens) for tokens in prefixes])
 
 
 def _corpus(model: EncoderDecoder, rows: Sequence[IntArray]) -> Corpus:
@@ -171,7 +171,7 @@ def _corpus(model: EncoderDecoder, rows: Sequence[IntArray]) -> Corpus:
 
 
 class _Sources:
-    """A block of sources, read once."""
+    """A block of encoded sources."""
 
     def __init__(self, model: EncoderDecoder, source: Corpus, rows: IntArray) -> None:
         import torch
@@ -182,20 +182,20 @@ class _Sources:
             table = torch.from_numpy(source_table(source, rows)).to(next(iter(self.weights.values())).device)
             known = model.network.encode(self.weights, table)
             self.memories = model.network.memories(self.weights, known)
-            self.heard = (table != PAD)[:, None, None]
+            self.source_mask = (table != PAD)[:, None, None]
 
     def decoder(self, width: int) -> "_Decoder":
-        """Return what follows `width` beginnings of a translation of each."""
+        """Return a decoder with `width` hypotheses of each source."""
         return _Decoder(self, width)
 
 
 class _Decoder:
-    """A `Decoder` with keys and values."""
+    """A `Decoder` with cached keys and values."""
 
     def __init__(self, sources: _Sources, width: int) -> None:
         self._model, self._weights = sources.model, sources.weights
-        self._memories, self._heard = list(sources.memories), sources.heard
-        self._cache: Cache = self._model.network.nothing_read(self._weights, len(self._heard) * width)
+        self._memories, self._source_mask = list(sources.memories), sources.source_mask
+        self._cache: Cache = self._model.network.empty_cache(self._weights, len(self._source_mask) * width)
         self._width = width
 
     def log_probs(self, tokens: "Tensor", position: int) -> "Tensor":
@@ -203,16 +203,16 @@ class _Decoder:
 
         network = self._model.network
         with torch.no_grad():
-            tokens = tokens.to(self._heard.device)
-            vectors = network.step(self._weights, tokens, position, self._cache, self._memories, self._heard)
+            tokens = tokens.to(self._source_mask.device)
+            vectors = network.step(self._weights, tokens, position, self._cache, self._memories, self._source_mask)
             logits = network.logits(self._weights, vectors.flatten(0, 1))
             return torch.log_softmax(logits, 1).view(*tokens.shape, -1)
 
     def keep(self, sources: "Tensor", places: "Tensor") -> None:
-        device = self._heard.device
+        device = self._source_mask.device
         sources, places = sources.to(device), places.to(device)
         rows = (sources[:, None] * self._width + places).flatten()
         self._cache = [(keys[rows], values[rows]) for keys, values in self._cache]
-        if len(sources) < len(self._heard):
+        if len(sources) < len(self._source_mask):
             self._memories = [(keys[sources], values[sources]) for keys, values in self._memories]
-            self._heard = self._heard[sources]
+            self._source_mask = self._source_mask[sources]

@@ -1,4 +1,4 @@
-"""Forced beginnings of translations: what a model makes of a source when its own first words are taken from it.
+"""Forced prefixes of translations.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, appendix: ``normal`` (nothing is
 forced), ``data3`` (the reference's first three tokens), ``unrel3`` (those of another, randomly chosen reference:
@@ -21,7 +21,7 @@ LENGTH = 3
 
 
 def forced_prefixes(mode: str, references: Corpus, *, length: int = LENGTH, seed: int = 0) -> Corpus:
-    """Return what the translation of each source begins with, N token sequences.
+    """Return the forced prefix of the translation of each source, N token sequences.
 
     `length`: tokens that are forced, at least 1; fewer where a reference is shorter (``data3``).
     """
@@ -49,7 +49,7 @@ def forced_prefixes(mode: str, references: Corpus, *, length: int = LENGTH, seed
 
 
 def _unrelated(own: IntArray, whole: npt.NDArray[np.bool_], seed: int) -> IntArray:
-    """Return for each row of `own`, (N, l), a random one of those that are `whole` and differ from it, shape (N,)."""
+    """Return for each row of `own`, (N, l), a random `whole` row that differs from it, shape (N,)."""
     _, kinds = np.unique(own, axis=0, return_inverse=True)
     kinds = kinds.reshape(-1)
     choices = np.flatnonzero(whole)
@@ -57,8 +57,8 @@ def _unrelated(own: IntArray, whole: npt.NDArray[np.bool_], seed: int) -> IntArr
     stuck = np.flatnonzero(alike[kinds] == len(choices))
     if len(stuck) > 0:
         raise InputError(
-            f"sentence {stuck[0] + 1} has no unrelated reference of {own.shape[1]} tokens: all begin as its own; give "
-            "more references"
+            f"sentence {stuck[0] + 1} has no unrelated reference of {own.shape[1]} tokens: all begin as its own; more "
+            "references are needed"
         )
     rng = stream(seed, "prefixes", "unrelated")
     chosen = np.full(len(own), -1)

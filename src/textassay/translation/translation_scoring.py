@@ -1,6 +1,6 @@
-"""How likely translations are under an encoder-decoder network: the loss in training, scores token by token.
+"""Loss and log-probabilities of translations under an encoder-decoder network.
 
-Pairs of like length are read together; padding stands behind the sentences and changes no number but by rounding.
+Pairs of similar length share a batch; padding changes the result by rounding at most.
 """
 
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ _TOGETHER = 128  # pairs scored at once
 
 
 def pair_loss(network: TranslationNetwork, weights: Weights, batch: PairBatch, rng: "torch.Generator") -> "Tensor":
-    """Return the mean loss of what is to come, a scalar to differentiate; dropout from `rng`."""
+    """Return the mean loss of the targets, a scalar to differentiate; dropout from `rng`."""
     import torch
 
     inside = batch.targets != PAD
@@ -52,9 +52,9 @@ def pair_scores(
             vectors = _vectors(network, weights, batch, None)
             kept = vectors[torch.from_numpy(inside).to(vectors.device)]
             wanted = torch.from_numpy(batch.targets[inside]).to(vectors.device)
-            found = log_probs_of(network.logits(weights, kept) / temperature, wanted).cpu().numpy()
+            log_probs = log_probs_of(network.logits(weights, kept) / temperature, wanted).cpu().numpy()
         places = (target.offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
-        scores[places[inside]] = found
+        scores[places[inside]] = log_probs
 
     parallel_map(score, [order[start : start + _TOGETHER] for start in range(0, len(order), _TOGETHER)])
     return scores
@@ -63,7 +63,7 @@ def pair_scores(
 def prefix_scores(
     network: TranslationNetwork, weights: Weights, pairs: ParallelText, positions: IntArray
 ) -> npt.NDArray[np.float32]:
-    """Return the logits of what follows the first tokens of each target, shape (B, n, V).
+    """Return the logits of the next token after the first tokens of each target, shape (B, n, V).
 
     `positions`: how many tokens are read, shape (B, n) or (n,), at least 0.
     """
@@ -82,7 +82,7 @@ def prefix_scores(
 def _vectors(
     network: TranslationNetwork, weights: Weights, batch: PairBatch, rng: "torch.Generator | None"
 ) -> "Tensor":
-    """Return the vector after each token of the translations, shape (B, L + 1, width)."""
+    """Return the decoder's hidden state after each token of the translations, shape (B, L + 1, width)."""
     import torch
 
     device = next(iter(weights.values())).device

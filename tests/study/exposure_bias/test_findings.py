@@ -20,7 +20,7 @@ from made_up_exposure import (
 from textassay.errors import InputError
 from textassay.exposure import eb_bleu_of_runs, eb_c
 from textassay.meta_evaluation import CheckedFinding
-from textassay.study import Claim, difference, judge_claims
+from textassay.study import Condition, check_conditions, difference
 from textassay.study.exposure_bias import (
     DATA_MODEL,
     EB_C,
@@ -179,7 +179,7 @@ def test_a_difference_of_two_that_vary_independently_has_welchs_interval() -> No
     rng = np.random.default_rng(7)
     samples = [rng.normal(size=5), 3 * rng.normal(size=8)]
     first, second = (
-        Claim("", float(one.mean()), float(one.std(ddof=1) / len(one) ** 0.5), len(one) - 1) for one in samples
+        Condition("", float(one.mean()), float(one.std(ddof=1) / len(one) ** 0.5), len(one) - 1) for one in samples
     )
     found = difference("", first, second)
     wanted = stats.ttest_ind(*samples, equal_var=False).confidence_interval(0.95)
@@ -216,13 +216,13 @@ def test_the_other_findings_fail_where_they_should() -> None:
     ],
 )
 def test_verdicts_follow_the_intervals(values: Sequence[float], verdict: str) -> None:
-    claims = [Claim(f"c{k}", value, 0.1, math.inf, lower=0.0) for k, value in enumerate(values)]
-    assert judge_claims(claims, 0.95)[0] == verdict
+    conditions = [Condition(f"c{k}", value, 0.1, math.inf, lower=0.0) for k, value in enumerate(values)]
+    assert check_conditions(conditions, 0.95)[0] == verdict
 
 
 def test_many_numbers_come_with_those_nearest_to_their_bounds_first() -> None:
-    claims = [Claim(f"c{k}", 1.0 + k % 4 + k / 100, 0.1, math.inf, lower=0.0) for k in range(8)]
-    _, numbers = judge_claims(claims, 0.95)
+    conditions = [Condition(f"c{k}", 1.0 + k % 4 + k / 100, 0.1, math.inf, lower=0.0) for k in range(8)]
+    _, numbers = check_conditions(conditions, 0.95)
     assert numbers["numbers compared"] == 8
     assert [name for name in numbers if ":" not in name][1:] == ["c0", "c4", "c1", "c5", "c2", "c6", "c3", "c7"]
 
@@ -237,31 +237,31 @@ def test_claims_over_runs_are_students_intervals_of_the_runs() -> None:
     rng = np.random.default_rng(1)
     runs = make_bleu_runs(rng, ratios={"model": [1.01] * 6}, n_runs=4)
     values, rate = bleu_values({"LSTM": runs}), eb_bleu_of_runs(runs)
-    mean = values.claim("mean", {"EB-bleu(LS)": mean_over(LENGTHS)})
+    mean = values.condition("mean", {"EB-bleu(LS)": mean_over(LENGTHS)})
     assert rate.average_interval is not None
     assert mean.interval(0.95) == pytest.approx((rate.average_interval.low, rate.average_interval.high))
     slopes = [np.polyfit(LENGTHS, row, 1)[0] * 25 for row in rate.runs]
-    trend = values.claim("trend", {"EB-bleu(LS)": trend_over(LENGTHS)})
+    trend = values.condition("trend", {"EB-bleu(LS)": trend_over(LENGTHS)})
     assert trend.value == pytest.approx(np.mean(slopes))
     assert trend.error == pytest.approx(np.std(slopes, ddof=1) / 2)
     kinds = make_synthetic(rng, {"model": 0.02}, n_runs=4)
     curve = eb_c(after_words(kinds["data"]), after_words(kinds["model"]), "tv")
     over_runs = deviation_values(kinds, "tv", retrained=True)
-    claim = over_runs.claim("mean", {EB_C: mean_over(over_runs.lengths)})
+    condition = over_runs.condition("mean", {EB_C: mean_over(over_runs.lengths)})
     assert curve.average_interval is not None
-    assert claim.interval(0.95) == pytest.approx((curve.average_interval.low, curve.average_interval.high))
+    assert condition.interval(0.95) == pytest.approx((curve.average_interval.low, curve.average_interval.high))
     one = {kind: runs[:1] for kind, runs in kinds.items()}
     single = eb_c(after_words(one["data"]), after_words(one["model"]), "tv")
-    claim = deviation_values(one, "tv", retrained=False).claim("mean", {EB_C: mean_over(over_runs.lengths)})
+    condition = deviation_values(one, "tv", retrained=False).condition("mean", {EB_C: mean_over(over_runs.lengths)})
     assert single.average_interval is not None
-    assert claim.interval(0.95) == pytest.approx((single.average_interval.low, single.average_interval.high))
+    assert condition.interval(0.95) == pytest.approx((single.average_interval.low, single.average_interval.high))
 
 
 def test_printed_spreads_become_errors_of_ten_runs() -> None:
-    claim = published_bleu().at_each("", {"EB-bleu(TF)": 1.0, "EB-bleu(LS)": -1.0})[0]
-    assert claim.value == pytest.approx(1.009 - 1.023)
-    assert claim.error == pytest.approx(math.hypot(0.002, 0.003) / math.sqrt(10))
-    assert claim.degrees == 9
+    condition = published_bleu().at_each("", {"EB-bleu(TF)": 1.0, "EB-bleu(LS)": -1.0})[0]
+    assert condition.value == pytest.approx(1.009 - 1.023)
+    assert condition.error == pytest.approx(math.hypot(0.002, 0.003) / math.sqrt(10))
+    assert condition.degrees == 9
 
 
 @pytest.mark.parametrize("retrained", [False, True])
@@ -273,11 +273,11 @@ def test_intervals_cover_and_there_is_seldom_a_rise_without_exposure_bias(*, ret
         shift = 0.02 if retrained else 0.0
         kinds = {kind: make_prefix_runs(rng, kind, [1.0] * 6, n_runs=5, shift=shift) for kind in ("data", "model")}
         values = deviation_values(kinds, "tv", retrained=retrained)
-        claims = [
-            values.claim("", {EB_C: weights(values.lengths)}, less=truth)
+        conditions = [
+            values.condition("", {EB_C: weights(values.lengths)}, less=truth)
             for weights, truth in ((mean_over, 1.0), (trend_over, 0.0))
         ]
-        covered += [low <= 0 <= high for low, high in (claim.interval(0.95) for claim in claims)]
+        covered += [low <= 0 <= high for low, high in (condition.interval(0.95) for condition in conditions)]
         found = check_findings(replace(NOTHING, synthetic={"LSTM-512": kinds}), retrained=retrained)
         alarms += verdicts(found)["B6, trend"] == {"holds"}
     assert 0.915 <= min(covered) / n_times <= max(covered) / n_times <= 0.98

@@ -178,7 +178,9 @@ def test_what_all_share_cancels_in_paired_differences_by_hand() -> None:
     # By hand: means over trainings 0, 0.2, 0.4 (sd 0.2); over stretches 0.2 and 0.2.
     assert (both.value, both.runs_sd, both.text_error) == pytest.approx((0.2, 0.2, 0.0))
     assert both.error == pytest.approx(0.2 / math.sqrt(3))
-    assert both.claim().interval(0.95) == pytest.approx((0.2 - 4.30265 * 0.11547, 0.2 + 4.30265 * 0.11547), rel=1e-5)
+    assert both.condition().interval(0.95) == pytest.approx(
+        (0.2 - 4.30265 * 0.11547, 0.2 + 4.30265 * 0.11547), rel=1e-5
+    )
     one = crossed(terms[:1])
     assert (one.value, one.error, one.runs_sd, one.n_stretches) == (2.0, 1.0, None, 2)  # sd sqrt(2), of two
     cost = TextCost(7, "onehot", 100, 1e-20, 2, 0, 0.0, (10, 30), {"plain": (20.0, 90.0), "exact": (10.0, 90.0)})
@@ -193,7 +195,7 @@ def test_intervals_over_trainings_and_text_cover(of_runs: float, of_text: float,
     n, inside = 600, 0
     for _ in range(n):
         terms = of_runs * rng.standard_normal((3, 1)) + of_text * rng.standard_normal((1, 20))
-        low, high = crossed(terms + of_both * rng.standard_normal((3, 20))).claim().interval(0.95)
+        low, high = crossed(terms + of_both * rng.standard_normal((3, 20))).condition().interval(0.95)
         inside += low < 0 < high
     assert inside / n > 0.945  # 0.966 at least, by 40,000 simulations
 
@@ -208,7 +210,7 @@ def test_unrelated_trainings_add_their_errors_and_intervals_cover() -> None:
             bits = text + rng.standard_normal((k, 1)) + 0.3 * rng.standard_normal((k, 20))
             sides.append([TextCost(7, "", 9, 1e-20, 20, 0, 0.0, (1,) * 20, {"exact": tuple(row)}) for row in bits])
         found = unpaired_of(sides[0], sides[1], "exact")
-        low, high = found.claim().interval(0.95)
+        low, high = found.condition().interval(0.95)
         inside += low < 0 < high
     means = [[cost.mean("exact") for cost in side] for side in sides]
     errors = [np.std(side, ddof=1) / math.sqrt(len(side)) for side in means]

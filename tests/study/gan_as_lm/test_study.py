@@ -152,7 +152,7 @@ def test_costs_are_those_of_the_command(study: GanStudy) -> None:
         assert [found[point.n_samples].mean("corrected") for point in told.curve] == pytest.approx(
             [point.corrected for point in told.curve]
         )
-        interval = mean_of([found[100]], "plain").claim().interval(0.95)
+        interval = mean_of([found[100]], "plain").condition().interval(0.95)
         assert told.plain.interval is not None
         assert interval == pytest.approx((told.plain.interval.low, told.plain.interval.high))
         assert TextCost.from_dict(found[100].to_dict()) == found[100]

@@ -105,7 +105,7 @@ def test_what_is_missing_or_wrong_is_said(tmp_path: Path) -> None:
     people, oracle = build_worlds(found, MICRO, precision="float32", seed=0)
     assert set(GENERATORS) - set(people.generated) == set(GENERATORS) - set(oracle.generated) == {OTHER_DOMAIN}
     (bare / "yelp" / "train.sentiment").write_text("1\n")
-    with pytest.raises(InputError, match="has 1 labels, but there are 1700"):
+    with pytest.raises(InputError, match="must have 1700 labels, one for each sentence, got 1"):
         read_generators_texts(bare, MICRO)
     (bare / "yelp" / "train.sentiment").unlink()
     (bare / "emnlp_news").mkdir()

@@ -1,4 +1,4 @@
-"""What a study of generators measured on one corpus, and how each metric's order agrees with the gold order.
+"""The measurements of a study of generators on one corpus, and the agreement of each metric's order with the truth.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", tables 4 and 5: inside
 each family, and on synthetic text over all generators, too; gold is by training text or exact discrepancy.
@@ -44,7 +44,7 @@ class Measured:
             places = {name: place for names in self.families.values() for place, name in enumerate(names, start=1)}
             return [gold_by_volume(places)]
         if EXACT not in self.values:
-            raise InputError("synthetic text has its gold order by exact discrepancy, and that was not measured")
+            raise InputError("the order on synthetic text needs the exact discrepancy, which was not measured")
         return self.values[EXACT]
 
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -63,14 +63,14 @@ def agreements(
     A metric that lacks some generators of a group is compared on those it has, as the group's name says ("4 LSTM"), and
     not at all where those are fewer than two.
     """
-    gold, found = measured.gold, []
+    gold, taus = measured.gold, []
     for metric, runs in measured.values.items():
         for family, names in measured.groups().items():
             known = [name for name in names if all(name in run.generators for run in (*runs, *gold))]
             if metric == EXACT or len(known) < 2:
                 continue
             group = f"all {len(known)}" if family == "all" else group_name(family, len(known))
-            found.append(
+            taus.append(
                 agreement(
                     [run.select(known) for run in runs],
                     [run.select(known) for run in gold],
@@ -81,13 +81,13 @@ def agreements(
                     seed=seed,
                 )
             )
-    return tuple(found)
+    return tuple(taus)
 
 
 def tau_cells(taus: Iterable[TauDistribution], *, differs: Mapping[str, str] | None = None) -> list[Cell]:
     """Return the taus as cells of table 4 or 5; `differs` is metric to what of it is made in another way."""
-    told = differs or {}
-    return [Cell(t.metric, t.group, t.value, t.low, t.high, differs=told.get(t.metric, "")) for t in taus]
+    notes = differs or {}
+    return [Cell(t.metric, t.group, t.value, t.low, t.high, differs=notes.get(t.metric, "")) for t in taus]
 
 
 def published_measured() -> tuple[Measured, Measured]:
@@ -102,13 +102,13 @@ def published_measured() -> tuple[Measured, Measured]:
 
 def published_agreements() -> tuple[TauDistribution, ...]:
     """Return the taus that follow from printed values, and the printed ones of metrics whose values are not printed."""
-    found = [tau for measured in published_measured() for tau in agreements(measured, n_draws=1)]
-    there = {(tau.metric, tau.group, tau.gold) for tau in found}
+    taus = [tau for measured in published_measured() for tau in agreements(measured, n_draws=1)]
+    there = {(tau.metric, tau.group, tau.gold) for tau in taus}
     for table, gold in (("table 4", BY_VOLUME), ("table 5", EXACT)):
         for cell in published_table(table).cells():
             if (cell.row, cell.column, gold) not in there and cell.published is not None:
-                found.append(_certain(cell.row, cell.column, gold, cell.published))
-    return tuple(found)
+                taus.append(_certain(cell.row, cell.column, gold, cell.published))
+    return tuple(taus)
 
 
 def _certain(metric: str, group: str, gold: str, tau: float) -> TauDistribution:

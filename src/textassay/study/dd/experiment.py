@@ -1,4 +1,4 @@
-"""The experiment on distributional discrepancy as a graph of stages: ten generators, judged in many ways.
+"""The experiment on distributional discrepancy as a graph of stages: ten generators, many metrics.
 
 The study on real text and that on synthetic text differ in where their sentences come from (`Texts`) and in what is
 known: on synthetic text, the exact discrepancy.

@@ -28,13 +28,13 @@ from textassay.study.dd.agreement import Corpus, Measured
 from textassay.study.dd.published import DD, EXACT, VALID_DD
 
 FloatArray = npt.NDArray[np.float64]
-Found = tuple[Verdict, dict[str, Number]]
+Outcome = tuple[Verdict, dict[str, Number]]
 
 _RIVALS = ("BLEU-5", "LM score", "FED")  # of tables 4 and 5
 _OF_TABLE_7 = tuple(f"{kind}BLEU-{order}" for kind in ("", "self-") for order in (2, 3, 4))
 _UNINFORMATIVE = 0.2  # of tau: six of ten pairs in one order, four in the other
 _UNSURE: Verdict = "not separated at this size"
-_NOT_MEASURED: Found = ("not measured", {})
+_NOT_MEASURED: Outcome = ("not measured", {})
 _ORDER = "Holds where all simultaneous intervals lie above 0, does not where one lies below 0."
 _TAUS = (
     "Holds where the chances, over draws, that a part of it fails sum to at most 1 - level; does not where a part "
@@ -107,7 +107,7 @@ def of_this_text(findings: Sequence[CheckedFinding], corpus: Corpus) -> tuple[Ch
     )
 
 
-def _monotone_in_exact(study: _Study) -> Found:
+def _monotone_in_exact(study: _Study) -> Outcome:
     tau = study.tau("synthetic", study.dd, "all")
     if tau is None:
         return _NOT_MEASURED
@@ -130,8 +130,8 @@ def _monotone_in_exact(study: _Study) -> Found:
     return verdict, numbers
 
 
-def _by_volume(metric: Callable[[_Study], str], *, steps: bool) -> Callable[[_Study], Found]:
-    def check(study: _Study) -> Found:
+def _by_volume(metric: Callable[[_Study], str], *, steps: bool) -> Callable[[_Study], Outcome]:
+    def check(study: _Study) -> Outcome:
         label = metric(study)
         taus = {family: study.tau("real", label, family) for family in study.columns("real")}
         if not taus or any(tau is None for tau in taus.values()):
@@ -151,7 +151,7 @@ def _by_volume(metric: Callable[[_Study], str], *, steps: bool) -> Callable[[_St
     return check
 
 
-def _highest_tau(study: _Study) -> Found:
+def _highest_tau(study: _Study) -> Outcome:
     numbers: dict[str, Number] = {}
     fails = []
     for corpus in study.corpora:
@@ -167,7 +167,7 @@ def _highest_tau(study: _Study) -> Found:
     return (study.taken(fails), numbers) if fails else _NOT_MEASURED
 
 
-def _language_model_ties(study: _Study) -> Found:
+def _language_model_ties(study: _Study) -> Outcome:
     numbers: dict[str, Number] = {}
     fails = []
     for corpus in study.corpora:
@@ -181,7 +181,7 @@ def _language_model_ties(study: _Study) -> Found:
     return (study.taken(fails), numbers) if fails else _NOT_MEASURED
 
 
-def _uninformative_bleu(study: _Study) -> Found:
+def _uninformative_bleu(study: _Study) -> Outcome:
     tau = study.tau("real", "BLEU-5", "LSTM")
     if tau is None:
         return _NOT_MEASURED
@@ -189,7 +189,7 @@ def _uninformative_bleu(study: _Study) -> Found:
     return study.taken([share]), {"tau": tau.value, "low": tau.low, "high": tau.high, "share beyond 0.2": share}
 
 
-def _narrow_fed(study: _Study) -> Found:
+def _narrow_fed(study: _Study) -> Outcome:
     fed = study.values("synthetic", "FED")
     if fed is None:
         return _NOT_MEASURED
@@ -208,8 +208,8 @@ def _narrow_fed(study: _Study) -> Found:
     return ("holds" if n_ties else "does not hold" if n_apart == len(rows) else _UNSURE), numbers
 
 
-def _families(corpus: str) -> Callable[[_Study], Found]:
-    def check(study: _Study) -> Found:
+def _families(corpus: str) -> Callable[[_Study], Outcome]:
+    def check(study: _Study) -> Outcome:
         values, measured = study.values(corpus, study.dd), study.corpora.get(corpus)
         if values is None or measured is None or not {"LSTM", "GPT-2"} <= set(measured.families):
             return _NOT_MEASURED
@@ -220,12 +220,12 @@ def _families(corpus: str) -> Callable[[_Study], Found]:
         for row, (lstm, gpt) in enumerate(pairs):
             contrasts[row, values.generators.index(lstm)], contrasts[row, values.generators.index(gpt)] = 1, -1
         rows = differences(values.values, values.covariance, contrasts, level=study.level)
-        return study.order(rows), _told([f"{lstm} - {gpt}" for lstm, gpt in pairs], rows)
+        return study.order(rows), _with_intervals([f"{lstm} - {gpt}" for lstm, gpt in pairs], rows)
 
     return check
 
 
-def _far_below(study: _Study) -> Found:
+def _far_below(study: _Study) -> Outcome:
     exact, own = study.values("synthetic", EXACT), study.values("synthetic", study.dd)
     if exact is None or own is None:
         return _NOT_MEASURED
@@ -244,16 +244,18 @@ def _far_below(study: _Study) -> Found:
     }
 
 
-def _never_above(study: _Study) -> Found:
+def _never_above(study: _Study) -> Outcome:
     exact, own = study.values("synthetic", EXACT), study.values("synthetic", study.dd)
     if exact is None or own is None:
         return _NOT_MEASURED
     rows = _excess(exact, own, factor=1.0, level=study.level)
     above = bool(np.any(rows[:, 2] < 0))
-    return ("does not hold" if above else "holds"), _told([f"exact DD - {study.dd}: {n}" for n in own.generators], rows)
+    return ("does not hold" if above else "holds"), _with_intervals(
+        [f"exact DD - {study.dd}: {n}" for n in own.generators], rows
+    )
 
 
-def _no_perfect_bleu(study: _Study) -> Found:
+def _no_perfect_bleu(study: _Study) -> Outcome:
     numbers: dict[str, Number] = {}
     fails = []
     for metric in _OF_TABLE_7:
@@ -290,7 +292,7 @@ def _excess(exact: MetricValues, own: MetricValues, *, factor: float, level: flo
     return differences(factor * same.values - own.values, covariance, np.eye(len(own.generators)), level=level)
 
 
-def _told(names: Iterable[str], rows: FloatArray) -> dict[str, Number]:
+def _with_intervals(names: Iterable[str], rows: FloatArray) -> dict[str, Number]:
     numbers: dict[str, Number] = {}
     for name, (difference, low, high) in zip(names, rows.tolist(), strict=True):
         numbers |= {name: difference, f"{name}: low": low, f"{name}: high": high}
@@ -316,7 +318,7 @@ class _Rule:
     about: str
     published: str
     rule: str
-    check: Callable[[_Study], Found]
+    check: Callable[[_Study], Outcome]
     of_dd: bool = True
 
 

@@ -1,7 +1,7 @@
-"""The stages that judge generators: metrics, likelihoods, classifiers, the exact discrepancy.
+"""The stages that measure generators: metrics, likelihoods, classifiers, the exact discrepancy.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", sections 4.4 and 4.5.
-Departs from it: classifiers are also given text that no generator saw; the language model score is that of a model of
+Departs from it: classifiers also read text that no generator saw; the language model score is that of a model of
 the generator's architecture, trained on all of the real text from another seed (the generator's own stands beside it);
 the reverse language model score of a sweep is that of n-gram models.
 """
@@ -88,9 +88,9 @@ class Judging:
 
         return self._stage("overlap", label, OVERLAP, compute, generated, self.texts.test, settings={"level": LEVEL})
 
-    def cost(self, label: str, generated: Part, judge: Stage, own: Stage | None) -> Cells:
+    def cost(self, label: str, generated: Part, scorer: Stage, own: Stage | None) -> Cells:
         """Return the language model score by a judge and, as the published code has it, by the generator itself."""
-        models = {LM: judge} if own is None else {LM: judge, LM_SELF: own}
+        models = {LM: scorer} if own is None else {LM: scorer, LM_SELF: own}
 
         def compute(work: Work) -> dict[str, Estimate]:
             sides = generated.load(work, self.form), self.texts.test.load(work, self.form)
@@ -143,12 +143,12 @@ class Judging:
 
     def discrepancies(self, name: str, sample: Stage, n_seen: int) -> list[Cells]:
         """Return the discrepancy by the paper's classifier and by ours, on training text and on unseen text."""
-        found = []
+        cells = []
         for positives in ("training text", "unseen text"):
             if positives == "training text" or self.scale.networks_unseen:
-                found += [self.cnn(name, sample, positives, n_seen)] if self._has(positives) else []
-            found += [self.ours(name, sample, positives, n_seen)] if self._has(positives) else []
-        return found
+                cells += [self.cnn(name, sample, positives, n_seen)] if self._has(positives) else []
+            cells += [self.ours(name, sample, positives, n_seen)] if self._has(positives) else []
+        return cells
 
     def cnn(self, name: str, sample: Stage, positives: str, n_seen: int) -> Cells:
         """Return the discrepancy by the paper's classifier, on fixed parts."""
@@ -158,9 +158,8 @@ class Judging:
             real = self._real(work, positives, n_seen, self.n_class)
             sides = {file: Part(stage=sample, file=file).load(work, self.form) for file in ("class", "valid", "test")}
             generated = sides["class"].take(np.arange(min(len(real), len(sides["class"]))))
-            judge = CnnDiscriminator(PAPER, seed=self.seed)
             estimate = held_out_dd(
-                judge,
+                CnnDiscriminator(PAPER, seed=self.seed),
                 (real, generated),
                 (self.texts.valid.load(work, self.form), sides["valid"]),
                 (self.texts.test.load(work, self.form), sides["test"]),
@@ -201,7 +200,7 @@ class Judging:
         for family, judge in judges.items():
             kept = self.cost(f"{REAL} {family}", other, judge, None)
             costs.append(kept)
-        found = [self.overlap(REAL, other), *costs]
+        cells = [self.overlap(REAL, other), *costs]
         if self.texts.more is not None and self.texts.unseen is not None:
             label, metric = f"{OURS}, unseen text", DistributionalDiscrepancy(level=LEVEL)
             sides = self.texts.more, self.texts.unseen
@@ -210,8 +209,8 @@ class Judging:
                 return measured({label: metric}, *(side.load(work, self.form) for side in sides), seed=self.seed)
 
             settings = {"metric": repr(metric.shares)}
-            found.append(self._stage("dd", REAL, (label,), compute, *sides, settings=settings, cost=1e5))
-        return tuple(found)
+            cells.append(self._stage("dd", REAL, (label,), compute, *sides, settings=settings, cost=1e5))
+        return tuple(cells)
 
     def _has(self, positives: str) -> bool:
         return positives == "training text" or self.texts.unseen is not None
@@ -251,11 +250,12 @@ class Judging:
         """Return the stage that keeps what `compute` returns."""
 
         def run(work: Work) -> dict[str, Any]:
-            found = compute(work)
-            save_estimates(work.folder / ESTIMATES, found)
-            told = {name: estimate.to_dict() for name, estimate in found.items()}
+            estimates = compute(work)
+            save_estimates(work.folder / ESTIMATES, estimates)
+            documents = {name: estimate.to_dict() for name, estimate in estimates.items()}
             return {
-                name: {key: each[key] for key in ("value", "low", "high", "signature")} for name, each in told.items()
+                name: {key: each[key] for key in ("value", "low", "high", "signature")}
+                for name, each in documents.items()
             }
 
         parts = [part for part in built_on if isinstance(part, Part)]

@@ -1,4 +1,4 @@
-"""The sentences of the study on real text: generators learn from it, and it judges them.
+"""The sentences of the study on real text.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 6.1.
 """

@@ -1,4 +1,4 @@
-"""What the experiment on distributional discrepancy found, beside what the paper printed."""
+"""Results of the experiment on distributional discrepancy, beside the published ones."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ DDS = (DD, DD_UNSEEN, OUR_DD_SEEN, OUR_DD)
 
 
 @dataclass(frozen=True)
-class Found:
+class Measurements:
     """Everything measured: (generator or `REAL`, initialisation, temperature) to label to estimate.
 
     `n_parameters` is family to trainable parameters of its generators.
@@ -41,12 +41,12 @@ class Found:
 
     def of(self, label: str, number: int = 0, temperature: float = 1.0) -> dict[str, Estimate]:
         """Return generator to its estimate, for those that have one."""
-        found = {}
+        estimates = {}
         for name in self.experiment.generators:
             estimate = self.estimates.get((name, number, temperature), {}).get(label)
             if estimate is not None:
-                found[name] = estimate
-        return found
+                estimates[name] = estimate
+        return estimates
 
     @property
     def labels(self) -> list[str]:
@@ -60,9 +60,9 @@ class Found:
         return 1 + max(number for _, number, _ in self.estimates)
 
 
-def gather(experiment: Experiment, stages: Stages) -> Found:
-    """Return what all stages of an experiment found; they are done."""
-    found: dict[tuple[str, int, float], dict[str, Estimate]] = {}
+def gather(experiment: Experiment, stages: Stages) -> Measurements:
+    """Return the results of all stages of an experiment; all must be done."""
+    estimates: dict[tuple[str, int, float], dict[str, Estimate]] = {}
     for key, group in experiment.cells.items():
         for cells in group:
             done = stages.done(cells.stage)
@@ -72,23 +72,23 @@ def gather(experiment: Experiment, stages: Stages) -> Found:
                 kept = {
                     f"{label} {cells.stage.name.removeprefix(REAL).strip()}": value for label, value in kept.items()
                 }
-            found.setdefault(key, {}).update({_LABELS.get(label, label): value for label, value in kept.items()})
+            estimates.setdefault(key, {}).update({_LABELS.get(label, label): value for label, value in kept.items()})
     sizes = {}
     for family, names in experiment.families.items():
         done = stages.done(experiment.trained[names[-1]])
         if done is not None:
             sizes[family] = int(done.result["n_parameters"])
-    return Found(experiment, found, sizes)
+    return Measurements(experiment, estimates, sizes)
 
 
-def measured_values(found: Found, corpus: Corpus) -> Measured:
+def measured_values(measurements: Measurements, corpus: Corpus) -> Measured:
     """Return the values of all metrics, with the directions by which the paper ranks."""
     values: dict[str, Sequence[MetricValues]] = {}
-    for label in found.labels:
+    for label in measurements.labels:
         better = DIRECTIONS.get(label, "lower")
-        runs = [found.of(label, number) for number in range(found.n_initialisations)]
-        runs = [estimates for estimates in runs if len(estimates) == len(found.experiment.generators)]
-        if label == OUR_DD_SEEN and found.experiment.positives == "fraction":  # real text that nobody shares
+        runs = [measurements.of(label, number) for number in range(measurements.n_initialisations)]
+        runs = [estimates for estimates in runs if len(estimates) == len(measurements.experiment.generators)]
+        if label == OUR_DD_SEEN and measurements.experiment.positives == "fraction":  # real text that nobody shares
             apart = [{name: (each.value, each.interval) for name, each in estimates.items()} for estimates in runs]
             values[label] = [MetricValues.independent(label, better, each) for each in apart]
         else:
@@ -99,18 +99,18 @@ def measured_values(found: Found, corpus: Corpus) -> Measured:
                     float(estimate.details["validation"]["value"]),
                     _interval(estimate.details["validation"]),
                 )
-                for name, estimate in found.of(label).items()
+                for name, estimate in measurements.of(label).items()
             }
             values[VALID_DD] = [MetricValues.independent(VALID_DD, "lower", on_valid)]
     dds = tuple(label for label in DDS if label in values)
-    return Measured(corpus, found.experiment.families, values, dds)
+    return Measured(corpus, measurements.experiment.families, values, dds)
 
 
-def tables(found: Found, corpus: Corpus, *, differs: str) -> tuple[ReproducedTable, ...]:
+def tables(measurements: Measurements, corpus: Corpus, *, differs: str) -> tuple[ReproducedTable, ...]:
     """Return the published tables with ours in their cells, and one of everything measured; `differs` is for all."""
     wanted = {"real": ("table 1", "table 3", "table 7"), "synthetic": ("table 1", "table 2", "table 6")}[corpus]
-    cells = list(_cells(found))
-    made = []
+    cells = list(_cells(measurements))
+    tables = []
     for name in wanted:
         table = published_table(name)
         ours = [
@@ -118,29 +118,29 @@ def tables(found: Found, corpus: Corpus, *, differs: str) -> tuple[ReproducedTab
             for cell in cells
             if cell.column in table.columns and (cell.row in (*FAMILIES, "CNN")) == (name == "table 1")
         ]
-        n = found.n_initialisations
+        n = measurements.n_initialisations
         runs = f"Ours: {f'means over {n} initialisations' if n > 1 else 'one initialisation'}."
         note = runs if table.spreads is not None else ""
-        made.append(beside(table, [cell for cell in ours if cell.row != REAL], differs=differs, note=note))
+        tables.append(beside(table, [cell for cell in ours if cell.row != REAL], differs=differs, note=note))
     everything = tuple(cell for cell in cells if cell.row not in (*FAMILIES, "CNN"))
-    made.append(ReproducedTable("measured", "Everything measured, at temperature 1", everything))
-    return tuple(made)
+    tables.append(ReproducedTable("measured", "Everything measured, at temperature 1", everything))
+    return tuple(tables)
 
 
-def _cells(found: Found) -> Iterator[Cell]:
+def _cells(measurements: Measurements) -> Iterator[Cell]:
     """Yield our cells under the names of the published columns, generator by generator."""
-    for family, count in found.n_parameters.items():
+    for family, count in measurements.n_parameters.items():
         yield Cell(family, "parameters", 3 * count / 1e6, differs="with both moments of Adam, as printed")
-    network = next(iter(found.of(DD).values()), None)
+    network = next(iter(measurements.of(DD).values()), None)
     if network is not None:
         count = network.details["chosen"]["n_parameters"]
         yield Cell("CNN", "parameters", 3 * count / 1e6, differs="with both moments of Adam, as printed")
-    for name in found.experiment.generators:
-        for label in found.labels:
+    for name in measurements.experiment.generators:
+        for label in measurements.labels:
             runs = [
-                found.of(label, number)[name]
-                for number in range(found.n_initialisations)
-                if name in found.of(label, number)
+                measurements.of(label, number)[name]
+                for number in range(measurements.n_initialisations)
+                if name in measurements.of(label, number)
             ]
             if runs:
                 yield _cell(name, label, runs)
@@ -149,7 +149,7 @@ def _cells(found: Found) -> Iterator[Cell]:
                 yield Cell(name, "accuracy", details["accuracy"])
                 yield _plain_cell(name, VALID_DD, details["validation"])
                 yield Cell(name, "valid accuracy", details["validation"]["accuracy"])
-    for label, estimate in found.estimates.get((REAL, 0, 1.0), {}).items():
+    for label, estimate in measurements.estimates.get((REAL, 0, 1.0), {}).items():
         yield _cell(REAL, label, [estimate])
 
 
@@ -169,15 +169,15 @@ _DIFFERS = {
 }
 
 
-def _plain_cell(row: str, label: str, told: Mapping[str, Any]) -> Cell:
-    return Cell(row, label, told["value"], told["low"], told["high"])
+def _plain_cell(row: str, label: str, values: Mapping[str, Any]) -> Cell:
+    return Cell(row, label, values["value"], values["low"], values["high"])
 
 
-def memorisation(found: Found) -> ReproducedTable | None:
+def memorisation(measurements: Measurements) -> ReproducedTable | None:
     """Return how the discrepancy differs between classifiers with the training text and with unseen text."""
     cells = []
     for seen, unseen, column in ((OUR_DD_SEEN, OUR_DD, "our DD"), (DD, DD_UNSEEN, "DD")):
-        firsts, seconds = found.of(seen), found.of(unseen)
+        firsts, seconds = measurements.of(seen), measurements.of(unseen)
         for name in firsts.keys() & seconds.keys():
             cells += [
                 _cell(name, f"{column}, unseen text", [seconds[name]]),
@@ -186,7 +186,7 @@ def memorisation(found: Found) -> ReproducedTable | None:
             cells.append(_difference(name, f"{column}, difference", seconds[name], firsts[name]))
     if not cells:
         return None
-    order = list(found.experiment.generators)
+    order = list(measurements.experiment.generators)
     cells.sort(key=lambda cell: order.index(cell.row))
     note = (
         "Where a generator repeats sentences it was trained on, these cannot be told from real ones among the same "
@@ -211,28 +211,28 @@ def _difference(row: str, column: str, first: Estimate, second: Estimate) -> Cel
     return Cell(row, column, value, *((None, None) if interval is None else (interval.low, interval.high)))
 
 
-def curves(found: Found) -> tuple[Curve, ...]:
+def curves(measurements: Measurements) -> tuple[Curve, ...]:
     """Return the lines of figures 2 and 3, of DD against the exact discrepancy, and of DD against training text."""
-    made: list[Curve] = []
-    for family, names in found.experiment.families.items():
+    all_curves: list[Curve] = []
+    for family, names in measurements.experiment.families.items():
         for name in names:
-            at = [(t, found.estimates.get((name, 0, t), {})) for t in TEMPERATURES]
+            at = [(t, measurements.estimates.get((name, 0, t), {})) for t in TEMPERATURES]
             for figure, x, y in (("bleu", "BLEU-5", "self-BLEU-5"), ("lm", LM, REVERSE_NGRAM)):
                 points = tuple(_point(t, e[x], e[y]) for t, e in at if x in e and y in e)
-                made.append(Curve(figure, name, family, x, y, points))  # type: ignore[arg-type]
+                all_curves.append(Curve(figure, name, family, x, y, points))  # type: ignore[arg-type]
             points = tuple(_point(t, t, e["FED"]) for t, e in at if "FED" in e)
-            made.append(Curve("fed", name, family, "temperature", "FED", points))
+            all_curves.append(Curve("fed", name, family, "temperature", "FED", points))
         for label in (*DDS, VALID_DD):
-            values, exact = found.of(label), found.of(EXACT)
+            values, exact = measurements.of(label), measurements.of(EXACT)
             if not values:
                 continue
-            sizes = found.experiment.generators
+            sizes = measurements.experiment.generators
             points = tuple(_point(sizes[name], float(sizes[name]), values[name], name) for name in names)
-            made.append(Curve("size", f"{family}, {label}", family, "training sentences", label, points))
+            all_curves.append(Curve("size", f"{family}, {label}", family, "training sentences", label, points))
             if exact:
                 points = tuple(_point(None, exact[name], values[name], name) for name in names)
-                made.append(Curve("estimate", f"{family}, {label}", family, EXACT, label, points))
-    return tuple(curve for curve in made if curve.points)
+                all_curves.append(Curve("estimate", f"{family}, {label}", family, EXACT, label, points))
+    return tuple(curve for curve in all_curves if curve.points)
 
 
 def _point(at: float | None, x: Estimate | float, y: Estimate, label: str = "") -> CurvePoint:
@@ -245,15 +245,15 @@ def _point(at: float | None, x: Estimate | float, y: Estimate, label: str = "") 
     return CurvePoint(at, float(x), float(y), x_low, x_high, y_low, y_high, label)
 
 
-def temperatures_told(found: Found) -> ReproducedTable:
+def temperature_table(measurements: Measurements) -> ReproducedTable:
     """Return the values of the temperature sweep; temperatures are those logits are divided by."""
     labels = ("BLEU-5", "self-BLEU-5", LM, REVERSE_NGRAM, "FED")
     cells = [
-        _cell(f"{name} at {temperature:g}", label, [found.estimates[name, 0, temperature][label]])
-        for name in found.experiment.generators
+        _cell(f"{name} at {temperature:g}", label, [measurements.estimates[name, 0, temperature][label]])
+        for name in measurements.experiment.generators
         for temperature in TEMPERATURES
         for label in labels
-        if label in found.estimates.get((name, 0, temperature), {})
+        if label in measurements.estimates.get((name, 0, temperature), {})
     ]
     note = (
         "Logits are divided by the temperature; the published code multiplies by what it calls temperature (1/T here)."
@@ -261,6 +261,6 @@ def temperatures_told(found: Found) -> ReproducedTable:
     return ReproducedTable("temperatures", "Temperature sweep (figures 2 and 3)", tuple(cells), note=note)
 
 
-def _interval(told: Mapping[str, Any]) -> Interval | None:
-    low, high = told["low"], told["high"]
+def _interval(values: Mapping[str, Any]) -> Interval | None:
+    low, high = values["low"], values["high"]
     return None if low is None or not math.isfinite(low) else Interval(low, high, LEVEL, "newcombe")

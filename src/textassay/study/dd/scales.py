@@ -1,4 +1,4 @@
-"""How large a study is: sentences, networks, repetitions; the same code runs at every scale.
+"""Scales of the studies: numbers of sentences, networks, repetitions.
 
 ``tiny`` shows on any corpus, in minutes, that everything works. ``paper`` has the published sizes and networks, and
 wants a GPU. ``laptop`` is what two cores do in an evening; in seconds of one core, with about 10 tokens a sentence:

@@ -1,4 +1,4 @@
-"""The studies ``dd-real`` and ``dd-synthetic``: computed as far as they are not there yet, and set beside the paper.
+"""The studies ``dd-real`` and ``dd-synthetic``: missing stages are computed, and results compared with the paper.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation".
 """
@@ -18,13 +18,13 @@ from textassay.study.dd.published import published_table
 from textassay.study.dd.real import real_texts
 from textassay.study.dd.results import (
     OUR_DD,
-    Found,
+    Measurements,
     curves,
     gather,
     measured_values,
     memorisation,
     tables,
-    temperatures_told,
+    temperature_table,
 )
 from textassay.study.dd.scales import Scale
 from textassay.study.dd.synthetic import synthetic_texts
@@ -75,32 +75,32 @@ class DdStudy(StagedStudy):
         return self.experiment.targets
 
     def result(self) -> Reproduction:
-        """Return what was found; all stages are done."""
+        """Return the results; all stages must be done."""
         corpus = STUDIES[self.name]
-        found = gather(self.experiment, self.stages)
-        measured = measured_values(found, corpus)
+        measurements = gather(self.experiment, self.stages)
+        measured = measured_values(measurements, corpus)
         taus = agreements(measured, level=LEVEL, seed=self.seed)
         differs = f"another corpus and, at scale {self.scale.name}, other sizes and networks"
-        told = {
+        differences = {
             "FED": "another encoder",
             LM: "a model from another seed",
             OUR_DD: "our classifier, on text that no generator saw",
         }
         of_taus = published_table({"real": "table 4", "synthetic": "table 5"}[corpus])
-        memory = memorisation(found)
+        memory = memorisation(measurements)
         return Reproduction(
             title=f"Distributional Discrepancy on {corpus} text",
             settings=self._settings(),
             tables=(
-                *tables(found, corpus, differs=differs),
-                beside(of_taus, tau_cells(taus, differs=told), differs=differs),
+                *tables(measurements, corpus, differs=differs),
+                beside(of_taus, tau_cells(taus, differs=differences), differs=differs),
                 *([] if memory is None else [memory]),
-                temperatures_told(found),
-                *self._sampled(found),
+                temperature_table(measurements),
+                *self._sampled(measurements),
             ),
             findings=of_this_text(check_findings([measured], taus, level=LEVEL), corpus),
             taus=taus,
-            curves=curves(found),
+            curves=curves(measurements),
             notes=tuple(self._notes()),
             seconds=self.seconds(),
         )
@@ -125,15 +125,16 @@ class DdStudy(StagedStudy):
             "unk_rate_test": text.unk_rates[1],
         }
 
-    def _sampled(self, found: Found) -> list[ReproducedTable]:
+    def _sampled(self, measurements: Measurements) -> list[ReproducedTable]:
         """Return what is known of the sentences that were drawn: unknown tokens, cut sentences, lengths."""
         cells = []
-        for name, stage in found.experiment.drawn.items():
+        for name, stage in measurements.experiment.drawn.items():
             done = self.stages.done(stage)
             if done is not None:
-                told = done.result["test"]
+                statistics = done.result["test"]
                 cells += [
-                    Cell(name, key.replace("_", " "), told[key]) for key in ("unk_rate", "cut_share", "mean_length")
+                    Cell(name, key.replace("_", " "), statistics[key])
+                    for key in ("unk_rate", "cut_share", "mean_length")
                 ]
         return [ReproducedTable("drawn", "Test sentences of the generators", tuple(cells))]
 
@@ -148,4 +149,4 @@ class DdStudy(StagedStudy):
             notes.append("There is no real text that no generator saw, beyond validation and test text, at this scale.")
         if scale.preset != "paper":
             notes.append(f"Networks are those of the preset {scale.preset}, not the paper's.")
-        return [*notes, *self.warnings_told(but=_CUT)]
+        return [*notes, *self.warning_notes(but=_CUT)]

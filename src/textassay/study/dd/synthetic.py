@@ -1,6 +1,6 @@
-"""The sentences of the study on synthetic text: a GPT-2 that learnt from real text writes what stands for real text.
+"""The sentences of the study on synthetic text: samples of a GPT-2, trained on real text, take the place of real text.
 
-Then the probability of every sentence is known on both sides, and with it the exact discrepancy.
+So the probability of every sentence is known on both sides, and with it the exact discrepancy.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 6.2.
 """

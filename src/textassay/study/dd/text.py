@@ -1,8 +1,7 @@
-"""The real text of a study and its parts: what generators learn from, what judges them, what no generator saw.
+"""The real text of a study and its parts: training, validation, test, and text that no generator saw.
 
-Parts are taken in the order of the file, as the paper takes them: a corpus in the order of its documents has to be
-shuffled before. What a part has that the training text does not know reads ``<unk>`` in all of them, in tokens and in
-texts, so that real and generated sentences are written alike.
+Parts are taken in the order of the file, as in the paper: a corpus in the order of its documents must be shuffled
+before. Words that the training text lacks become ``<unk>`` in all parts, in tokens and in texts, as in generated text.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 5, and its code
 (vocabulary of the training text alone; validation text from the end of the file; longer sentences cut to the longest of
@@ -60,15 +59,15 @@ def split_text(
     }
     n_train = len(real) - sum(taken.values()) if scale.n_train is None else scale.n_train
     needed = max(n_train, _AT_LEAST) + sum(taken.values())
-    for what, given, least in (
+    for what, part, least in (
         ("the real text", real, needed),
         ("the validation text", valid, scale.n_valid),
         ("the test text", test, scale.n_test),
     ):
-        if given is not None and len(given) < least:
-            smaller = "" if scale.name == "tiny" else "; give more text, or --scale tiny"
+        if part is not None and len(part) < least:
+            smaller = "" if scale.name == "tiny" else ": use more text, or --scale tiny"
             raise TooFewSentencesError(
-                f"the scale {scale.name} needs {least} sentences, {what} has {len(given)}{smaller}"
+                f"the scale {scale.name} needs {least} sentences, {what} has {len(part)}{smaller}"
             )
     texts = {"train": real[:n_train]}
     begin = len(real) - sum(taken.values())

@@ -22,7 +22,7 @@ from textassay.study.exposure_bias.results import TEST_SET as TEST_SET
 from textassay.study.exposure_bias.results import TEXTS as TEXTS
 from textassay.study.exposure_bias.results import ExposureResults as ExposureResults
 from textassay.study.exposure_bias.results import ForcedTranslation as ForcedTranslation
-from textassay.study.exposure_bias.results import TranslationFound as TranslationFound
+from textassay.study.exposure_bias.results import TranslationResults as TranslationResults
 from textassay.study.exposure_bias.scales import CORRUPTION as CORRUPTION
 from textassay.study.exposure_bias.scales import EXPOSURE_SCALES as EXPOSURE_SCALES
 from textassay.study.exposure_bias.scales import ExposureScale as ExposureScale

@@ -1,4 +1,4 @@
-"""The study of exposure bias as a graph of stages: which models are trained on what, and what is measured of them.
+"""The study of exposure bias as a graph of stages that train and measure models.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4 to 6.
 """
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from textassay.corpus import Corpus, TextForm
+from textassay.study.exposure_bias.adversarial import from_scratch_stage, rankgan_stage
 from textassay.study.exposure_bias.results import (
     BLEU_MODELS,
     COT,
@@ -31,7 +32,6 @@ from textassay.study.exposure_bias.stages import (
 )
 from textassay.study.exposure_bias.texts import ExposureTexts, FreeText
 from textassay.study.exposure_bias.translation import TranslationStages, translation_stages
-from textassay.study.exposure_bias.two_sided import from_scratch_stage, rankgan_stage
 from textassay.study.network_stages import Part, sampling, seed_for, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage
@@ -54,7 +54,7 @@ class ExposureExperiment:
     synthetic: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     others: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     # Model of `others` to where it is trained, first of several
-    two_sided: dict[str, Stage] = field(default_factory=dict)
+    adversarial: dict[str, Stage] = field(default_factory=dict)
     # Model to text; text to model
     perplexity: dict[str, dict[str, Stage]] = field(default_factory=dict)
     held_out_perplexity: dict[str, dict[str, Stage]] = field(default_factory=dict)
@@ -66,13 +66,13 @@ class ExposureExperiment:
     @property
     def targets(self) -> list[Stage]:
         """The stages that a report needs."""
-        found = [stage for models in self.bleu.values() for runs in models.values() for stage in runs]
+        stages = [stage for models in self.bleu.values() for runs in models.values() for stage in runs]
         for models in (self.synthetic, self.others):
-            found += [stage for kinds in models.values() for runs in kinds.values() for stage in runs]
+            stages += [stage for kinds in models.values() for runs in kinds.values() for stage in runs]
         for table in (self.perplexity, self.held_out_perplexity):
-            found += [stage for row in table.values() for stage in row.values()]
-        found += [*self.two_sided.values(), *self.eb_dd.values(), *self.switching.values()]
-        return found if self.translation is None else [*found, self.translation.quality, self.translation.bias]
+            stages += [stage for row in table.values() for stage in row.values()]
+        stages += [*self.adversarial.values(), *self.eb_dd.values(), *self.switching.values()]
+        return stages if self.translation is None else [*stages, self.translation.quality, self.translation.bias]
 
 
 def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str, seed: int) -> ExposureExperiment:
@@ -81,24 +81,24 @@ def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str
     `precision`: ``float32`` or ``bfloat16``: in which models draw and are measured; perplexities are measured in
     float32.
     """
-    found = ExposureExperiment()
-    plan = _Plan(scale, precision, seed, found)
+    experiment = ExposureExperiment()
+    plan = _Plan(scale, precision, seed, experiment)
     for name, text in texts.free.items():
         plan.free_text(name, text)
     plan.random_setting()
     if texts.pairs is not None:
-        found.translation = translation_stages(texts.pairs, scale, precision=precision, seed=seed)
-    return found
+        experiment.translation = translation_stages(texts.pairs, scale, precision=precision, seed=seed)
+    return experiment
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What all parts of the study share, and where they add their stages."""
+    """Settings of the study, and the experiment to which its parts add their stages."""
 
     scale: ExposureScale
     precision: str
     seed: int
-    found: ExposureExperiment
+    experiment: ExposureExperiment
 
     def free_text(self, name: str, text: FreeText) -> None:
         """Add what is measured on one text without an oracle and, on news, against the data model."""
@@ -109,18 +109,18 @@ class _Plan:
             title = f"{name} {_TRANSFORMER}"
             subjects[_TRANSFORMER] = self._trained(title, "transformer-xl", scale.transformer_xl, text)
         subjects[_UNIGRAM] = Subject(f"{name} {_UNIGRAM}", counted=text.train)
-        self.found.bleu[name] = {
+        self.experiment.bleu[name] = {
             model: tuple(self._bleu(name, text, subject, run) for run in range(scale.bleu_runs))
             for model, subject in subjects.items()
         }
-        self.found.held_out_perplexity[name] = {
+        self.experiment.held_out_perplexity[name] = {
             model: self._perplexity(subject, "unseen text", Part(text.unseen), text.form)
             for model, subject in subjects.items()
         }
         if name in _SWITCHED:
             model = _TRANSFORMER if name == "wikitext2" else _LSTM
             title = f"{model} on {name}"
-            self.found.switching[title] = switching_stage(
+            self.experiment.switching[title] = switching_stage(
                 title, subjects[model], text.unseen, kinds=_SWITCHED[name], length=_PREFIX, n_tokens=2 * _PREFIX,
                 n=_SHOWN, seed=self.seed,
             )  # fmt: skip
@@ -134,7 +134,7 @@ class _Plan:
         oracle = Subject(title, stage, precision=self.precision)
         draws = self._drawn(title, oracle, scale.n_random, _ORACLE_LENGTH, fresh=0)
         models = self._learners(RANDOM_ORACLE, scale.lstm_32, draws, form, _ORACLE_LENGTH)
-        self.found.synthetic[RANDOM_ORACLE] = self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
+        self.experiment.synthetic[RANDOM_ORACLE] = self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
         ranked = [
             rankgan_stage(
                 RANKGAN if number == 0 else f"{RANKGAN} again {number}",
@@ -155,7 +155,7 @@ class _Plan:
             f"{title} fresh", stage, {"fresh": scale.n_fresh}, seed=seed_for(self.seed, title, "fresh"),
             longest=_ORACLE_LENGTH, precision=self.precision,
         )  # fmt: skip
-        self.found.perplexity |= {
+        self.experiment.perplexity |= {
             one.title: {FRESH_SAMPLES: self._perplexity(one, FRESH_SAMPLES, Part(stage=drawn, file="fresh"), form)}
             for one in (models[0], after)
         }
@@ -169,7 +169,7 @@ class _Plan:
         for title, network in zip(SYNTHETIC_MODELS, (scale.lstm_512, scale.lstm_32), strict=True):
             models = self._learners(title, network, draws, text.form, text.longest)
             corrupted = title == SYNTHETIC_MODELS[0]
-            self.found.synthetic[title] = self._deviations(models, oracle, length, corrupted=corrupted)
+            self.experiment.synthetic[title] = self._deviations(models, oracle, length, corrupted=corrupted)
             self._eb_dd(f"{title} against the {DATA_MODEL}", models[0], None, oracle)
             judged[title] = models[0]
         self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen, None)
@@ -188,7 +188,7 @@ class _Plan:
                 for number, drawn in enumerate(draws)
             ]
             judged[title] = self._compared(title, stages, oracle, length)
-        self.found.perplexity |= {
+        self.experiment.perplexity |= {
             title: {
                 TEST_SET: self._perplexity(subject, TEST_SET, Part(text.unseen), text.form),
                 FRESH_SAMPLES: self._perplexity(subject, FRESH_SAMPLES, fresh, text.form),
@@ -233,7 +233,7 @@ class _Plan:
         self, title: str, network: Network, draws: list[Stage], form: TextForm, longest: int
     ) -> list[Subject]:  # fmt: skip
         """Return the networks that learn from each of `draws`."""
-        found = []
+        models = []
         for number, drawn in enumerate(draws):
             stage = training(
                 title if number == 0 else f"{title} again {number}",
@@ -248,15 +248,15 @@ class _Plan:
                 seed=seed_for(self.seed, title, number),
                 cost=float(self.scale.n_drawn * longest),
             )
-            found.append(Subject(title, stage, precision=self.precision))
-        return found
+            models.append(Subject(title, stage, precision=self.precision))
+        return models
 
     def _compared(self, title: str, stages: Sequence[Stage], oracle: Subject, length: int) -> Subject:
         """Add EB-C of a model that has two sides, trained once or anew for each run; return the first of them."""
         models = [Subject(title, stage, precision=self.precision) for stage in stages]
         counts = dict.fromkeys(("data", "model"), self.scale.n_compared)
-        self.found.two_sided[title] = stages[0]
-        self.found.others[title] = self._after(counts, models, oracle, length)
+        self.experiment.adversarial[title] = stages[0]
+        self.experiment.others[title] = self._after(counts, models, oracle, length)
         return models[0]
 
     def _deviations(
@@ -308,7 +308,7 @@ class _Plan:
 
     def _eb_dd(self, title: str, subject: Subject, text: Corpus | None, oracle: Subject | None) -> None:
         length = self.scale.sentence_length["emnlp_news"]
-        self.found.eb_dd[title] = eb_dd_stage(
+        self.experiment.eb_dd[title] = eb_dd_stage(
             title, subject, text=text, oracle=oracle, length=length // 2, sentence_length=length,
             n=self.scale.n_dd, seed=self.seed, cost=float(10 * self.scale.n_dd),
         )  # fmt: skip

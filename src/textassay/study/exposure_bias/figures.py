@@ -35,12 +35,12 @@ _NOTES = (
 
 
 def exposure_reproduction(results: ExposureResults, *, retrained: bool = False, level: float = 0.95) -> Reproduction:
-    """Return the study, ours beside the published."""
+    """Return the study, our results beside the published ones."""
     stopped = [f"{model}: training ended early. {why}" for model, why in results.stopped.items()]
     missing = [f"{text} was not there: what needs it is not measured." for text in results.missing]
     sizes = {
-        f"sizes, {part}": ", ".join(f"{n:,} {what}" for what, n in found.items())
-        for part, found in results.sizes.items()
+        f"sizes, {part}": ", ".join(f"{n:,} {what}" for what, n in counts.items())
+        for part, counts in results.sizes.items()
     }
     return Reproduction(
         title="Quantifying Exposure Bias for Neural Language Generation",
@@ -61,18 +61,18 @@ def _together(ours: Sequence[CheckedFinding], published: Sequence[CheckedFinding
 
 def exposure_samples(results: ExposureResults) -> dict[str, tuple[SwitchedSample, ...]]:
     """Return samples after switched prefixes by title; of translation with source and reference as two more kinds."""
-    found = dict(results.switching)
+    samples = dict(results.switching)
     if results.translation is not None and results.translation.samples:
-        shown: list[SwitchedSample] = []
+        rows: list[SwitchedSample] = []
         seen: dict[str, None] = {}
         for one in results.translation.samples:
             if one.source not in seen:
                 seen[one.source] = None
-                shown.append(SwitchedSample("source", "", one.source))
-                shown.append(SwitchedSample("reference", "", one.reference))
-            shown.append(SwitchedSample(one.mode.upper(), one.prefix, one.continuation))
-        found["translation"] = tuple(shown)
-    return found
+                rows.append(SwitchedSample("source", "", one.source))
+                rows.append(SwitchedSample("reference", "", one.reference))
+            rows.append(SwitchedSample(one.mode.upper(), one.prefix, one.continuation))
+        samples["translation"] = tuple(rows)
+    return samples
 
 
 def exposure_curves(results: ExposureResults) -> tuple[Curve, ...]:
@@ -98,9 +98,9 @@ def _cgd(results: ExposureResults) -> Iterable[Curve]:
     """Yield figure 3, a figure a model: how far models are from the data differs more than prefixes do."""
     for model, kinds in results.synthetic.items():
         for kind, runs in kinds.items():
-            found = cgd_curve(after_words(runs), "tv")
+            curve = cgd_curve(after_words(runs), "tv")
             title, name = f"Figure 3: CGD, {model}", kind.replace(":", " ")
-            yield _curve(title, name, model, "CGD, total variation", found.lengths, found.values, found.intervals)
+            yield _curve(title, name, model, "CGD, total variation", curve.lengths, curve.values, curve.intervals)
 
 
 def _eb_bleu(results: ExposureResults) -> Iterable[Curve]:
@@ -176,10 +176,10 @@ def _curve(
             None,
             length,
             value,
-            y_low=None if found is None else found.low,
-            y_high=None if found is None else found.high,
+            y_low=None if interval is None else interval.low,
+            y_high=None if interval is None else interval.high,
         )
-        for length, value, found in zip(lengths, values.tolist(), bounds, strict=True)
+        for length, value, interval in zip(lengths, values.tolist(), bounds, strict=True)
         if np.isfinite(value)
     )
     known = None if average is None or not np.isfinite(average) else average

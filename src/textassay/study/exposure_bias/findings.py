@@ -1,9 +1,9 @@
 """The findings of the paper on exposure bias, checked on the published numbers and on ours.
 
 Source: He, Zhang, Zhou, Glass, "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4 and 5.
-Departs from it: a finding holds only where it does beyond the error of the numbers. Each is a list of claims, a number
-and where it should lie, fixed before anything was measured; a trend is the slope over all lengths, not two points. The
-paper's "slightly" and "slowly" are numbers here, and stand in the rule.
+Departs from it: a finding holds only beyond the error of the numbers. Each is a list of conditions, a number and where
+it should lie, fixed before anything was measured; a trend is the slope over all lengths, not two points. The paper's
+"slightly" and "slowly" are numbers here, and stand in the rule.
 """
 
 import math
@@ -18,8 +18,6 @@ from textassay.estimate import Interval
 from textassay.exposure import COLUMNS, Distance, parse_kind, row_distances
 from textassay.generator import Quantity
 from textassay.meta_evaluation import CheckedFinding, Number, Verdict
-from textassay.study.claims import Claim, difference
-from textassay.study.claims import ClaimRule as _Rule
 from textassay.study.exposure_bias.published import bleu_row, published_table, ratio_row, recomputed_ratios
 from textassay.study.exposure_bias.results import (
     COT,
@@ -42,6 +40,8 @@ from textassay.study.exposure_bias.values import (
     published_bleu,
     trend_over,
 )
+from textassay.study.findings import Condition, difference
+from textassay.study.findings import Finding as _Rule
 
 DISTANCE_NAMES: Mapping[Distance, str] = {
     "tv": "total variation",
@@ -54,7 +54,7 @@ _SLOW = 0.05  # of EB-C over the lengths: half of what the acceptance allows
 _LITTLE = 1 / 0.9  # EB-bleu where a tenth of the quality is lost
 _LEVEL = 0.95
 
-Claims = Iterable[Claim]
+Conditions = Iterable[Condition]
 
 _RULES = {
     rule.id: rule
@@ -120,15 +120,15 @@ _RULES = {
 def check_findings(
     results: ExposureResults, *, retrained: bool = False, level: float = _LEVEL
 ) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked on what was measured, once for each text or model that can show it."""
-    found: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
+    """Return the verdict on every finding, once for each text or model with the measurements it needs."""
+    checked: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
 
-    def add(rule: str, about: str, claims: Claims) -> None:
-        found[rule].append(_RULES[rule].checked(f"ours, {about}", claims, level))
+    def add(rule: str, about: str, conditions: Conditions) -> None:
+        checked[rule].append(_RULES[rule].checked(f"ours, {about}", conditions, level))
 
     for text, models in results.bleu.items():
-        for rule, about, claims in _of_bleu(bleu_values(models), f" on {text}"):
-            add(rule, about, claims)
+        for rule, about, conditions in _of_bleu(bleu_values(models), f" on {text}"):
+            add(rule, about, conditions)
     for model, kinds in results.synthetic.items():
         by_distance = {name: deviation_values(kinds, name, retrained=retrained) for name in DISTANCE_NAMES}
         add("D1", model, [one for name, values in by_distance.items() for one in _rates(values, name)])
@@ -137,65 +137,67 @@ def check_findings(
             add("B6, trend", model, [_rise(values, name) for name, values in by_distance.items()])
         if any(parse_kind(kind)[0] == "corrupted" for kind in kinds):
             add("B7", model, _corruption(by_distance["tv"]))
-    for rule, model, claims in _of_others(results, retrained=retrained):
-        add(rule, model, claims)
+    for rule, model, conditions in _of_others(results, retrained=retrained):
+        add(rule, model, conditions)
     for text in (TEST_SET, FRESH_SAMPLES):
         known = {model: texts[text] for model, texts in results.perplexity.items() if text in texts}
         if set(known) >= {DATA_MODEL, *SYNTHETIC_MODELS}:
             add("B10", text, _perplexities(known))
     if results.translation is not None:
-        add("B9, model", "translation", _translation_claims(results))
-    found["B11"].append(_RULES["B11"].with_verdict("ours, computed", *_example_one()))
-    for rule, checks in found.items():
+        add("B9, model", "translation", _translation_conditions(results))
+    checked["B11"].append(_RULES["B11"].with_verdict("ours, computed", *_example_one()))
+    for rule, checks in checked.items():
         if not checks:
             checks.append(_RULES[rule].with_verdict("ours", "not measured", {}))
-    return tuple(one for checks in found.values() for one in checks)
+    return tuple(one for checks in checked.values() for one in checks)
 
 
 def check_published(level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
-    """Return the findings that the printed tables can show, checked on them."""
+    """Return the verdicts on the published tables."""
     about = "the published numbers"
-    found = [
-        _RULES[rule].checked(f"{about}, {model}", claims, level)
-        for rule, model, claims in _of_bleu(published_bleu(), "")
+    checked = [
+        _RULES[rule].checked(f"{about}, {model}", conditions, level)
+        for rule, model, conditions in _of_bleu(published_bleu(), "")
         if rule.startswith("B")
     ]
     ratios = recomputed_ratios("table 4")
     off = [one for one in ratios if abs(one.value - one.printed) > one.rounding]
-    told: dict[str, Number] = {f"{one.row}: {one.printed:g} printed, is": one.value for one in ratios}
-    found.append(_RULES["B9"].with_verdict(about, "does not hold" if off else "holds", told))
+    numbers: dict[str, Number] = {f"{one.row}: {one.printed:g} printed, is": one.value for one in ratios}
+    checked.append(_RULES["B9"].with_verdict(about, "does not hold" if off else "holds", numbers))
     printed = published_table("table 7").column("perplexity")
-    found.append(_RULES["B10"].checked(about, _perplexities({k: Quantity(v, None) for k, v in printed.items()}), level))
-    return tuple(found)
+    checked.append(
+        _RULES["B10"].checked(about, _perplexities({k: Quantity(v, None) for k, v in printed.items()}), level)
+    )
+    return tuple(checked)
 
 
-def _of_bleu(values: LengthValues, where: str) -> Iterable[tuple[str, str, Claims]]:
-    """Yield rule, whose values and claims of all findings about EB-bleu that these values can show."""
+def _of_bleu(values: LengthValues, where: str) -> Iterable[tuple[str, str, Conditions]]:
+    """Yield the rule, what it is about, and the conditions of each finding about EB-bleu with these values."""
     mean, trend = mean_over(values.lengths), trend_over(values.lengths)
     known = [model for model in (_LSTM, _TF) if ratio_row(model) in values.values]
     for model in known:
         own, shuffled, random = (ratio_row(model, kind) for kind in ("model", "shuffled", "random"))
         about = f"{model}{where}"
         yield "B1", about, values.at_each(own, {own: 1.0}, lower=1.0, upper=1.03)
-        yield "B1, mean", about, [values.claim("EB-bleu", {own: mean}, lower=1.005, upper=1.025)]
-        yield "B2", about, [values.claim("growth", {own: trend}, upper=_FLAT)]
+        yield "B1, mean", about, [values.condition("EB-bleu", {own: mean}, lower=1.005, upper=1.025)]
+        yield "B2", about, [values.condition("growth", {own: trend}, upper=_FLAT)]
         yield "D2", about, values.at_each(own, {own: 1.0}, lower=0.97, upper=1.06)
         if shuffled not in values.values:
             continue
-        growth = values.claim("growth, shuffled", {shuffled: trend}, lower=0.0)
+        growth = values.condition("growth, shuffled", {shuffled: trend}, lower=0.0)
         yield "B3", about, [growth, *values.at_each(f"{shuffled} - {own}", {shuffled: 1.0, own: -1.0}, lower=0.0)]
-        yield "D3", about, [growth, values.claim("mean difference", {shuffled: mean, own: -mean}, lower=0.0)]
+        yield "D3", about, [growth, values.condition("mean difference", {shuffled: mean, own: -mean}, lower=0.0)]
         if random not in values.values:
             continue
         yield (
             "B13",
             about,
             [
-                values.claim("EB-bleu, own prefixes", {own: mean}, lower=1.0, upper=_LITTLE),
-                values.claim("shuffled - own", {shuffled: mean, own: -mean}, lower=0.0),
-                values.claim("random - shuffled", {random: mean, shuffled: -mean}, lower=0.0),
-                values.claim("EB-bleu, shuffled", {shuffled: mean}, upper=_LITTLE),
-                values.claim("EB-bleu, random", {random: mean}, upper=_LITTLE),
+                values.condition("EB-bleu, own prefixes", {own: mean}, lower=1.0, upper=_LITTLE),
+                values.condition("shuffled - own", {shuffled: mean, own: -mean}, lower=0.0),
+                values.condition("random - shuffled", {random: mean, shuffled: -mean}, lower=0.0),
+                values.condition("EB-bleu, shuffled", {shuffled: mean}, upper=_LITTLE),
+                values.condition("EB-bleu, random", {random: mean}, upper=_LITTLE),
             ],
         )
     if len(known) == 2:
@@ -209,46 +211,46 @@ def _of_bleu(values: LengthValues, where: str) -> Iterable[tuple[str, str, Claim
             "B12",
             f"{_UNIGRAM}{where}",
             [
-                values.claim("EB-bleu", {own: mean}, lower=0.99, upper=1.01),
-                values.claim("growth", {own: trend}, lower=-0.02, upper=0.02),
+                values.condition("EB-bleu", {own: mean}, lower=0.99, upper=1.01),
+                values.condition("growth", {own: trend}, lower=-0.02, upper=0.02),
             ],
         )
 
 
-def _ahead(values: LengthValues, first: str, second: str) -> list[Claim]:
+def _ahead(values: LengthValues, first: str, second: str) -> list[Condition]:
     rows = bleu_row(_TF, first), bleu_row(_LSTM, second)
     return values.at_each(f"{rows[0]} - {rows[1]}", {rows[0]: 1.0, rows[1]: -1.0}, lower=0.0)
 
 
-def _rates(values: LengthValues, distance: Distance) -> list[Claim]:
+def _rates(values: LengthValues, distance: Distance) -> list[Condition]:
     return values.at_each(DISTANCE_NAMES[distance], {EB_C: 1.0}, lower=0.9, upper=1.1)
 
 
-def _average(values: LengthValues, distance: Distance) -> Claim:
-    return values.claim(DISTANCE_NAMES[distance], {EB_C: mean_over(values.lengths)}, lower=1.005, upper=1.025)
+def _average(values: LengthValues, distance: Distance) -> Condition:
+    return values.condition(DISTANCE_NAMES[distance], {EB_C: mean_over(values.lengths)}, lower=1.005, upper=1.025)
 
 
-def _rise(values: LengthValues, distance: Distance) -> Claim:
-    return values.claim(DISTANCE_NAMES[distance], {EB_C: trend_over(values.lengths)}, lower=0.0, upper=_SLOW)
+def _rise(values: LengthValues, distance: Distance) -> Condition:
+    return values.condition(DISTANCE_NAMES[distance], {EB_C: trend_over(values.lengths)}, lower=0.0, upper=_SLOW)
 
 
-def _corruption(values: LengthValues) -> list[Claim]:
+def _corruption(values: LengthValues) -> list[Condition]:
     mean = mean_over(values.lengths)
     rates = sorted((parse_kind(kind)[1], kind) for kind in values.values if kind.startswith("corrupted"))
     order = ["data", "model", *(kind for _, kind in rates)]
     return [
-        values.claim(f"{worse} - {better}", {worse: mean, better: -mean}, lower=0.0)
+        values.condition(f"{worse} - {better}", {worse: mean, better: -mean}, lower=0.0)
         for better, worse in pairwise(order)
     ]
 
 
-def _of_others(results: ExposureResults, *, retrained: bool) -> Iterable[tuple[str, str, Claims]]:
-    """Yield rule, whose values and claims of what is not trained by maximum likelihood alone."""
+def _of_others(results: ExposureResults, *, retrained: bool) -> Iterable[tuple[str, str, Conditions]]:
+    """Yield the same for models that are not trained by maximum likelihood alone."""
     for model, rule in ((SCRATCHGAN, "B8, ScratchGAN"), (RANKGAN, "B8, RankGAN"), (COT, "D4")):
         if model not in results.others:
             continue
         mean, of_likelihood = (
-            values.claim("", {EB_C: mean_over(values.lengths)})
+            values.condition("", {EB_C: mean_over(values.lengths)})
             for kinds in (results.others[model], results.synthetic[OTHERS[model]])
             for values in (deviation_values(kinds, "js", retrained=retrained),)
         )
@@ -261,28 +263,30 @@ def _of_others(results: ExposureResults, *, retrained: bool) -> Iterable[tuple[s
         yield "B8, oracle", RANKGAN, [_step("after - before", costs[RANDOM_ORACLE], costs[RANKGAN], upper=0.0)]
 
 
-def _perplexities(known: Mapping[str, Quantity]) -> list[Claim]:
-    """Return claims about logarithms, the models as if they were measured on different sentences."""
+def _perplexities(known: Mapping[str, Quantity]) -> list[Condition]:
+    """Return conditions about logarithms, the models as if they were measured on different sentences."""
     logs = {model: known[model].mapped(math.log) for model in (DATA_MODEL, *SYNTHETIC_MODELS)}
     return [
         _step(f"log of {worse} / {better}", logs[better], logs[worse], lower=0.0) for better, worse in pairwise(logs)
     ]
 
 
-def _step(name: str, first: Quantity, second: Quantity, *, lower: float = -math.inf, upper: float = math.inf) -> Claim:
-    """Return a claim about the second less the first, measured on different sentences."""
+def _step(
+    name: str, first: Quantity, second: Quantity, *, lower: float = -math.inf, upper: float = math.inf
+) -> Condition:
+    """Return a condition about the second less the first, measured on different sentences."""
     errors = [0.0 if one.interval is None else _error(one.interval) for one in (first, second)]
-    return Claim(name, second.value - first.value, math.hypot(*errors), math.inf, lower, upper)
+    return Condition(name, second.value - first.value, math.hypot(*errors), math.inf, lower, upper)
 
 
-def _translation_claims(results: ExposureResults) -> list[Claim]:
+def _translation_conditions(results: ExposureResults) -> list[Condition]:
     assert results.translation is not None
     return [
-        Claim(f"l = {length}: {told}", value, math.nan if found is None else _error(found), math.inf,
+        Condition(f"l = {length}: {title}", value, math.nan if interval is None else _error(interval), math.inf,
               lower=0.95, upper=1.05)
-        for name, told in DISTANCE_NAMES.items()
+        for name, title in DISTANCE_NAMES.items()
         if (curve := results.translation.curves.get(name)) is not None
-        for length, value, found in zip(curve.lengths, curve.eb_c.tolist(), curve.eb_c_intervals, strict=True)
+        for length, value, interval in zip(curve.lengths, curve.eb_c.tolist(), curve.eb_c_intervals, strict=True)
     ]  # fmt: skip
 
 
@@ -298,6 +302,6 @@ def _example_one() -> tuple[Verdict, dict[str, Number]]:
         model = np.log(np.array(list(rows.values())))
     distances = row_distances(model, np.log(np.full((2, 2), 0.5)))[:, COLUMNS.index("tv")]
     data, own = (float(np.array(first) @ distances) for first in ((0.5, 0.5), (0.9, 0.1)))
-    found: dict[str, Number] = {"CGD(M|D)": data, "CGD(M|M)": own, "EB-C": own / data}
-    exact = all(abs((value or 0.0) - to) < 1e-12 for value, to in zip(found.values(), (0.2, 0.36, 1.8), strict=True))
-    return ("holds" if exact else "does not hold"), found
+    numbers: dict[str, Number] = {"CGD(M|D)": data, "CGD(M|M)": own, "EB-C": own / data}
+    exact = all(abs((value or 0.0) - to) < 1e-12 for value, to in zip(numbers.values(), (0.2, 0.36, 1.8), strict=True))
+    return ("holds" if exact else "does not hold"), numbers

@@ -142,7 +142,7 @@ def recomputed_ratios(table: str) -> tuple[Recomputed, ...]:
     """Return every ratio that "table 2" or "table 4" prints, computed again from the numbers it is of."""
     cells = {(cell.row, cell.column): cell for cell in published_table(table).cells()}
     across = table == "table 4"  # the parts of a ratio stand in other columns, not in other rows
-    found = []
+    ratios = []
     for names in _RATIOS[table]:
         for place in published_table(table).rows if across else published_table(table).columns:
             key, above, below = ((place, name) if across else (name, place) for name in names)
@@ -150,7 +150,7 @@ def recomputed_ratios(table: str) -> tuple[Recomputed, ...]:
             relative = [(cells[one].published_spread or 0.0) / (cells[one].published or 1.0) for one in (above, below)]
             half = 0.005 if table == "table 2" else 0.0005  # of the last digit of the parts
             value = values[0] / values[1]
-            found.append(
+            ratios.append(
                 Recomputed(
                     table,
                     *key,
@@ -162,7 +162,7 @@ def recomputed_ratios(table: str) -> tuple[Recomputed, ...]:
                     spread_of_parts=value * (relative[0] ** 2 + relative[1] ** 2) ** 0.5,
                 )
             )
-    return tuple(found)
+    return tuple(ratios)
 
 
 def misprints(table: str) -> tuple[Recomputed, ...]:

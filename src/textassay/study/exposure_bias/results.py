@@ -1,4 +1,4 @@
-"""What the stages of the study ``exposure-bias`` measured, for its tables, figures and findings.
+"""Results of the study ``exposure-bias``, for its tables, figures and findings.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019.
 """
@@ -28,7 +28,7 @@ TRANSLATION = "multi30k"
 
 @dataclass(frozen=True)
 class ForcedTranslation:
-    """One translation whose beginning was forced."""
+    """One translation with a forced prefix."""
 
     # The sentence and a right translation of it
     source: str
@@ -41,11 +41,11 @@ class ForcedTranslation:
 
 
 @dataclass(frozen=True)
-class TranslationFound:
-    """What was found of translation.
+class TranslationResults:
+    """Results on translation.
 
-    P_D is a translation model trained on the pairs; the model under test learnt from what P_D draws for their sources,
-    and the reference of a held-back source is another draw of P_D: its next words are known exactly.
+    P_D is a translation model trained on the pairs; the model under test is trained on samples of P_D for their
+    sources, and the reference of a held-back source is another sample of P_D: its next words are known exactly.
     """
 
     bleu: Estimate  # Of the model trained on pairs, P_D, on the test set
@@ -56,7 +56,7 @@ class TranslationFound:
 
 @dataclass(frozen=True)
 class ExposureResults:
-    """All that was measured; what a missing text would have given is left out of the mappings."""
+    """All measurements; those of missing texts are left out of the mappings."""
 
     # Text (of `TEXTS`) to model (of `BLEU_MODELS`; the Transformer-XL on ``wikitext2`` alone) to runs, each with the
     # kinds ``data``, ``model``, ``shuffled`` and ``random``
@@ -71,7 +71,7 @@ class ExposureResults:
     # Text to model, as in `bleu`, to its perplexity on the text that prefixes and references come from
     held_out_perplexity: Mapping[str, Mapping[str, Quantity]]
     eb_dd: Mapping[str, EbDd]  # Title to what was found, such as ``LSTM-512 against the data model``
-    translation: TranslationFound | None  # None without ``multi30k``
+    translation: TranslationResults | None  # None without ``multi30k``
     switching: Mapping[str, tuple[SwitchedSample, ...]]  # Title, such as ``Transformer-XL on wikitext2``, to samples
     sizes: Mapping[str, Mapping[str, int]]  # Text or part to how much there is of what, such as ``train sentences``
     seconds: Mapping[str, float]  # Kind of stage to how long its stages took, one after the other

@@ -1,4 +1,4 @@
-"""How large the study of exposure bias is: texts, networks, sequences, runs; the same code runs at every scale.
+"""Scales of the study of exposure bias: texts, networks, sequences, runs.
 
 ``tiny`` shows in minutes that everything works. ``paper`` has the published sizes and networks, and wants a GPU and the
 published texts, named as in `textassay.study.exposure_bias.texts.FILES`. ``laptop`` is what two cores do in an

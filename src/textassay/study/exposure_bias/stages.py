@@ -1,4 +1,4 @@
-"""Stages that measure exposure bias of language models: each looks at fitted models and keeps what it found as JSON.
+"""Stages that measure exposure bias of language models and keep results as JSON.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1 to 4.4.
 """
@@ -23,26 +23,26 @@ BLEU_KINDS = ("model", "shuffled", "random")  # beside those of data
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted model that stages look at."""
+    """A fitted model under test."""
 
-    title: str  # What the study calls it
-    stage: Stage | None = None  # Where it was trained; none for a position unigram
-    counted: Corpus | None = field(default=None, repr=False)  # What a position unigram is fitted to
-    precision: str = "float32"  # In which it computes
+    title: str  # its name in the study
+    stage: Stage | None = None  # the stage that trained it; None for a position unigram
+    counted: Corpus | None = field(default=None, repr=False)  # training text of a position unigram
+    precision: str = "float32"
 
     @property
     def inputs(self) -> tuple[Stage, ...]:
-        """What has to be done before."""
+        """The stages it depends on."""
         return () if self.stage is None else (self.stage,)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides it, beside `inputs`."""
+        """Its settings, beside `inputs`."""
         counted = {} if self.counted is None else {"counted": self.counted.fingerprint}
         return {"model": self.title, "precision": self.precision, **counted}
 
     def open(self, work: Work) -> LanguageModel:
-        """Return it, fitted."""
+        """Return the fitted model."""
         if self.stage is not None:
             return opened(work, self.stage, precision=self.precision)
         assert self.counted is not None
@@ -69,7 +69,7 @@ def bleu_stage(
     own = seed_for(seed, "EB-bleu", text, run)
 
     def measure(work: Work) -> dict[str, Any]:
-        found = measure_bleu_run(
+        bleu_run = measure_bleu_run(
             subject.open(work),
             unseen,
             kinds=BLEU_KINDS,
@@ -78,7 +78,7 @@ def bleu_stage(
             n=n,
             seed=own,
         )
-        return found.to_dict()
+        return bleu_run.to_dict()
 
     return Stage(
         "eb-bleu",
@@ -109,9 +109,11 @@ def perplexity_stage(subject: Subject, text: str, part: Part, form: TextForm, *,
     """Return the perplexity of a text."""
 
     def measure(work: Work) -> dict[str, Any]:
-        found = text_likelihood(subject.open(work), part.load(work, form))
-        told = {"perplexity": found.perplexity, "nll_per_token": found.nll_per_token}
-        return {name: quantity_to_dict(quantity) for name, quantity in told.items()} | {"sentences": found.n_sentences}
+        likelihood = text_likelihood(subject.open(work), part.load(work, form))
+        quantities = {"perplexity": likelihood.perplexity, "nll_per_token": likelihood.nll_per_token}
+        return {name: quantity_to_dict(quantity) for name, quantity in quantities.items()} | {
+            "sentences": likelihood.n_sentences
+        }
 
     inputs = (*subject.inputs, *part.inputs)
     settings = {**subject.settings, **part.settings, "form": form.hash}
@@ -136,8 +138,8 @@ def eb_dd_stage(
             rows = model_prefixes(known, sentence_length, 2 * n, seed=seed_for(own, "prefixes of data"))
             real = as_corpus(rows, model_vocabulary(known))
         assert real is not None
-        found = eb_dd(model, real, length=length, sentence_length=sentence_length, n=n, oracle=known, seed=own)
-        return found.to_dict()
+        discrepancy = eb_dd(model, real, length=length, sentence_length=sentence_length, n=n, oracle=known, seed=own)
+        return discrepancy.to_dict()
 
     settings = {**subject.settings, "length": length, "sentence_length": sentence_length, "n": n, "seed": own}
     settings |= {"text": None if text is None else text.fingerprint}
@@ -153,10 +155,10 @@ def switching_stage(
     own = seed_for(seed, "switching", title)
 
     def draw(work: Work) -> list[dict[str, str]]:
-        found = switch_prefixes(
+        samples = switch_prefixes(
             subject.open(work), unseen, kinds=kinds, length=length, n_tokens=n_tokens, n=n, seed=own
         )  # fmt: skip
-        return [dict(sample.__dict__) for sample in found]
+        return [dict(sample.__dict__) for sample in samples]
 
     settings: Mapping[str, Any] = {
         **subject.settings, "kinds": list(kinds), "length": length, "n_tokens": n_tokens, "n": n, "seed": own,

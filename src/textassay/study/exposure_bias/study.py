@@ -1,4 +1,4 @@
-"""The study ``exposure-bias``: computed as far as it is not there yet, and set beside the paper.
+"""The study ``exposure-bias``: its missing stages are computed, and results are compared with the paper.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019.
 Departs from it: other texts, and networks as a scale says; what stands for P_D of translation is a model, not people.
@@ -15,7 +15,7 @@ from textassay.exposure import BleuRun, EbDd, PrefixRun, SwitchedSample, Transla
 from textassay.meta_evaluation import Reproduction
 from textassay.study.exposure_bias.experiment import build_exposure
 from textassay.study.exposure_bias.figures import exposure_reproduction
-from textassay.study.exposure_bias.results import RANKGAN, ExposureResults, ForcedTranslation, TranslationFound
+from textassay.study.exposure_bias.results import RANKGAN, ExposureResults, ForcedTranslation, TranslationResults
 from textassay.study.exposure_bias.scales import ExposureScale
 from textassay.study.exposure_bias.stages import quantity_from_dict
 from textassay.study.exposure_bias.texts import ExposureTexts
@@ -51,11 +51,11 @@ class ExposureStudy(StagedStudy):
         return self.experiment.targets
 
     def result(self) -> Reproduction:
-        """Return what was found beside what was published; all stages are done."""
+        """Return the results beside the published ones; all stages must be done."""
         return exposure_reproduction(self.measured(), retrained=self.scale.retrained)
 
     def measured(self) -> ExposureResults:
-        """Return what the stages found; all are done."""
+        """Return the results of the stages; all must be done."""
         experiment = self.experiment
         sizes = {name: dict(text.sizes) for name, text in self.texts.free.items()}
         if self.texts.pairs is not None:
@@ -83,12 +83,12 @@ class ExposureStudy(StagedStudy):
             notes=tuple(self._notes()),
             others=self._runs(experiment.others),
             oracle_costs={
-                title: quantity_from_dict(found)
-                for title, found in self.outcome(experiment.two_sided[RANKGAN])["oracle"].items()
+                title: quantity_from_dict(cost)
+                for title, cost in self.outcome(experiment.adversarial[RANKGAN])["oracle"].items()
             },
             stopped={
                 title: why
-                for title, stage in experiment.two_sided.items()
+                for title, stage in experiment.adversarial.items()
                 if (why := self.outcome(stage)["stopped"]) is not None
             },
         )
@@ -109,13 +109,13 @@ class ExposureStudy(StagedStudy):
             for row, stages in table.items()
         }
 
-    def _translation(self) -> TranslationFound | None:
+    def _translation(self) -> TranslationResults | None:
         stages, pairs = self.experiment.translation, self.texts.pairs
         if stages is None or pairs is None:
             return None
         quality = self.outcome(stages.quality)
         samples = sorted(quality["samples"], key=lambda sample: sample["number"])  # all modes of one, then of the next
-        return TranslationFound(
+        return TranslationResults(
             Estimate.from_dict(quality["bleu"]),
             {name: TranslationCurve.from_dict(curve) for name, curve in self.outcome(stages.bias).items()},
             tuple(
@@ -141,11 +141,15 @@ class ExposureStudy(StagedStudy):
         return {
             "study": "exposure-bias",
             "scale": self.scale.name,
-            **{name: _told(value) for name, value in self.scale.__dict__.items() if name not in ("name", "precision")},
+            **{
+                name: _in_words(value)
+                for name, value in self.scale.__dict__.items()
+                if name not in ("name", "precision")
+            },
             "precision": self.precision,
             "seed": self.seed,
             "version": version("textassay"),
-            **{f"text, {name}": _told(parts) for name, parts in texts.items()},
+            **{f"text, {name}": _in_words(parts) for name, parts in texts.items()},
         }
 
     def _notes(self) -> list[str]:
@@ -153,18 +157,18 @@ class ExposureStudy(StagedStudy):
         for name, text in self.texts.free.items():
             rate = text.unseen.unk_rate
             notes.append(f"{name}: {100 * rate:.1f} % of the unseen words are <unk>, in references and prefixes alike.")
-        return [*notes, *self.warnings_told()]
+        return [*notes, *self.warning_notes()]
 
 
-def _told(value: Any) -> Any:
+def _in_words(value: Any) -> Any:
     """Return a setting in words, or as it is where it is a plain number or word."""
     if isinstance(value, Network):
-        return ", ".join([value.preset, *(f"{name} {_told(one)}" for name, one in value.changes.items())])
+        return ", ".join([value.preset, *(f"{name} {_in_words(one)}" for name, one in value.changes.items())])
     if isinstance(value, Contest):
         parts = ("generator", value.network), ("rounds", value.recipe)
-        return "; ".join([value.preset, *(_told(Network(name, part)) for name, part in parts if part)])
+        return "; ".join([value.preset, *(_in_words(Network(name, part)) for name, part in parts if part)])
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_told(one)}" for name, one in value.items())
+        return "; ".join(f"{name}: {_in_words(one)}" for name, one in value.items())
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return "all" if value is None else value

@@ -51,30 +51,30 @@ def exposure_tables(results: ExposureResults) -> tuple[ReproducedTable, ...]:
     """Return all tables that the results allow; the published ones stand even without ours."""
     groups = [_bleu_tables(results), _people(), _perplexities(results), _of_others(results)]
     groups.append(_of_synthetic(results.synthetic))
-    found = [table for group in groups for table in group]
+    tables = [table for group in groups for table in group]
     if results.eb_dd:
-        found.append(_eb_dd(results))
+        tables.append(_eb_dd(results))
     if results.translation is not None:
-        found += _translation(results)
-    return tuple(found)
+        tables += _translation(results)
+    return tuple(tables)
 
 
 def from_printed_numbers(name: str) -> ReproducedTable:
     """Return the ratios of "table 2" or "table 4" as they follow from the numbers printed beside them."""
     ratios = recomputed_ratios(name)
     rounded = sum(abs(one.value - one.printed) > one.rounding for one in ratios)
-    told = [f"Of {len(ratios)} ratios {rounded} differ from the printed ones by more than rounding allows."]
+    notes = [f"Of {len(ratios)} ratios {rounded} differ from the printed ones by more than rounding allows."]
     if name == "table 4":
-        told.append("Their spread follows from those of both parts, as if these were independent.")
+        notes.append("Their spread follows from those of both parts, as if these were independent.")
     wrong = misprints(name)
     for one in wrong:
         (row, _), value = out_of_line(one)
-        told.append(
+        notes.append(
             f"{one.row} at l = {one.column} is off by {one.in_spreads:.1f} printed spreads: a misprint. Of the three "
             f"numbers {row} is most out of line with its neighbours; with {value:.2f} for it all would agree."
         )
     others = [one for one in ratios if one not in wrong]
-    told.append(f"The other ratios differ by at most {max(abs(one.value - one.printed) for one in others):.4f}.")
+    notes.append(f"The other ratios differ by at most {max(abs(one.value - one.printed) for one in others):.4f}.")
     cells = [
         Cell(one.row, one.column, published=one.printed, published_spread=one.spread, recomputed=one.value,
              recomputed_spread=one.spread_of_parts)
@@ -82,7 +82,7 @@ def from_printed_numbers(name: str) -> ReproducedTable:
     ]  # fmt: skip
     printed = published_table(name)
     title = {"table 2": "EB-bleu", "table 4": "EB-C with people for the data"}[name]
-    return ReproducedTable(f"{printed.id}, from printed numbers", title, tuple(cells), note=" ".join(told))
+    return ReproducedTable(f"{printed.id}, from printed numbers", title, tuple(cells), note=" ".join(notes))
 
 
 def _bleu_tables(results: ExposureResults) -> Iterable[ReproducedTable]:
@@ -140,15 +140,15 @@ def _perplexities(results: ExposureResults) -> Iterable[ReproducedTable]:
         published_table("table 7"), cells, differs="models and text of this scale" if cells else "",
         note=f"Ours on the {TEST_SET}, the end of each sentence counted. {_ORACLES}" if cells else "",
     )  # fmt: skip
-    found = results.held_out_perplexity
-    if found:
-        rest = [_quantity(model, text, value) for text, models in found.items() for model, value in models.items()]
+    held_out = results.held_out_perplexity
+    if held_out:
+        rest = [_quantity(model, text, value) for text, models in held_out.items() for model, value in models.items()]
         title = "Perplexity on the held-out text that prefixes and references come from"
         yield ReproducedTable("perplexity, held-out", title, tuple(rest))
 
 
 def _of_others(results: ExposureResults) -> Iterable[ReproducedTable]:
-    """Yield what is trained by maximum likelihood beside what is not, EB-C by length, and what the oracle is asked."""
+    """Yield models with and without adversarial training side by side, EB-C by length, and costs under the oracle."""
     known = {**results.synthetic, **results.others}
     cells, by_length = [], []
     for model, own in results.others.items():
@@ -171,8 +171,8 @@ def _of_others(results: ExposureResults) -> Iterable[ReproducedTable]:
     if results.oracle_costs:
         printed = dict(zip((RANDOM_ORACLE, RANKGAN), ORACLE_COSTS, strict=True))
         rows = [
-            replace(_quantity(row, _COST, found), published=printed.get(row))
-            for row, found in results.oracle_costs.items()
+            replace(_quantity(row, _COST, cost), published=printed.get(row))
+            for row, cost in results.oracle_costs.items()
         ]
         note = "As many sentences are drawn from each, words that no text has (<unk>) left out. The random LSTM's own "
         note += "text is as likely as text should be; what is likelier has less variety."
@@ -215,11 +215,11 @@ def _of_synthetic(synthetic: Mapping[str, Mapping[str, Sequence[PrefixRun]]]) ->
 
 def _eb_dd(results: ExposureResults) -> ReproducedTable:
     cells = []
-    for title, found in results.eb_dd.items():
-        row = f"{title}, l = {found.length}"
-        for column, one in (("dd after data", found.data), ("dd after own", found.model)):
+    for title, result in results.eb_dd.items():
+        row = f"{title}, l = {result.length}"
+        for column, one in (("dd after data", result.data), ("dd after own", result.model)):
             cells.append(_value(row, column, one.value, one.interval))
-        cells.append(_value(row, "EB-DD", found.difference, found.interval))
+        cells.append(_value(row, "EB-DD", result.difference, result.interval))
     note = (
         "How much easier a classifier tells what follows the model's own prefixes from what the data would have after "
         "the same prefixes: 0 without exposure bias. Beyond the paper."
@@ -228,9 +228,9 @@ def _eb_dd(results: ExposureResults) -> ReproducedTable:
 
 
 def _translation(results: ExposureResults) -> Iterable[ReproducedTable]:
-    found = results.translation
-    assert found is not None
-    bleu = found.bleu
+    translation = results.translation
+    assert translation is not None
+    bleu = translation.bleu
     percent = 100 if bleu.unit == "fraction" else 1
     interval = bleu.interval
     low, high = (None, None) if interval is None else (percent * interval.low, percent * interval.high)
@@ -239,14 +239,14 @@ def _translation(results: ExposureResults) -> Iterable[ReproducedTable]:
                           note="The paper has 35.81 on IWSLT14, German to English, another text.")  # fmt: skip
     cells = []
     for distance, name in DISTANCE_NAMES.items():
-        curve = found.curves[distance]
+        curve = translation.curves[distance]
         for column, values, intervals in (
             (f"CGD(M|D), {name}", curve.data, curve.data_intervals),
             (f"CGD(M|M), {name}", curve.model, curve.model_intervals),
             (f"EB-C, {name}", curve.eb_c, curve.eb_c_intervals),
         ):
             cells += _column(column, curve.lengths, values, intervals)
-    counts = next(iter(found.curves.values()))
+    counts = next(iter(translation.curves.values()))
     pairs = ", ".join(f"{n:,} at {length}" for length, n in zip(counts.lengths, counts.n_pairs, strict=True))
     note = (
         "For the data stands a translation model trained on the pairs: the model under test learnt from what it draws "
@@ -297,8 +297,8 @@ def _value(row: str, column: str, value: float, interval: Interval | None, sprea
     return Cell(row, column, _known(value), low, high, spread=_known(spread))
 
 
-def _quantity(row: str, column: str, found: Quantity) -> Cell:
-    return _value(row, column, found.value, found.interval)
+def _quantity(row: str, column: str, quantity: Quantity) -> Cell:
+    return _value(row, column, quantity.value, quantity.interval)
 
 
 def _known(value: float | None) -> Number:

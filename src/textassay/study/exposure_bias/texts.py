@@ -1,4 +1,4 @@
-"""The texts of the study of exposure bias: read from a folder, and parted so that what is unseen is unseen.
+"""The texts of the study of exposure bias: read from a folder, and split into training and unseen text.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1, 4.2 and 6.
 Departs from it: WikiText is parted by document, and both halves are cut into blocks of running text, which are the
@@ -78,7 +78,7 @@ class PairTexts:
 
 @dataclass(frozen=True)
 class ExposureTexts:
-    """What was found in the folder: free texts by name, pairs, and which of them are not there."""
+    """The texts in the folder: free texts by name, pairs, and the missing ones."""
 
     free: Mapping[str, FreeText]
     pairs: PairTexts | None
@@ -100,7 +100,7 @@ def read_exposure_texts(folder: Path, scale: ExposureScale, *, seed: int) -> Exp
         lacking = [file for file in FILES[name] if not (folder / name / file).is_file()]
         if lacking:
             raise InputError(
-                f"{folder / name} lacks {', '.join(lacking)}: add it, or take the folder away to go without {name}"
+                f"{folder / name} lacks {', '.join(lacking)}: add it, or remove the folder to leave out {name}"
             )
     readers = {"wikitext2": _wikitext, "emnlp_news": _news, "yelp": _reviews}
     free = {name: readers[name](folder / name, scale, seed) for name in TEXTS if name in there}
@@ -203,14 +203,19 @@ def _lines(path: Path) -> list[str]:
 def _in_form(corpus: Corpus, form: TextForm) -> Corpus:
     """Return `corpus` as a model of this form would write it; groups stay."""
     written = form.corpus(TextFile("text", tuple(corpus.texts), corpus.groups))
-    found = as_written(written, form)
+    rewritten = as_written(written, form)
     return Corpus(
-        found.tokens, found.offsets, found.vocabulary, found.texts, tokenizer=found.tokenizer, groups=corpus.groups
+        rewritten.tokens,
+        rewritten.offsets,
+        rewritten.vocabulary,
+        rewritten.texts,
+        tokenizer=rewritten.tokenizer,
+        groups=corpus.groups,
     )
 
 
 def _sizes(train: Corpus, valid: Corpus, unseen: Corpus, form: TextForm) -> dict[str, int]:
     parts = {"train": train, "valid": valid, "unseen": unseen}
-    told = {f"{name} sentences": len(corpus) for name, corpus in parts.items()}
-    told |= {f"{name} tokens": len(corpus.tokens) for name, corpus in parts.items()}
-    return {**told, "vocabulary": len(form.vocabulary)}
+    sizes = {f"{name} sentences": len(corpus) for name, corpus in parts.items()}
+    sizes |= {f"{name} tokens": len(corpus.tokens) for name, corpus in parts.items()}
+    return {**sizes, "vocabulary": len(form.vocabulary)}

@@ -1,11 +1,11 @@
-"""Stages on translation: two models, BLEU and forced beginnings of the first, exposure bias of the second.
+"""Stages on translation: two models, BLEU and forced prefixes of the first, exposure bias of the second.
 
-The first model learns from pairs and then stands for the data, P_D: it draws a translation of each source, which the
-second model learns from. So the next words of P_D are known exactly, and references of held-back sources are further
-draws of it.
+The first model is trained on pairs and then serves as the data distribution, P_D: it draws a translation of each
+source, on which the second model is trained. So the next words of P_D are known exactly, and references of held-back
+sources are further samples of it.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, appendix C, equations (7) and (8).
-Departs from it: there people say what comes next; a model that is known replaces them.
+Departs from it: there people choose the next word; here a known model does.
 """
 
 import warnings
@@ -50,9 +50,9 @@ def translation_stages(texts: PairTexts, scale: ExposureScale, *, precision: str
     train = texts.train
     data = _training("translation data model", scale, texts, None, seed=seed_for(seed, "translation", "data"))
     n_drawn = len(train) if scale.n_drawn_pairs is None else min(scale.n_drawn_pairs, len(train))
-    given = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
-    drawn = _drawing(data, given, precision=precision, seed=seed_for(seed, "translation", "draw"))
-    own = _training("translation model", scale, texts, (drawn, given), seed=seed_for(seed, "translation", "model"))
+    pair_sets = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
+    drawn = _drawing(data, pair_sets, precision=precision, seed=seed_for(seed, "translation", "draw"))
+    own = _training("translation model", scale, texts, (drawn, pair_sets), seed=seed_for(seed, "translation", "model"))
     return TranslationStages(
         _quality(data, texts, precision=precision, seed=seed_for(seed, "translation", "forced")),
         _bias(own, data, drawn, texts, scale.translation_lengths, precision=precision),
@@ -73,15 +73,17 @@ def _training(
     def run(work: Work) -> dict[str, Any]:
         train, valid = texts.train, texts.valid
         if drawn is not None:
-            train, valid = (_answered(work, drawn[0], drawn[1][part], part, texts.form) for part in ("train", "valid"))
-        made = make_generator(
+            train, valid = (
+                _with_drawn_targets(work, drawn[0], drawn[1][part], part, texts.form) for part in ("train", "valid")
+            )
+        generator = make_generator(
             "translation", preset=network.preset, seed=seed, precision=scale.precision, **network.changes
         )
-        model = cast(TranslationModel, made)
+        model = cast(TranslationModel, generator)
         checkpoint = work.folder / _CHECKPOINT
         with workers(1):  # another number of threads sums in another order, and gives other weights
             model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: tell_step(work, step))
-        save_model(made, work.folder / MODEL, form=texts.form)
+        save_model(generator, work.folder / MODEL, form=texts.form)
         checkpoint.unlink(missing_ok=True)
         return {"model": model.name, "n_parameters": model.n_parameters}
 
@@ -97,23 +99,23 @@ def _training(
     return Stage("train", name, settings, run, () if drawn is None else (drawn[0],), cost)
 
 
-def _drawing(data: Stage, given: Mapping[str, ParallelText], *, precision: str, seed: int) -> Stage:
+def _drawing(data: Stage, pair_sets: Mapping[str, ParallelText], *, precision: str, seed: int) -> Stage:
     """Return what the data model answers to sources, one file a set."""
 
     def run(work: Work) -> dict[str, Any]:
         model = opened(work, data, precision=precision)
-        for number, (name, pairs) in enumerate(given.items()):
-            work.tell(f"{len(pairs)} translations, set {number + 1} of {len(given)}")
-            found = model.sample(len(pairs), seed=seed_for(seed, "draw", name), context=pairs.source)
-            save_draws(work.folder / f"{name}.npz", found)
-        return {name: len(pairs) for name, pairs in given.items()}
+        for number, (name, pairs) in enumerate(pair_sets.items()):
+            work.tell(f"{len(pairs)} translations, set {number + 1} of {len(pair_sets)}")
+            translations = model.sample(len(pairs), seed=seed_for(seed, "draw", name), context=pairs.source)
+            save_draws(work.folder / f"{name}.npz", translations)
+        return {name: len(pairs) for name, pairs in pair_sets.items()}
 
-    sources = {name: pairs.source.fingerprint for name, pairs in given.items()}
+    sources = {name: pairs.source.fingerprint for name, pairs in pair_sets.items()}
     settings = {"sources": sources, "precision": precision, "seed": seed}
-    return Stage("sample", "translation data model", settings, run, (data,), float(len(given["train"])))
+    return Stage("sample", "translation data model", settings, run, (data,), float(len(pair_sets["train"])))
 
 
-def _answered(work: Work, drawn: Stage, pairs: ParallelText, name: str, form: TextForm) -> ParallelText:
+def _with_drawn_targets(work: Work, drawn: Stage, pairs: ParallelText, name: str, form: TextForm) -> ParallelText:
     """Return the sources with what was drawn for them."""
     return ParallelText(pairs.source, load_draws(work.inputs[drawn].folder / f"{name}.npz", form))
 
@@ -125,21 +127,21 @@ def _quality(data: Stage, texts: PairTexts, *, precision: str, seed: int) -> Sta
         model = opened(work, data, precision=precision)
         assert isinstance(model, TranslationModel)
         work.tell(f"beam search, {len(texts.test)} sentences")
-        found = translate(model, texts.test.source).corpus
-        bleu = translation_bleu(found.texts, texts.references, seed=seed)
+        translations = translate(model, texts.test.source).corpus
+        bleu = translation_bleu(translations.texts, texts.references, seed=seed)
         forced = {mode: forced_prefixes(mode, texts.test.target, seed=seed) for mode in PREFIX_MODES}
-        shown = np.arange(min(_SHOWN, len(texts.test)))
-        source = texts.test.source.take(shown)
+        first_rows = np.arange(min(_SHOWN, len(texts.test)))
+        source = texts.test.source.take(first_rows)
         samples = []
         for mode, prefixes in forced.items():
-            begin = prefixes.take(shown)
+            begin = prefixes.take(first_rows)
             whole = translate(model, source, prefix=begin).corpus
             for number, (text, first) in enumerate(zip(whole.texts, begin.texts, strict=True)):
                 shared = takewhile(lambda pair: pair[0] == pair[1], zip(text, first, strict=False))
                 length = sum(1 for _ in shared)  # all of `first`, but where a letter of its last token goes on
                 parts = {"prefix": text[:length], "continuation": text[length:]}
                 samples.append({"number": number, "mode": mode, **parts})
-        return {"bleu": bleu.to_dict(), "samples": samples, "n": len(found)}
+        return {"bleu": bleu.to_dict(), "samples": samples, "n": len(translations)}
 
     settings = {
         "test": texts.test.fingerprint, "form": texts.form.hash, "beam": BEAM, "shown": _SHOWN, "precision": precision,
@@ -155,7 +157,7 @@ def _bias(
 
     def run(work: Work) -> dict[str, Any]:
         model, oracle = (cast(TranslationModel, opened(work, stage, precision=precision)) for stage in (own, data))
-        pairs = _answered(work, drawn, texts.held, "held", texts.form)
+        pairs = _with_drawn_targets(work, drawn, texts.held, "held", texts.form)
         work.tell(f"beam search, {len(pairs)} sentences")
         translations = model.translations(pairs.source, width=BEAM)
         enough = [length for length in lengths if _n_at(length, pairs.target, translations) >= _FEWEST]
@@ -165,10 +167,10 @@ def _bias(
                 f"{join_words([str(length) for length in lengths if length not in enough])}; left out",
                 stacklevel=2,
             )
-        found = translation_eb_c(
+        curves = translation_eb_c(
             model, oracle, pairs, enough or [0], distances=_DISTANCES, translations=translations
         )  # fmt: skip
-        return {name: curve.to_dict() for name, curve in found.items()}
+        return {name: curve.to_dict() for name, curve in curves.items()}
 
     settings = {
         "held": texts.held.source.fingerprint, "lengths": list(lengths), "distances": list(_DISTANCES), "beam": BEAM,

@@ -1,10 +1,8 @@
-"""What the study of exposure bias measured at several prefix lengths, how it varies together, and claims about it.
+"""Values of the study of exposure bias by prefix length, their joint covariance, and conditions about them.
 
-The error of a claim follows from the covariance of all values.
-
-Where runs share one model, what varies is what was drawn: the covariance is that over sequences (delta method), pooled
-over the runs, and intervals are normal. Where each run trained its own model, and for BLEU, whose sentences are not
-kept, it is that over runs, and intervals are Student's. Printed values vary independently, with their printed spreads.
+Where runs share one model, the covariance is over sequences (delta method), pooled over the runs, and intervals are
+normal. Where each run trained its own model, and for BLEU, whose sentences are not kept, it is over runs, and intervals
+are Student's. Published values are independent, with their published spreads.
 """
 
 import math
@@ -16,8 +14,8 @@ import numpy.typing as npt
 
 from textassay.errors import InputError
 from textassay.exposure import BleuRun, PrefixRun
-from textassay.study.claims import Claim
 from textassay.study.exposure_bias.published import LENGTHS, bleu_row, published_table, ratio_row
+from textassay.study.findings import Condition
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -35,7 +33,7 @@ class LengthValues:
     covariance: FloatArray  # Of all values, in the order of their names, shape (m K, m K)
     degrees: float  # Of freedom of the covariance; infinite where it is known well
 
-    def claim(
+    def condition(
         self,
         name: str,
         weights: Mapping[str, FloatArray],
@@ -43,20 +41,22 @@ class LengthValues:
         less: float = 0.0,
         lower: float = -math.inf,
         upper: float = math.inf,
-    ) -> Claim:
-        """Return a claim about the sum of weighted values less a constant; weights are of shapes (K,)."""
+    ) -> Condition:
+        """Return a condition about the sum of weighted values less a constant; weights are of shapes (K,)."""
         zeros = np.zeros(len(self.lengths))
         row = np.concatenate([weights.get(one, zeros) for one in self.values])
         value = math.fsum(row * np.concatenate(list(self.values.values()))) - less
-        return Claim(name, value, math.sqrt(max(0.0, float(row @ self.covariance @ row))), self.degrees, lower, upper)
+        return Condition(
+            name, value, math.sqrt(max(0.0, float(row @ self.covariance @ row))), self.degrees, lower, upper
+        )
 
     def at_each(
-        self, told: str, weights: Mapping[str, float], *, lower: float = -math.inf, upper: float = math.inf
-    ) -> list[Claim]:
-        """Return a claim for each length about a sum of weighted values."""
+        self, name: str, weights: Mapping[str, float], *, lower: float = -math.inf, upper: float = math.inf
+    ) -> list[Condition]:
+        """Return a condition for each length about a sum of weighted values."""
         return [
-            self.claim(
-                f"l = {length}: {told}",
+            self.condition(
+                f"l = {length}: {name}",
                 {one: weight * np.eye(len(self.lengths))[k] for one, weight in weights.items()},
                 lower=lower,
                 upper=upper,
@@ -106,7 +106,9 @@ def published_bleu() -> LengthValues:
     table = published_table("table 2")
     assert table.spreads is not None
     spreads = np.array(table.spreads, dtype=np.float64)
-    values = {row: np.array(found, dtype=np.float64) for row, found in zip(table.rows, table.values, strict=True)}
+    values = {
+        row: np.array(row_values, dtype=np.float64) for row, row_values in zip(table.rows, table.values, strict=True)
+    }
     return LengthValues(LENGTHS, values, np.diag(spreads.reshape(-1) ** 2 / _RUNS), _RUNS - 1)
 
 
@@ -122,11 +124,11 @@ def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *,
     tables = {kind: np.stack([run.means[distance] for run in runs]) for kind, runs in cut.items()}
     with np.errstate(divide="ignore", invalid="ignore"):
         tables[EB_C] = np.where(tables["data"] > _NONE, tables["model"] / tables["data"], np.nan)
-    found = _over_runs(lengths, tables)
+    over_runs = _over_runs(lengths, tables)
     n_runs, size = len(cut["data"]), len(lengths)
     if retrained and n_runs > 1:
-        return found
-    total = np.zeros_like(found.covariance)
+        return over_runs
+    total = np.zeros_like(over_runs.covariance)
     for run in range(n_runs):
         known = np.zeros((size * len(cut), size * len(cut)))
         slopes = np.zeros((size * len(tables), size * len(cut)))
@@ -140,7 +142,7 @@ def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *,
                 begin = names.index(kind) * size
                 slopes[-size:, begin : begin + size] = np.diag(np.where(bottom > _NONE, slope, np.nan))
             total += slopes @ known @ slopes.T
-    return replace(found, covariance=total / n_runs**2, degrees=math.inf)
+    return replace(over_runs, covariance=total / n_runs**2, degrees=math.inf)
 
 
 def _over_runs(lengths: tuple[int, ...], tables: Mapping[str, FloatArray]) -> LengthValues:

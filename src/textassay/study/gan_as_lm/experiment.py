@@ -1,4 +1,4 @@
-"""The study of GANs as language models as a graph of stages: what is trained, and what is measured of it.
+"""The study of GANs as language models as a graph of stages that train and measure.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, sections 4 and 5.
 """
@@ -12,7 +12,14 @@ from textassay.study.gan_as_lm.measures import cost_stage, rule_stage
 from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN
 from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, WGAN_SOFT
 from textassay.study.gan_as_lm.scales import WGAN_WINDOW, GanScale
-from textassay.study.gan_as_lm.stages import LAST, Made, checkpoints_of, leakgan_stage, seqgan_stage, wgan_stage
+from textassay.study.gan_as_lm.stages import (
+    LAST,
+    TrainedGenerator,
+    checkpoints_of,
+    leakgan_stage,
+    seqgan_stage,
+    wgan_stage,
+)
 from textassay.study.gan_as_lm.text import GanText, evenly_spread
 from textassay.study.network_stages import Part, seed_for, training
 from textassay.study.presets import Network
@@ -24,7 +31,7 @@ _MODES: Mapping[str, Mode] = {WGAN: "onehot", WGAN_SOFT: "soft", UNIFORM: "oneho
 
 @dataclass
 class GanExperiment:
-    """All stages of the study; names as in `GanResults`. A stage of costs gives them by N."""
+    """All stages of the study; names as in `GanResults`. The result of a stage of costs is by N."""
 
     # Model to stages; convergence of the first run
     costs: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
@@ -39,38 +46,38 @@ class GanExperiment:
     @property
     def targets(self) -> list[Stage]:
         """The stages that a report needs."""
-        found = [stage for runs in self.costs.values() for stage in runs]
-        found += [stage for windows in self.lengths.values() for runs in windows.values() for stage in runs]
-        found += [stage for runs in self.along.values() for rounds in runs for stage in rounds.values()]
-        return [*found, *self.convergence.values(), *self.rules.values(), *self.trained.values()]
+        stages = [stage for runs in self.costs.values() for stage in runs]
+        stages += [stage for windows in self.lengths.values() for runs in windows.values() for stage in runs]
+        stages += [stage for runs in self.along.values() for rounds in runs for stage in rounds.values()]
+        return [*stages, *self.convergence.values(), *self.rules.values(), *self.trained.values()]
 
 
 def build_gan(text: GanText, scale: GanScale, *, seed: int) -> GanExperiment:
     """Return the stages of the study; nothing is computed yet."""
-    found = GanExperiment()
-    plan = _Plan(text, scale, seed, found)
+    experiment = GanExperiment()
+    plan = _Plan(text, scale, seed, experiment)
     runs = plan.generators()
     plan.table_1(runs)
     plan.study_of_lengths(runs)
     for model in (LSTM, MLE, SEQGAN, LEAKGAN):
         sizes = [size for size in sizes_below(scale.most_samples, _LEAST) if size >= _LEAST]
-        found.convergence[model] = plan.cost("convergence", model, runs[model][0], text.test, scale.window, sizes)
+        experiment.convergence[model] = plan.cost("convergence", model, runs[model][0], text.test, scale.window, sizes)
     for model in (LSTM, SEQGAN, LEAKGAN, WGAN, WGAN_SOFT):
-        found.rules[model] = plan.rule(model, runs[model][0])
-    return found
+        experiment.rules[model] = plan.rule(model, runs[model][0])
+    return experiment
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What all parts of the study share, and where they add their stages."""
+    """Settings of the study, and the experiment to which its parts add their stages."""
 
     text: GanText
     scale: GanScale
     seed: int
-    found: GanExperiment
+    experiment: GanExperiment
 
-    def generators(self) -> dict[str, tuple[Made, ...]]:
-        """Return model to what was trained from each seed."""
+    def generators(self) -> dict[str, tuple[TrainedGenerator, ...]]:
+        """Return the trained generators of each seed, by model."""
         text, scale = self.text, self.scale
         windows = cut_windows(text.train, scale.length)
         before = [
@@ -90,7 +97,7 @@ class _Plan:
                 cost=float(scale.seqgan.rounds * scale.seqgan.n_negatives),
             )
             rounds.append(after)
-            self.found.trained[after.name] = after
+            self.experiment.trained[after.name] = after
         leaks = []
         for run in range(scale.leakgan_runs):
             stage = leakgan_stage(
@@ -104,7 +111,7 @@ class _Plan:
                 cost=float(len(windows.tokens)) * scale.leakgan_network["width"] * scale.leakgan.cycles,
             )
             leaks.append(stage)
-            self.found.trained[stage.name] = stage
+            self.experiment.trained[stage.name] = stage
         gans = []
         for run in range(scale.wgan_runs):
             stage = wgan_stage(
@@ -117,12 +124,16 @@ class _Plan:
                 cost=float(scale.wgan.curriculum.n_rounds * scale.wgan.iterations * scale.wgan_width * 64),
             )
             gans.append(stage)
-            self.found.trained[stage.name] = stage
+            self.experiment.trained[stage.name] = stage
         for model, stages, n in ((SEQGAN, rounds, scale.seqgan.rounds), (LEAKGAN, leaks, scale.leakgan.rounds)):
-            self.found.along[model] = tuple(
+            self.experiment.along[model] = tuple(
                 {
                     number: self.cost(
-                        "along", f"{stage.name} after {number}", Made(stage, str(number)), text.test, scale.window
+                        "along",
+                        f"{stage.name} after {number}",
+                        TrainedGenerator(stage, str(number)),
+                        text.test,
+                        scale.window,
                     )
                     for number in checkpoints_of(n, scale.n_checkpoints)
                 }
@@ -130,68 +141,69 @@ class _Plan:
             )
         lstm = self._trained(LSTM, scale.lstm, scale.lstm_length, seed_for(self.seed, LSTM))
         return {
-            LSTM: (Made(lstm),),
-            MLE: tuple(map(Made, before)),
-            SEQGAN: tuple(Made(stage, LAST) for stage in rounds),
-            LEAKGAN: tuple(Made(stage, LAST) for stage in leaks),
-            WGAN: tuple(map(Made, gans)),
-            WGAN_SOFT: tuple(map(Made, gans)),
-            UNIFORM: (Made(None, "uniform", text.form.vocabulary),),
+            LSTM: (TrainedGenerator(lstm),),
+            MLE: tuple(map(TrainedGenerator, before)),
+            SEQGAN: tuple(TrainedGenerator(stage, LAST) for stage in rounds),
+            LEAKGAN: tuple(TrainedGenerator(stage, LAST) for stage in leaks),
+            WGAN: tuple(map(TrainedGenerator, gans)),
+            WGAN_SOFT: tuple(map(TrainedGenerator, gans)),
+            UNIFORM: (TrainedGenerator(None, "uniform", text.form.vocabulary),),
         }
 
-    def table_1(self, runs: Mapping[str, tuple[Made, ...]]) -> None:
-        """Add what all generators cost, each in its window."""
+    def table_1(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
+        """Add the costs of the text under all generators, each in its window."""
         part = evenly_spread(self.text.test, self.scale.n_noise, max(self.scale.windows))
-        for model, made in runs.items():
+        for model, trained in runs.items():
             corpus, window = (part, WGAN_WINDOW) if model in _MODES else (self.text.test, self.scale.window)
-            self.found.costs[model] = tuple(
-                self.cost("cost", model, one, corpus, window, run=run) for run, one in enumerate(made)
+            self.experiment.costs[model] = tuple(
+                self.cost("cost", model, one, corpus, window, run=run) for run, one in enumerate(trained)
             )
 
-    def study_of_lengths(self, runs: Mapping[str, tuple[Made, ...]]) -> None:
-        """Add what the same text costs in windows of several lengths."""
+    def study_of_lengths(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
+        """Add the costs of the same text in windows of several lengths."""
         scale = self.scale
         part = evenly_spread(self.text.test, scale.n_windows, max(scale.windows))
-        for model, made in runs.items():
+        for model, trained in runs.items():
             if model == UNIFORM:
                 continue
             n = scale.n_window_samples if model in _MODES else scale.n_samples
-            self.found.lengths[model] = {
+            self.experiment.lengths[model] = {
                 window: tuple(
                     self.cost("length", f"{model} window {window}", one, part, window, [n], run=run)
-                    for run, one in enumerate(made)
+                    for run, one in enumerate(trained)
                 )
                 for window in scale.windows
             }
 
     def cost(
-        self, kind: str, name: str, made: Made, corpus: Corpus, window: int, sizes: list[int] | None = None,
-        *, run: int = 0,
+        self, kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, window: int,
+        sizes: list[int] | None = None, *, run: int = 0,
     ) -> Stage:  # fmt: skip
-        """Return what a text costs under one generator."""
+        """Return the stage of the cost of a text under one generator."""
         model = name.partition(" window ")[0]
         mode = _MODES.get(model, "multinomial")
-        asked = [self.scale.n_samples] if sizes is None else sizes
+        sample_sizes = [self.scale.n_samples] if sizes is None else sizes
         return cost_stage(
             kind,
             _numbered(name, run),
-            made,
+            trained,
             corpus,
             window=window,
             mode=mode,
-            sizes=asked,
+            sizes=sample_sizes,
             floor=self.scale.floor,
             n_stretches=min(N_STRETCHES, len(corpus.tokens) // max(window, *self.scale.windows)),
             seed=seed_for(self.seed, kind, name, run),
-            cost=float(len(corpus.tokens)) * (asked[-1] / 5 if model in (WGAN, WGAN_SOFT) else 1 + len(asked)),
+            cost=float(len(corpus.tokens))
+            * (sample_sizes[-1] / 5 if model in (WGAN, WGAN_SOFT) else 1 + len(sample_sizes)),
         )
 
-    def rule(self, model: str, made: Made) -> Stage:
-        """Return how many draws the stopping rule asks for."""
+    def rule(self, model: str, trained: TrainedGenerator) -> Stage:
+        """Return the stage of the stopping rule for the number of samples."""
         scale, mode = self.scale, _MODES.get(model, "multinomial")
         return rule_stage(
             model,
-            made,
+            trained,
             self.text.test,
             window=WGAN_WINDOW if model in _MODES else scale.window,
             mode=mode,

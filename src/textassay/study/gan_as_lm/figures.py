@@ -32,7 +32,7 @@ _NOTES = (
 
 
 def gan_reproduction(results: GanResults, *, level: float = 0.95) -> Reproduction:
-    """Return the study, ours beside the published."""
+    """Return the study, our results beside the published ones."""
     sizes = ", ".join(f"{n:,} {what}" for what, n in results.sizes.items())
     return Reproduction(
         title="Evaluating Text GANs as Language Models",
@@ -112,7 +112,7 @@ def _curve(
 ) -> Curve:
     points = []
     for place, value in values.items():
-        low, high = value.claim().interval(0.95) if banded else (np.nan, np.nan)
+        low, high = value.condition().interval(0.95) if banded else (np.nan, np.nan)
         known = bool(np.isfinite(low))
         points.append(
             CurvePoint(None, place, value.value, y_low=low if known else None, y_high=high if known else None)

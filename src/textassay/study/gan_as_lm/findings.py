@@ -1,9 +1,9 @@
 """The findings of the paper on GANs as language models, checked on the published numbers and on ours.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, sections 3 to 5.
-Departs from it: a finding holds only where it does beyond the error of the numbers. Each is a list of claims, a number
-and where it should lie, fixed before anything was measured. Where a generator has no softmax, what is to be high is
-measured by the value that is too low on average, and what is to be low by the one that is too high.
+Departs from it: a finding holds only beyond the error of the numbers. Each is a list of conditions, a number and where
+it should lie, fixed before anything was measured. Where a generator has no softmax, a value that should be high is
+measured by the estimate that is too low on average, and one that should be low by the estimate that is too high.
 """
 
 import math
@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from textassay.approximation import EPSILON, GAMMA, samples_needed
 from textassay.meta_evaluation import CheckedFinding
-from textassay.study.claims import Claim
-from textassay.study.claims import ClaimRule as _Rule
+from textassay.study.findings import Condition
+from textassay.study.findings import Finding as _Rule
 from textassay.study.gan_as_lm.published import (
     APPROXIMATE,
     EXACT,
@@ -37,7 +37,7 @@ _ORDERS = (3.0, 4.0)  # of magnitude, between a practical N and the bound
 _ROUNDED = 0.01  # published numbers that differ by as much differ beyond rounding
 _ANCHOR = 4_297_078  # of the specification, at 1e-3, 1e-2 and 27 types
 
-Claims = Iterable[Claim]
+Conditions = Iterable[Condition]
 _RULES = {
     rule.id: rule
     for rule in (
@@ -77,94 +77,96 @@ _RULES = {
 
 
 def check_findings(results: GanResults, *, level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked on what was measured, once for each generator that can show it."""
-    found: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
+    """Return the verdict on every finding, once for each generator with the measurements it needs."""
+    checked: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
 
-    def add(rule: str, about: str, claims: Claims) -> None:
-        found[rule].append(_RULES[rule].checked(f"ours, {about}", claims, level))
+    def add(rule: str, about: str, conditions: Conditions) -> None:
+        checked[rule].append(_RULES[rule].checked(f"ours, {about}", conditions, level))
 
     costs = results.costs
     for model in (LSTM, MLE, SEQGAN, LEAKGAN):
         if model in costs:
             gap = mean_of(costs[model], "plain", "-exact")
-            add("G1", model, [gap.claim("gap", lower=0.0)])
+            add("G1", model, [gap.condition("gap", lower=0.0)])
             if model in (MLE, SEQGAN):
-                add("G1, size", model, [gap.claim("gap", lower=_GAPS[0], upper=_GAPS[1])])
+                add("G1, size", model, [gap.condition("gap", lower=_GAPS[0], upper=_GAPS[1])])
         if model in results.convergence:
             add("G6", model, _convergence(results, model))
     if all(LSTM in measured for measured in (costs, results.convergence, results.rules)):
-        above = mean_of(costs[LSTM], "plain", "-exact").claim("gap", lower=0.0)
+        above = mean_of(costs[LSTM], "plain", "-exact").condition("gap", lower=0.0)
         add("D1", LSTM, [above, *_convergence(results, LSTM), *_slopes(results, LSTM)])
     if {MLE, SEQGAN} <= costs.keys():
         rounds = {what: difference_of(costs[SEQGAN], costs[MLE], what) for what in ("exact", "plain")}
-        told = {"exact": rounds["exact"], "approximate": rounds["plain"]}
-        add("G2", "SeqGAN", [one.claim(f"{name}, after - before", lower=0.0) for name, one in told.items()])
+        seqgan_rounds = {"exact": rounds["exact"], "approximate": rounds["plain"]}
+        add(
+            "G2", "SeqGAN", [one.condition(f"{name}, after - before", lower=0.0) for name, one in seqgan_rounds.items()]
+        )
         if len(costs[SEQGAN]) >= 3:
-            add("D2", "SeqGAN", [rounds["exact"].claim("exact, after - before", lower=0.0)])
+            add("D2", "SeqGAN", [rounds["exact"].condition("exact, after - before", lower=0.0)])
     for name, model in (("SeqGAN", SEQGAN), ("LeakGAN", LEAKGAN)):
         if {LSTM, model} <= costs.keys():
             worse = difference_of(costs[model], costs[LSTM], "exact")
-            add("G3", name, [worse.claim(f"{name} - LSTM", lower=0.0)])
+            add("G3", name, [worse.condition(f"{name} - LSTM", lower=0.0)])
     for window, runs in _leakgan_and_seqgan(results).items():
         worse = unpaired_of(*runs, "exact")
-        add("G3, LeakGAN", f"windows of {window}", [worse.claim("LeakGAN - SeqGAN", lower=0.0)])
+        add("G3, LeakGAN", f"windows of {window}", [worse.condition("LeakGAN - SeqGAN", lower=0.0)])
     for model in (WGAN, WGAN_SOFT):
         windows, language = (results.lengths.get(one, {}) for one in (model, LSTM))
         if WGAN_WINDOW in windows and WGAN_WINDOW in language:
             worse = difference_of(windows[WGAN_WINDOW], language[WGAN_WINDOW], "corrected", "exact")
-            add("G3", model, [worse.claim(f"recurrent GAN - LSTM in windows of {WGAN_WINDOW}", lower=0.0)])
+            add("G3", model, [worse.condition(f"recurrent GAN - LSTM in windows of {WGAN_WINDOW}", lower=0.0)])
         if model in costs:
             better = mean_of(costs[model], "plain").less(math.log2(results.n_types))
-            add("G3, uniform", model, [better.claim("recurrent GAN - uniform", upper=0.0)])
+            add("G3, uniform", model, [better.condition("recurrent GAN - uniform", upper=0.0)])
         longer = {window: runs for window, runs in windows.items() if window > WGAN_WINDOW}
         if WGAN_WINDOW in windows and longer:
             hurt = {window: difference_of(runs, windows[WGAN_WINDOW], "corrected") for window, runs in longer.items()}
-            claims = [one.claim(f"window {window} - {WGAN_WINDOW}", lower=0.0) for window, one in hurt.items()]
-            add("G7", model, claims)
+            conditions = [one.condition(f"window {window} - {WGAN_WINDOW}", lower=0.0) for window, one in hurt.items()]
+            add("G7", model, conditions)
     for model, curves in results.rules.items():
         stop = over_parts([first_below(curve) for curve in curves])
         add("G4", model, _bounds(results.n_types, [math.log10(first_below(curve)) for curve in curves]))
         if model in PUBLISHED_STOPS or model == WGAN_SOFT:
-            add("G5", model, [stop.claim("N", lower=_STOPS[0], upper=_STOPS[1])])
+            add("G5", model, [stop.condition("N", lower=_STOPS[0], upper=_STOPS[1])])
         add("G5, slopes", model, _slopes(results, model))
-    for rule, checks in found.items():
+    for rule, checks in checked.items():
         if not checks:
             checks.append(_RULES[rule].with_verdict("ours", "not measured", {}))
-    return tuple(one for checks in found.values() for one in checks)
+    return tuple(one for checks in checked.values() for one in checks)
 
 
 def check_published(level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
-    """Return the findings that the printed numbers can show, checked on them: each differs beyond rounding."""
+    """Return verdicts on the published numbers: each differs beyond rounding."""
 
     def bits(row: str, column: str) -> float:
         return published_bpc(row, column) or math.nan
 
-    def number(name: str, value: float, lower: float = -math.inf, upper: float = math.inf) -> Claim:
-        return Claim(name, value, _ROUNDED / 2, math.inf, lower, upper)
+    def number(name: str, value: float, lower: float = -math.inf, upper: float = math.inf) -> Condition:
+        return Condition(name, value, _ROUNDED / 2, math.inf, lower, upper)
 
     gaps = {row: bits(row, APPROXIMATE) - bits(row, EXACT) for row in (MLE, SEQGAN)}
     worse = {column: bits(SEQGAN, column) - bits(MLE, column) for column in (EXACT, APPROXIMATE)}
     best = {MLE: bits(MLE, EXACT), SEQGAN: bits(SEQGAN, EXACT), WGAN: bits(WGAN, APPROXIMATE)}
     last = max(LITERATURE.values())
-    claims: Mapping[str, Claims] = {
+    conditions: Mapping[str, Conditions] = {
         "G1": [number(row, gap, 0.0) for row, gap in gaps.items()],
         "G1, size": [number(row, gap, *_GAPS) for row, gap in gaps.items()],
         "G2": [number(f"{column}, after - before", value, 0.0) for column, value in worse.items()],
         "G3": [number(f"{row} - worst language model", value - last, 0.0) for row, value in best.items()],
         "G3, uniform": [number("recurrent GAN - uniform", best[WGAN] - math.log2(N_TYPES), upper=0.0)],
         "G4": _bounds(N_TYPES, [math.log10(stop) for stop in PUBLISHED_STOPS.values()]),
-        "G5": [Claim(row, float(stop), 0.0, math.inf, *_STOPS) for row, stop in PUBLISHED_STOPS.items()],
+        "G5": [Condition(row, float(stop), 0.0, math.inf, *_STOPS) for row, stop in PUBLISHED_STOPS.items()],
     }
-    return tuple(_RULES[rule].checked("the published numbers", parts, level) for rule, parts in claims.items())
+    return tuple(_RULES[rule].checked("the published numbers", parts, level) for rule, parts in conditions.items())
 
 
-def _bounds(n_types: int, log_stops: list[float]) -> list[Claim]:
-    """Return the claims on the bound and on how far below it the rule stops."""
+def _bounds(n_types: int, log_stops: list[float]) -> list[Condition]:
+    """Return the conditions on the bound and on how far below it the rule stops."""
     anchor = float(samples_needed(GAMMA, EPSILON, N_TYPES))
     orders = math.log10(samples_needed(GAMMA, EPSILON, n_types))
     below = over_parts([orders - stop for stop in log_stops])
-    exact = Claim(f"bound at {N_TYPES} types", anchor, 0.0, math.inf, _ANCHOR - 0.5, _ANCHOR + 0.5)
-    return [exact, below.claim("orders of magnitude", lower=_ORDERS[0], upper=_ORDERS[1])]
+    exact = Condition(f"bound at {N_TYPES} types", anchor, 0.0, math.inf, _ANCHOR - 0.5, _ANCHOR + 0.5)
+    return [exact, below.condition("orders of magnitude", lower=_ORDERS[0], upper=_ORDERS[1])]
 
 
 def _leakgan_and_seqgan(results: GanResults) -> dict[int, tuple[Sequence[TextCost], Sequence[TextCost]]]:
@@ -180,21 +182,21 @@ def _leakgan_and_seqgan(results: GanResults) -> dict[int, tuple[Sequence[TextCos
     return found
 
 
-def _convergence(results: GanResults, model: str) -> list[Claim]:
-    """Return claims on what was drawn, at the ends, and on each doubling on average over all draws."""
+def _convergence(results: GanResults, model: str) -> list[Condition]:
+    """Return conditions on what was drawn, at the ends, and on each doubling on average over all draws."""
     by_size = results.convergence[model]
     few, last = min(by_size), max(by_size)
     gap = mean_of([by_size[last]], "plain", "-exact")
-    drawn = difference_of([by_size[few]], [by_size[last]]).claim(f"N = {few} - {last}", lower=0.0)
+    drawn = difference_of([by_size[few]], [by_size[last]]).condition(f"N = {few} - {last}", lower=0.0)
     doublings = [
-        difference_of([by_size[half]], [by_size[n]], "expected").claim(f"expected, N = {half} - {n}", lower=0.0)
+        difference_of([by_size[half]], [by_size[n]], "expected").condition(f"expected, N = {half} - {n}", lower=0.0)
         for half, n in pairwise(sorted(by_size))
     ]
-    return [drawn, gap.claim(f"gap at N = {last}", lower=-_NEAR, upper=_NEAR), *doublings]
+    return [drawn, gap.condition(f"gap at N = {last}", lower=-_NEAR, upper=_NEAR), *doublings]
 
 
-def _slopes(results: GanResults, model: str) -> list[Claim]:
+def _slopes(results: GanResults, model: str) -> list[Condition]:
     curves = results.rules[model]
-    claims = [over_parts([curve.slope for curve in curves]).claim("criterion", lower=-1.05, upper=-0.95)]
+    conditions = [over_parts([curve.slope for curve in curves]).condition("criterion", lower=-1.05, upper=-0.95)]
     errors = [curve.error_slope for curve in curves if curve.error_slope is not None]
-    return [*claims, *([over_parts(errors).claim("true error", lower=-0.55, upper=-0.45)] if errors else [])]
+    return [*conditions, *([over_parts(errors).condition("true error", lower=-0.55, upper=-0.45)] if errors else [])]

@@ -1,4 +1,4 @@
-"""Stages that measure what a text costs under a generator by Algorithm 1, and how many draws the stopping rule takes.
+"""Stages that measure the cost of a text under a generator by Algorithm 1, and the samples of the stopping rule.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, algorithm 1, section 5.
 """
@@ -29,7 +29,7 @@ from textassay.approximation import (
 )
 from textassay.corpus import Corpus
 from textassay.study.gan_as_lm.results import TextCost
-from textassay.study.gan_as_lm.stages import Made
+from textassay.study.gan_as_lm.stages import TrainedGenerator
 from textassay.study.stages import Stage, Work
 
 FloatArray = npt.NDArray[np.float64]
@@ -48,33 +48,33 @@ def text_costs(
     seed: int,
     progress: Progress | None = None,
 ) -> dict[int, TextCost]:
-    """Return N to what a text costs from N draws, nested: the first of the largest N.
+    """Return the cost of a text from N samples, by N, nested: the first of the largest N.
 
     `generator`: with a softmax for ``multinomial``; driven by noise for ``soft``; that steps for ``onehot``.
     """
     text = gold_text(corpus, window=window)
     sums: dict[str, FloatArray] = {}
     log_probs = np.zeros(0)
-    found: Tallies
+    counts: Tallies
     if mode == "multinomial":
         assert has_softmax(generator)
         log_probs = gold_log_probs(generator, text.rows, ends=text.ends).reshape(-1)
         sums["exact"] = _by_row(-log_probs / math.log(2), text)
-        found = multinomial_tallies(text, log_probs, sizes, floor=floor, seed=seed)
+        counts = multinomial_tallies(text, log_probs, sizes, floor=floor, seed=seed)
     elif mode == "soft":
         assert emits_distributions(generator)
-        found = soft_tallies(generator, text, sizes, floor=floor, seed=seed, progress=progress)
+        counts = soft_tallies(generator, text, sizes, floor=floor, seed=seed, progress=progress)
     else:
         stepper = as_window_stepper(generator)
-        found = one_hot_tallies(stepper, text, sizes, floor=floor, seed=seed, progress=progress)
+        counts = one_hot_tallies(stepper, text, sizes, floor=floor, seed=seed, progress=progress)
     n_stretches = min(n_stretches, len(text.rows))
     members = ((np.arange(len(text.rows)) + 0.5) * n_stretches / len(text.rows)).astype(np.int64)
-    told = {}
+    costs = {}
     for place, size in enumerate(sizes):
-        own = sums | {name: found[name][place] for name in ("plain", "corrected", "zeros")}
+        own = sums | {name: counts[name][place] for name in ("plain", "corrected", "zeros")}
         if len(log_probs):
             own["expected"] = _by_row(expected_bias_bits(log_probs, size, floor=floor), text)
-        told[size] = TextCost(
+        costs[size] = TextCost(
             window=window,
             mode=mode,
             n_samples=size,
@@ -85,7 +85,7 @@ def text_costs(
             sizes=tuple(np.bincount(members, weights=text.sizes).astype(int).tolist()),
             sums={name: tuple(np.bincount(members, weights=rows).tolist()) for name, rows in own.items()},
         )
-    return told
+    return costs
 
 
 def rule_curves(
@@ -93,32 +93,32 @@ def rule_curves(
 ) -> list[RuleCurve]:
     """Return the curve of the stopping rule in each of `n_parts` parts of a text; see `rule_curve`.
 
-    Each part is as many windows that follow one another, of which `n_rows` are taken.
+    Parts have equally many consecutive windows, of which `n_rows` are taken.
     """
     text = gold_text(corpus, window=window)
     stepper = generator if mode == "multinomial" else as_window_stepper(generator)
-    found = []
+    curves = []
     for part, rows in enumerate(np.array_split(np.arange(len(text.rows)), n_parts)):
         own = GoldText(text.rows[rows], text.sizes[rows], 0, window, 0, text.characters_per_token, text.corpus)
-        found.append(rule_curve(stepper, own, n_samples, mode=mode, n_rows=n_rows, seed=seed + part))
-    return found
+        curves.append(rule_curve(stepper, own, n_samples, mode=mode, n_rows=n_rows, seed=seed + part))
+    return curves
 
 
 def cost_stage(
-    kind: str, name: str, made: Made, corpus: Corpus, *, window: int, mode: Mode, sizes: Sequence[int], floor: float,
-    n_stretches: int, seed: int, cost: float,
+    kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int, mode: Mode, sizes: Sequence[int],
+    floor: float, n_stretches: int, seed: int, cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage that measures what `text_costs` does; its result is by N, null where there is no generator."""
+    """Return the stage of `text_costs`; its result is by N, null where there is no generator."""
 
     def run(work: Work) -> dict[str, Any] | None:
-        if not made.exists(work):
+        if not trained.exists(work):
             return None
 
         def tell(label: str, done: int, total: int) -> None:
             work.tell(f"{label}, part {done} of {total}")
 
-        found = text_costs(
-            made.open(work),
+        costs = text_costs(
+            trained.open(work),
             corpus,
             window=window,
             mode=mode,
@@ -128,26 +128,26 @@ def cost_stage(
             seed=seed,
             progress=tell,
         )
-        return {str(size): one.to_dict() for size, one in found.items()}
+        return {str(size): one.to_dict() for size, one in costs.items()}
 
-    settings = {"folder": made.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
+    settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
     settings |= {"sizes": list(sizes), "floor": floor, "n_stretches": n_stretches, "seed": seed}
-    return Stage(kind, name, settings, run, made.inputs, cost)
+    return Stage(kind, name, settings, run, trained.inputs, cost)
 
 
 def rule_stage(
-    name: str, made: Made, corpus: Corpus, *, window: int, mode: Mode, n_samples: int, n_rows: int, n_parts: int,
-    seed: int, cost: float,
+    name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int, mode: Mode, n_samples: int, n_rows: int,
+    n_parts: int, seed: int, cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage that follows the stopping rule in parts of a text; see `rule_curves`."""
-    settings = {"folder": made.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
-    asked: dict[str, int] = {"n_samples": n_samples, "n_rows": n_rows, "n_parts": n_parts, "seed": seed}
+    """Return the stage of the stopping rule in parts of a text; see `rule_curves`."""
+    settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
+    options: dict[str, int] = {"n_samples": n_samples, "n_rows": n_rows, "n_parts": n_parts, "seed": seed}
 
     def run(work: Work) -> list[dict[str, Any]]:
-        curves = rule_curves(made.open(work), corpus, window=window, mode=mode, **asked)
+        curves = rule_curves(trained.open(work), corpus, window=window, mode=mode, **options)
         return [curve.to_dict() for curve in curves]
 
-    return Stage("rule", name, {**settings, **asked}, run, made.inputs, cost)
+    return Stage("rule", name, {**settings, **options}, run, trained.inputs, cost)
 
 
 def _by_row(values: FloatArray, text: GoldText) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What the stages of the study ``gan-as-lm`` measured, for its tables, figures and findings.
+"""Results of the study ``gan-as-lm``, for its tables, figures and findings.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
 """
@@ -28,7 +28,7 @@ SHORT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class TextCost:
-    """What the test text, or a part of it, costs under one generator; sums over S stretches of the text."""
+    """Cost of the test text, or a part of it, under one generator; sums over S stretches of the text."""
 
     window: int  # Characters of a window; each begins without context
     mode: str  # ``multinomial``, ``onehot`` or ``soft``
@@ -81,7 +81,7 @@ class TextCost:
 
 @dataclass(frozen=True)
 class GanResults:
-    """All that was measured; a run is a training from a seed of its own."""
+    """All measurements; a run is a training from its own seed."""
 
     # T1 and T2: `LSTM`, `MLE`, `SEQGAN`, `LEAKGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each.
     # Run k of `SEQGAN` goes on from run k of `MLE`.

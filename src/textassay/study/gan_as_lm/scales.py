@@ -1,4 +1,4 @@
-"""How large the study of GANs as language models is: text, networks, rounds, draws; the same code runs at every scale.
+"""Scales of the study of GANs as language models: text, networks, rounds, samples.
 
 ``tiny`` shows in minutes that everything works. ``laptop`` takes two cores 25 minutes. ``paper`` has the
 published sizes, as far as there are any, and wants a GPU and text8.

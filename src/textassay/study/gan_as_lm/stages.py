@@ -1,4 +1,4 @@
-"""Stages that train SeqGAN, LeakGAN and the recurrent GAN, and keep them: checkpoints along the rounds, the last one.
+"""Stages that train and save SeqGAN, LeakGAN and the recurrent GAN: models along the rounds, and the last one.
 
 Sources: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017; Guo et al., "Long
 Text Generation via Adversarial Training with Leaked Information", AAAI 2018; Press et al., "Language Generation with
@@ -31,29 +31,29 @@ from textassay.network import LeakGanModel, LstmModel, NoiseGru
 from textassay.study.network_stages import MODEL
 from textassay.study.stages import Stage, Work
 
-LAST = "last"  # the folder, in that of a stage, of what training ended with
+LAST = "last"  # folder of the final model, inside that of its stage
 _ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
 
 
 @dataclass(frozen=True)
-class Made:
-    """A generator that stages look at: kept by a stage, in one of its folders, or the uniform one."""
+class TrainedGenerator:
+    """A generator in a folder of the stage that trained it, or the uniform generator."""
 
-    stage: Stage | None  # Where it was trained; none for the uniform one
-    folder: str = MODEL  # In that of the stage
-    vocabulary: Vocabulary | None = None  # Of the uniform one
+    stage: Stage | None  # None for the uniform generator
+    folder: str = MODEL  # inside the stage's folder
+    vocabulary: Vocabulary | None = None  # of the uniform generator
 
     @property
     def inputs(self) -> tuple[Stage, ...]:
-        """What has to be done before."""
+        """The stages it depends on."""
         return () if self.stage is None else (self.stage,)
 
     def exists(self, work: Work) -> bool:
-        """Return whether it counts: what a training that ended early kept of later rounds does not."""
+        """Return whether it counts: models of rounds after an early end of training do not."""
         return self.stage is None or not self.folder.isdigit() or int(self.folder) <= self._result(work)["kept"]
 
     def open(self, work: Work) -> object:
-        """Return it."""
+        """Return the generator."""
         if self.stage is None:
             assert self.vocabulary is not None
             return UniformGenerator(self.vocabulary)
@@ -61,8 +61,8 @@ class Made:
 
     def _result(self, work: Work) -> dict[str, Any]:
         assert self.stage is not None
-        found: dict[str, Any] = work.inputs[self.stage].result
-        return found
+        result: dict[str, Any] = work.inputs[self.stage].result
+        return result
 
 
 def checkpoints_of(rounds: int, n: int) -> tuple[int, ...]:
@@ -75,8 +75,8 @@ def seqgan_stage(
     name: str, before: Stage, text: Corpus, form: TextForm, *, recipe: SeqGanRecipe, n_checkpoints: int, seed: int,
     cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage of the adversarial rounds; its result tells of each round, and why it ended early if it did."""
-    phases = (Phase("discriminator", recipe.pretraining_rounds, judged=False), Phase("adversarial", recipe.rounds))
+    """Return the stage of the adversarial rounds; its result has each round's values, and why it ended early."""
+    phases = (Phase("discriminator", recipe.pretraining_rounds, validated=False), Phase("adversarial", recipe.rounds))
     settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
 
     def run(work: Work) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def leakgan_stage(
     length = int(text.lengths[0])
     settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
     settings["model"] = _new_leakgan(network, length, seed).settings
-    phases = (Phase("pretraining", recipe.cycles, judged=False), Phase("adversarial", recipe.rounds))
+    phases = (Phase("pretraining", recipe.cycles, validated=False), Phase("adversarial", recipe.rounds))
 
     def run(work: Work) -> dict[str, Any]:
         model = _new_leakgan(network, length, seed)
@@ -123,7 +123,7 @@ def wgan_stage(
         fresh.record = {**fresh.record, "history": asdict(replace(history, rounds=history.rounds[-1:]))}
         save_model(fresh, work.folder / MODEL, form=form)
         (work.folder / _ROUNDS).unlink(missing_ok=True)
-        return _told(history, 0)
+        return _summary(history, 0)
 
     return Stage("wgan", name, settings, run, (), cost)
 
@@ -135,7 +135,7 @@ def _new_leakgan(network: Mapping[str, Any], length: int, seed: int) -> LeakGanM
 def _settings(
     recipe: SeqGanRecipe | LeakGanRecipe, n_checkpoints: int, *, seed: int, text: Corpus, form: TextForm
 ) -> dict[str, Any]:
-    """Return what decides the rounds, JSON-ready."""
+    """Return the settings of the rounds, JSON-ready."""
     kept = checkpoints_of(recipe.rounds, n_checkpoints)
     settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
     return {**settings, "text": text.fingerprint, "form": form.hash}
@@ -145,7 +145,7 @@ def _in_rounds(
     work: Work, training: SeqGan | LeakGan, model: LstmModel | LeakGanModel, form: TextForm, *, kind: str,
     phases: tuple[Phase, Phase], settings: Mapping[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """Train through both phases, keep the model along the second, and return what the stage tells."""
+    """Train through both phases, save the model along the second, and return the result of the stage."""
     before, kept = phases[0].n_rounds, settings["kept"]
 
     def keep(number: int) -> None:
@@ -153,7 +153,7 @@ def _in_rounds(
         training.finish(record)
         save_model(model, work.folder / str(number - before), form=form)
 
-    with workers(1):  # another number of threads sums in another order, and gives other weights
+    with workers(1):  # the weights depend on the number of threads
         history = train_in_rounds(
             training,
             phases,
@@ -167,7 +167,7 @@ def _in_rounds(
     keep(history.kept)
     save_model(model, work.folder / LAST, form=form)
     (work.folder / _ROUNDS).unlink(missing_ok=True)
-    return _told(history, before)
+    return _summary(history, before)
 
 
 def _teller(work: Work) -> Callable[[str, int, int], None]:
@@ -177,7 +177,7 @@ def _teller(work: Work) -> Callable[[str, int, int], None]:
     return tell
 
 
-def _told(history: RoundsHistory, before: int) -> dict[str, Any]:
+def _summary(history: RoundsHistory, before: int) -> dict[str, Any]:
     """Return values of the rounds of the last phase, to the one kept, by their number there, and how it ended."""
     rounds = {str(each.number - before): dict(each.values) for each in history.rounds[before : history.kept]}
     return {"rounds": rounds, "kept": history.kept - before, "stopped": history.stopped}

@@ -1,4 +1,4 @@
-"""The study ``gan-as-lm``: computed as far as it is not there yet, and set beside the paper.
+"""The study ``gan-as-lm``: missing stages are computed, and results compared with the paper.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
 Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training.
@@ -45,40 +45,40 @@ class GanStudy(StagedStudy):
         return self.experiment.targets
 
     def result(self) -> Reproduction:
-        """Return what was found beside what was published; all stages are done."""
+        """Return the results beside the published ones; all stages must be done."""
         return gan_reproduction(self.measured())
 
     def measured(self) -> GanResults:
-        """Return what the stages found; all are done."""
-        found, n = self.experiment, self.scale.n_samples
-        trained = {title: self.outcome(stage) for title, stage in found.trained.items()}
+        """Return the results of the stages; all must be done."""
+        experiment, n = self.experiment, self.scale.n_samples
+        trained = {title: self.outcome(stage) for title, stage in experiment.trained.items()}
         return GanResults(
-            costs={model: tuple(self._costs(stage)[n] for stage in runs) for model, runs in found.costs.items()},
+            costs={model: tuple(self._costs(stage)[n] for stage in runs) for model, runs in experiment.costs.items()},
             lengths={
                 model: {
                     window: tuple(next(iter(self._costs(stage).values())) for stage in runs)
                     for window, runs in windows.items()
                 }
-                for model, windows in found.lengths.items()
+                for model, windows in experiment.lengths.items()
             },
             along={
                 model: tuple(
                     {number: costs[n] for number, stage in rounds.items() if (costs := self._costs(stage))}
                     for rounds in runs
                 )
-                for model, runs in found.along.items()
+                for model, runs in experiment.along.items()
             },
-            convergence={model: self._costs(stage) for model, stage in found.convergence.items()},
+            convergence={model: self._costs(stage) for model, stage in experiment.convergence.items()},
             rules={
                 model: tuple(curve_from_dict(curve) for curve in self.outcome(stage))
-                for model, stage in found.rules.items()
+                for model, stage in experiment.rules.items()
             },
             n_types=self.text.n_types,
             stopped={title: one["stopped"] for title, one in trained.items() if one["stopped"] is not None},
             sizes=self.text.sizes,
             seconds=self.seconds(),
             settings=self._settings(),
-            notes=tuple(self.warnings_told()),
+            notes=tuple(self.warning_notes()),
         )
 
     def _costs(self, stage: Stage) -> dict[int, TextCost]:

@@ -207,9 +207,15 @@ def _window(runs: Sequence[TextCost]) -> str:
     return f"windows of {runs[0].window} characters"
 
 
-def _cell(row: str, column: str, found: Crossed, differs: str = "") -> Cell:
-    low, high = found.claim().interval(_LEVEL)
+def _cell(row: str, column: str, difference: Crossed, differs: str = "") -> Cell:
+    low, high = difference.condition().interval(_LEVEL)
     known = bool(np.isfinite(low) and np.isfinite(high))
     return Cell(
-        row, column, found.value, low if known else None, high if known else None, differs=differs, spread=found.runs_sd
+        row,
+        column,
+        difference.value,
+        low if known else None,
+        high if known else None,
+        differs=differs,
+        spread=difference.runs_sd,
     )

@@ -1,4 +1,4 @@
-"""The text of the study ``gan-as-lm``: running characters in three parts, and what generators read of it.
+"""The text of the study ``gan-as-lm``: running characters in three parts, and windows of it.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, section 4 (text8; windows
 that follow one another and begin without context, of their authors' code).

@@ -1,11 +1,10 @@
 """Numbers of the study of GANs as language models with their errors: over the text, over trainings, and both together.
 
-Costs of several trainings on one text vary with the training and with the text. Means over each tell how much, and give
-an interval each; the squares of their arms add up to that of both together. This counts twice what varies with both at
-once: in simulations of 3 trainings, intervals of 95 % cover 95 to 99 %, where one of Satterthwaite's degrees of freedom
-covers 93 to 98 %. Differences are paired: by stretch of text, and by training where one goes on from the other; of
-unrelated trainings the errors of both sides add up. Of one training, the interval is that over the text, and the
-generator is fixed.
+Costs of several trainings on one text vary with the training and with the text. Means over each give an interval each;
+the squared arms of both add up to those of the joint interval. This counts interactions twice: in simulations of 3
+trainings, intervals of 95 % cover 95 to 99 %, where one with Satterthwaite's degrees of freedom covers 93 to 98 %.
+Differences are paired by stretch of text, and by training where one continues the other; errors of unrelated trainings
+add up. With one training, the interval is over the text, and the generator is fixed.
 
 Source: Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 1, 2007 (crossed random effects); Zou, Donner,
 "Construction of Confidence Limits about Effect Measures", Statistics in Medicine 27, 2008 (sums of squared arms).
@@ -21,7 +20,7 @@ from scipy import stats
 
 from textassay.approximation import RuleCurve, log_slope
 from textassay.errors import InputError
-from textassay.study.claims import Claim
+from textassay.study.findings import Condition
 from textassay.study.gan_as_lm.results import TextCost
 
 FloatArray = npt.NDArray[np.float64]
@@ -51,8 +50,8 @@ class Crossed:
         """Return the value less a constant."""
         return replace(self, value=self.value - constant)
 
-    def claim(self, name: str = "", *, lower: float = -math.inf, upper: float = math.inf) -> Claim:
-        """Return the claim that the value lies between bounds."""
+    def condition(self, name: str = "", *, lower: float = -math.inf, upper: float = math.inf) -> Condition:
+        """Return the condition that the value lies between bounds."""
         parts = (
             (self.text_error, self.n_stretches - 1),
             (self.runs_error or 0.0, self.n_runs - 1),
@@ -62,8 +61,8 @@ class Crossed:
 
 
 @dataclass(frozen=True)
-class _CrossedClaim(Claim):
-    """A claim whose error has several parts, each with degrees of freedom of its own."""
+class _CrossedClaim(Condition):
+    """A condition whose error has several parts, each with degrees of freedom of its own."""
 
     parts: tuple[tuple[float, int], ...] = ()
 
@@ -103,7 +102,7 @@ def difference_of(
 
 
 def unpaired_of(runs: Sequence[TextCost], others: Sequence[TextCost], name: str) -> Crossed:
-    """Return the mean of `name` over trainings less that over others that have nothing to do with them, on one text."""
+    """Return the mean of `name` over trainings less that over unrelated trainings, on one text."""
     if len({run.n_characters for run in (*runs, *others)}) > 1:
         raise InputError("cannot pair costs of different texts")
     terms, other_terms = (np.stack([run.terms(name) for run in side]) for side in (runs, others))
@@ -114,7 +113,7 @@ def unpaired_of(runs: Sequence[TextCost], others: Sequence[TextCost], name: str)
 
 
 def over_parts(values: Sequence[float]) -> Crossed:
-    """Return the mean of a value that several parts of the text gave."""
+    """Return the mean of a value over several parts of the text."""
     return crossed(np.array([values], dtype=np.float64))
 
 

@@ -1,7 +1,7 @@
-"""How far a generator is from the oracle, by both models' own probabilities: total variation and Jensen-Shannon.
+"""Exact distance between a generator and the oracle, from both models' probabilities: total variation, Jensen-Shannon.
 
-A generator that answers to contexts writes x with probability sum over c of p(c) p(x | c), where p(c) is the share of
-context c among those that it is given. There are few different ones, so this is a sum that is computed.
+A conditional generator draws x with probability sum over c of p(c) p(x | c), where p(c) is the share of context c.
+There are few different contexts, so the sum is computed.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equation (2); Lin,
 "Divergence measures based on the Shannon entropy", 1991.
@@ -34,7 +34,7 @@ _LEVEL = 0.95
 
 
 class AnswersAsDrawn:
-    """A generator that answers to contexts, each drawn as often as it stands among some; a `ScoredGenerator`."""
+    """A conditional generator as the mixture over the contexts of a corpus; a `ScoredGenerator`."""
 
     def __init__(self, model: Any, contexts: Corpus, *, temperature: float, max_length: int) -> None:
         numbers = context_numbers(contexts, model.attributes)
@@ -50,7 +50,7 @@ class AnswersAsDrawn:
         return f"{self.model.name} in {len(self._different)} contexts"
 
     def sample(self, n: int, *, seed: int) -> Corpus:
-        """Return `n` sentences, each to a context drawn anew."""
+        """Return `n` sentences, each given a random context."""
         rows = stream(seed, "contexts of answers").integers(len(self.contexts), size=n)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".* were cut at ", category=UserWarning)
@@ -64,22 +64,22 @@ class AnswersAsDrawn:
         ends = corpus.offsets[1:] + np.arange(len(corpus))
         begins = corpus.offsets[:-1] + np.arange(len(corpus))
         cut, too_long = corpus.lengths == self.max_length, corpus.lengths > self.max_length
-        found = np.full((len(self._different), len(corpus)), -np.inf)
+        log_probs = np.full((len(self._different), len(corpus)), -np.inf)
         for row in range(len(self._different)):
             columns = {
                 name: np.full(len(corpus), values[row])
                 for name, values in self._different.columns.items()
                 if name.startswith(COLUMN)
             }
-            asked = Corpus(
+            with_context = Corpus(
                 corpus.tokens, corpus.offsets, corpus.vocabulary, corpus.texts, tokenizer=corpus.tokenizer,
                 columns=columns,
             )  # fmt: skip
-            scores = self.model.token_log_probs(asked, temperature=self.temperature)
-            scores[ends[cut]] = 0.0  # nobody drew the end of what was cut
-            found[row] = np.add.reduceat(scores, begins)
-        told = logsumexp(found + self._log_shares[:, None], axis=0)
-        return np.where(too_long, -np.inf, told)
+            scores = self.model.token_log_probs(with_context, temperature=self.temperature)
+            scores[ends[cut]] = 0.0  # the end of a cut sentence is not drawn
+            log_probs[row] = np.add.reduceat(scores, begins)
+        mixture = logsumexp(log_probs + self._log_shares[:, None], axis=0)
+        return np.where(too_long, -np.inf, mixture)
 
 
 def jensen_shannon(log_ratios: tuple[FloatArray, FloatArray], *, level: float = _LEVEL) -> dict[str, float]:
@@ -115,12 +115,12 @@ def exact_stage(
         q: ScoredGenerator = AsDrawn(model, words, temperature=temperature, max_length=longest)
         if contexts is not None:
             attributes = model.attributes  # type: ignore[attr-defined]
-            given = in_context(contexts.load(work, texts.form), None, attributes)
-            q = AnswersAsDrawn(model, given, temperature=temperature, max_length=longest)
+            context_corpus = in_context(contexts.load(work, texts.form), None, attributes)
+            q = AnswersAsDrawn(model, context_corpus, temperature=temperature, max_length=longest)
         with workers(1), single_threaded():
             p = AsDrawn(truth, words, max_length=longest)
-            found = as_drawn_discrepancy(p, q, n=n, max_length=longest, level=_LEVEL, seed=seed)
-        return {**found.to_dict(), "jensen_shannon": jensen_shannon(found.log_ratios)}
+            discrepancy = as_drawn_discrepancy(p, q, n=n, max_length=longest, level=_LEVEL, seed=seed)
+        return {**discrepancy.to_dict(), "jensen_shannon": jensen_shannon(discrepancy.log_ratios)}
 
     settings: dict[str, Any] = {"temperature": temperature, "n": n, "seed": seed, "longest": texts.longest}
     settings |= {} if contexts is None else {"contexts": contexts.settings}

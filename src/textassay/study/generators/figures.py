@@ -71,8 +71,8 @@ def _agreement(tables: Sequence[ReproducedTable]) -> Iterable[TableFigure]:
             ("real", VOLUME, "share of real text"),
         )
     }
-    found = {table.id: table.rows for table in tables}
-    rows = [row for table in ids for row in found.get(table, ())]
+    rows_of = {table.id: table.rows for table in tables}
+    rows = [row for table in ids for row in rows_of.get(table, ())]
     yield TableFigure(
         "agreement", "Evaluators and the known orders", "Kendall's tau", tuple(dict.fromkeys(rows)),
         tuple(Panel(table, "tau", title) for table, title in ids.items()),

@@ -1,12 +1,12 @@
-"""What is asked of generators that were trained: findings of "Judge the Judges" that need no people, and our own.
+"""Findings about trained generators: those of "Judge the Judges" that need no people, and our own.
 
-K are findings of `textassay.study.judges.findings`, G what that paper says or shows without people, all asked of its
-twelve generators; O is beyond it: of the floor and the known orders.
+K are findings of `textassay.study.judges.findings`, G those of the paper without people, both about its twelve
+generators; O are our own, about the floor and the known orders.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 4 and 5.
-Departs from it: a finding holds, or does not, only beyond the luck of which texts were drawn
-(`textassay.study.drawn_values`); another training of the same generators is not drawn.
+Departs from it: verdicts account for the sampling of texts (`textassay.study.drawn_values`), not for another training
+of the same generators.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
-from textassay.study.drawn_values import DrawnValues, Found, Rule, check_rules
+from textassay.study.drawn_values import DrawnValues, Outcome, Rule, check_rules
 from textassay.study.generators.judging import DD
 from textassay.study.generators.orders import TOTAL_VARIATION, VOLUME
 from textassay.study.generators.results import FLOOR
@@ -32,59 +32,59 @@ _GANS = ("SeqGAN", "RankGAN", "LeakGAN")
 
 
 def check_paper(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return what can be asked of the paper's generators without people, checked."""
+    """Return the verdicts on the paper's generators that need no people."""
     kept = [rule for rule in JUDGES_RULES if rule.id in ("K6", "K8", "K11")]
     return check_rules((*kept, *_RULES), values, level=level)
 
 
 def check_orders(values: Mapping[str, DrawnValues], about: str, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return what is asked of the floor and of known orders, checked."""
+    """Return the verdicts on the floor and on known orders."""
     nothing = DrawnValues(about, (), {}, {})
     return tuple(
-        found
+        finding
         for order, rules in _ORDER_RULES.items()
-        for found in check_rules(rules, values.get(order, nothing), level=level)
+        for finding in check_rules(rules, values.get(order, nothing), level=level)
     )
 
 
 def _classifiers(values: DrawnValues) -> list[str]:
-    """Return the classifiers that were asked; KeyError where there are none."""
-    asked = [name for name in CLASSIFIERS if name in values.values]
-    if not asked:
+    """Return the classifiers with values; KeyError where there are none."""
+    known = [name for name in CLASSIFIERS if name in values.values]
+    if not known:
         raise KeyError("no classifier")
-    return asked
+    return known
 
 
 def _tau(values: DrawnValues, first: str, second: str) -> FloatArray:
     return row_correlations(values.goodness(first), values.goodness(second), "kendall")
 
 
-def _told(taus: dict[str, FloatArray]) -> dict[str, Number]:
-    found = {name: float(rows[0]) for name, rows in taus.items()}
-    lowest, highest = (choose(found, key=lambda name: found[name]) for choose in (min, max))
-    return {f"lowest tau, {lowest}": found[lowest], f"highest tau, {highest}": found[highest]}
+def _extremes(taus: dict[str, FloatArray]) -> dict[str, Number]:
+    firsts = {name: float(rows[0]) for name, rows in taus.items()}
+    lowest, highest = (choose(firsts, key=lambda name: firsts[name]) for choose in (min, max))
+    return {f"lowest tau, {lowest}": firsts[lowest], f"highest tau, {highest}": firsts[highest]}
 
 
-def _classifiers_agree(values: DrawnValues) -> Found:
+def _classifiers_agree(values: DrawnValues) -> Outcome:
     taus = {f"{a} and {b}": _tau(values, a, b) for a, b in combinations(_classifiers(values), 2)}
     if not taus:
         raise KeyError("one classifier")
-    return {f"{pair} at least {_ALIKE:g}": rows >= _ALIKE for pair, rows in taus.items()}, _told(taus)
+    return {f"{pair} at least {_ALIKE:g}": rows >= _ALIKE for pair, rows in taus.items()}, _extremes(taus)
 
 
-def _individual_like_meta(values: DrawnValues) -> Found:
+def _individual_like_meta(values: DrawnValues) -> Outcome:
     tau = _tau(values, INDIVIDUAL, "SVM")
     return {f"tau at least {_ALIKE:g}": tau >= _ALIKE}, {"tau": float(tau[0])}
 
 
-def _foreign_is_never_first(values: DrawnValues) -> Found:
+def _foreign_is_never_first(values: DrawnValues) -> Outcome:
     names = (*_classifiers(values), *OVERLAPS, SELF_BLEU)
     ranks = {name: values.rank(name, values.foreign) for name in names}
     parts = {f"not first by {name}": rank > 0 for name, rank in ranks.items()}
     return parts, {f"better than it by {name}": int(rank[0]) for name, rank in ranks.items()}
 
 
-def _foreign_is_last(values: DrawnValues) -> Found:
+def _foreign_is_last(values: DrawnValues) -> Outcome:
     last = len(values.generators) - 1
     ranks = {name: values.rank(name, values.foreign) for name in (*_classifiers(values), *OVERLAPS)}
     parts = {f"last by {name}": rank == last for name, rank in ranks.items()}
@@ -96,7 +96,7 @@ def _rising(values: DrawnValues, evaluator: str) -> BoolArray:
     return np.asarray((mild > hot) & (cold > mild))
 
 
-def _cold_is_called_fake(values: DrawnValues) -> Found:
+def _cold_is_called_fake(values: DrawnValues) -> Outcome:
     names = _classifiers(values)
     shares: dict[str, Number] = {
         f"{name}, {generator}": float(values.of(name, generator)[0]) for name in names[:1] for generator in _WORDS
@@ -104,23 +104,23 @@ def _cold_is_called_fake(values: DrawnValues) -> Found:
     return {f"{name} rises as text gets colder": _rising(values, name) for name in names}, shares
 
 
-def _cold_is_less_diverse(values: DrawnValues) -> Found:
+def _cold_is_less_diverse(values: DrawnValues) -> Outcome:
     hot, mild, cold = (values.of(DIVERSITY, generator) for generator in _WORDS)
     parts = {f"{SELF_BLEU} rises": _rising(values, SELF_BLEU), f"{DIVERSITY} falls": (mild < hot) & (cold < mild)}
     return parts, {f"{SELF_BLEU}, {name}": float(values.of(SELF_BLEU, name)[0]) for name in _WORDS}
 
 
-def _overlap_likes_cold(values: DrawnValues) -> Found:
+def _overlap_likes_cold(values: DrawnValues) -> Outcome:
     numbers: dict[str, Number] = {f"BLEU, {name}": float(values.of("BLEU", name)[0]) for name in _WORDS}
     return {f"{name} rises as text gets colder": _rising(values, name) for name in OVERLAPS}, numbers
 
 
-def _sides_disagree(values: DrawnValues) -> Found:
+def _sides_disagree(values: DrawnValues) -> Outcome:
     taus = {f"{a} and {b}": _tau(values, a, b) for a in _classifiers(values) for b in OVERLAPS}
-    return {f"{pair} below 0": rows < 0 for pair, rows in taus.items()}, _told(taus)
+    return {f"{pair} below 0": rows < 0 for pair, rows in taus.items()}, _extremes(taus)
 
 
-def _overlap_likes_repetition(values: DrawnValues) -> Found:
+def _overlap_likes_repetition(values: DrawnValues) -> Outcome:
     taus = {name: _tau(values, name, SELF_BLEU) for name in (*_classifiers(values), *OVERLAPS)}
     parts = {
         f"{name} with {SELF_BLEU} {'below' if name in OVERLAPS else 'above'} 0": (
@@ -128,16 +128,16 @@ def _overlap_likes_repetition(values: DrawnValues) -> Found:
         )
         for name, rows in taus.items()
     }
-    return parts, _told(taus)
+    return parts, _extremes(taus)
 
 
-def _rounds_make_worse(values: DrawnValues) -> Found:
+def _rounds_make_worse(values: DrawnValues) -> Outcome:
     gaps = {name: values.of(name, "SeqGAN") - values.of(name, "MLE SeqGAN") for name in _classifiers(values)}
     numbers: dict[str, Number] = {f"{name}, SeqGAN less MLE SeqGAN": float(gap[0]) for name, gap in gaps.items()}
     return {f"SeqGAN is found out more often by {name}": gap > 0 for name, gap in gaps.items()}, numbers
 
 
-def _lstm_rivals_gans(values: DrawnValues) -> Found:
+def _lstm_rivals_gans(values: DrawnValues) -> Outcome:
     parts, numbers = {}, {}
     for name in _classifiers(values):
         gans = np.mean([values.of(name, generator) for generator in _GANS], axis=0)
@@ -147,7 +147,7 @@ def _lstm_rivals_gans(values: DrawnValues) -> Found:
     return parts, numbers
 
 
-def _none_reaches_the_floor(values: DrawnValues) -> Found:
+def _none_reaches_the_floor(values: DrawnValues) -> Outcome:
     floor = values.of(DD, FLOOR)
     others = {name: values.of(DD, name) for name in values.generators if name != FLOOR}
     closest = min(others, key=lambda name: float(others[name][0]))
@@ -162,7 +162,7 @@ def _pairs_by(values: DrawnValues, order: str) -> Iterator[tuple[str, str]]:
     yield from pairwise(known)
 
 
-def _volume_by_dd(values: DrawnValues) -> Found:
+def _volume_by_dd(values: DrawnValues) -> Outcome:
     parts = {
         f"{better} is closer than {worse}": values.of(DD, better) < values.of(DD, worse)
         for better, worse in _pairs_by(values, VOLUME)
@@ -170,20 +170,20 @@ def _volume_by_dd(values: DrawnValues) -> Found:
     return parts, {name: float(values.of(DD, name)[0]) for name in values.generators}
 
 
-def _dd_is_a_lower_bound(values: DrawnValues) -> Found:
-    found, exact = values.values[DD], values.values[TOTAL_VARIATION]
-    parts = {f"{name}": found[:, place] <= exact[:, place] for place, name in enumerate(values.generators)}
-    shares = found[0] / exact[0]
+def _dd_is_a_lower_bound(values: DrawnValues) -> Outcome:
+    estimated, exact = values.values[DD], values.values[TOTAL_VARIATION]
+    parts = {f"{name}": estimated[:, place] <= exact[:, place] for place, name in enumerate(values.generators)}
+    shares = estimated[0] / exact[0]
     return parts, {"smallest share that is found": float(shares.min()), "largest": float(shares.max())}
 
 
-def _classifiers_follow_exact(values: DrawnValues) -> Found:
+def _classifiers_follow_exact(values: DrawnValues) -> Outcome:
     names = (DD, *_classifiers(values))
     taus = {name: _tau(values, name, TOTAL_VARIATION) for name in names}
     return {f"{name} above 0": rows > 0 for name, rows in taus.items()}, {n: float(t[0]) for n, t in taus.items()}
 
 
-def _overlap_follows_less(values: DrawnValues) -> Found:
+def _overlap_follows_less(values: DrawnValues) -> Outcome:
     dd = _tau(values, DD, TOTAL_VARIATION)
     taus = {name: _tau(values, name, TOTAL_VARIATION) for name in OVERLAPS}
     numbers: dict[str, Number] = {DD: float(dd[0]), **{name: float(rows[0]) for name, rows in taus.items()}}

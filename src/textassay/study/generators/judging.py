@@ -1,8 +1,8 @@
-"""What evaluators say of the generators of a world: stages that measure it, and evaluations made of what they found.
+"""Evaluation of the generators of a world: stages that measure, and evaluations from their results.
 
-Every evaluator is asked of the same writers: `FLOOR`, which is real text that nobody saw, and all generators. Metrics
-read all that a writer wrote; classifiers learn from 70 % of it, choose by 10 and judge 20. The references of word
-overlap are the real texts that classifiers judge; discrepancies are from as many other real texts as a generator wrote.
+Every evaluator scores the same writers: `FLOOR`, which is unseen real text, and all generators. Metrics read all texts
+of a writer; classifiers train on 70 %, validate on 10 % and test on 20 %. The references of word overlap are the real
+test texts of classifiers; discrepancies are from as many other real texts as a generator wrote.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 3.2 to 3.5 and 5.
@@ -66,7 +66,7 @@ class Judges:
 
 @dataclass(frozen=True, eq=False)
 class JudgedWorld:
-    """What was said of all writers of a world, the floor first."""
+    """The evaluations of all writers of a world, the floor first."""
 
     # By evaluator, each of the floor and of all generators for which everything is defined
     evaluations: Mapping[str, Evaluation]
@@ -109,14 +109,14 @@ def judging_stages(world: World, scale: JudgesScale, *, seed: int = 0) -> Judges
 
 
 def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
-    """Return what the stages found; `done` gives one that is done."""
+    """Return the results of the stages; `done` gives the result of one."""
     world = judges.world
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in EVALUATORS}
     of_text: dict[str, Mapping[str, float]] = {}
     for writer in world.parts:
         for stage in (judges.discrepancies[writer], judges.metrics[writer]):
-            found = done(stage)
-            for name, estimate in load_estimates(found.folder / ESTIMATES, found.result["estimates"]).items():
+            outcome = done(stage)
+            for name, estimate in load_estimates(outcome.folder / ESTIMATES, outcome.result["estimates"]).items():
                 estimates[name][writer] = estimate
         of_text[writer] = done(judges.metrics[writer]).result
     answers = {name: [done(stage).result for stage in stages] for name, stages in judges.classifiers.items()}
@@ -165,15 +165,15 @@ def _metric_stage(world: World, kind: str, writer: str, names: Mapping[str, str]
         generated, real = part.load(work, texts.form), texts.real.load(work, texts.form)
         train = texts.train.load(work, texts.form) if BLEU_TRAIN in names else None
         metrics = {name: parse_metric(metric, level=LEVEL, train=train) for name, metric in names.items()}
-        found: dict[str, Estimate] = {}
+        estimates: dict[str, Estimate] = {}
         for overlaps in (True, False):
             own = {name: metric for name, metric in metrics.items() if (name in _AGAINST_TESTED) == overlaps}
             if own:
                 side = _dealt(real, _REAL_TEXT, seed).test if overlaps else real.take(np.arange(len(generated)))
-                found |= measured(own, generated, side, seed=seed)
-        save_estimates(work.folder / ESTIMATES, found)
+                estimates |= measured(own, generated, side, seed=seed)
+        save_estimates(work.folder / ESTIMATES, estimates)
         return {
-            "estimates": list(found),
+            "estimates": list(estimates),
             "marked": generated.unk_rate if len(generated.tokens) else 0.0,
             "length": float(generated.lengths.mean()),
             "cut": float(np.mean(generated.lengths >= texts.longest)),
@@ -196,27 +196,33 @@ def _classifier_stage(world: World, name: str, trials: int, place: int, seed: in
     def run(work: Work) -> dict[str, Any]:
         dealt = {writer: _dealt(part.load(work, texts.form), writer, seed) for writer, part in world.parts.items()}
         real = _dealt(texts.real.load(work, texts.form), _REAL_TEXT, seed)
-        judge = make_classifier(name, trials=trials, seed=seed)
+        classifier = make_classifier(name, trials=trials, seed=seed)
         if name == INDIVIDUAL:  # the floor's own classifier learns to tell real text from real text
-            made = meta_evaluate_parts(judge, real, dealt, individual=True, level=LEVEL, seed=seed)
-            rows, scores = dict(made.by_generator), dict(made.generated_scores)
+            meta_evaluation = meta_evaluate_parts(classifier, real, dealt, individual=True, level=LEVEL, seed=seed)
+            rows, scores = dict(meta_evaluation.by_generator), dict(meta_evaluation.generated_scores)
         else:  # nobody learns to call the floor fake: it is judged as other real text is
             floor = dealt.pop(FLOOR).test
             beside = replace(real, test=Corpus.concatenate([real.test, floor]))
-            both = meta_evaluate_parts(judge, beside, dealt, level=LEVEL, seed=seed)
+            both = meta_evaluate_parts(classifier, beside, dealt, level=LEVEL, seed=seed)
             n = len(real.test)
-            made = replace(both, real_scores=both.real_scores[:, :n], real_clusters=both.real_clusters[:n])
-            scores = {FLOOR: both.real_scores[0, n:], **made.generated_scores}
+            meta_evaluation = replace(both, real_scores=both.real_scores[:, :n], real_clusters=both.real_clusters[:n])
+            scores = {FLOOR: both.real_scores[0, n:], **meta_evaluation.generated_scores}
             fake = (scores[FLOOR] <= 0.5).astype(np.float64)
             clusters = both.real_clusters[n:]
             interval = clustered_interval(fake, clusters, level=LEVEL)
             of_floor = Accuracy(float(fake.mean()), interval, len(fake), len(np.unique(clusters)))
-            rows = {FLOOR: of_floor, **made.by_generator, ALL: made.all, REAL: made.real, GENERATED: made.generated}
+            rows = {
+                FLOOR: of_floor,
+                **meta_evaluation.by_generator,
+                ALL: meta_evaluation.all,
+                REAL: meta_evaluation.real,
+                GENERATED: meta_evaluation.generated,
+            }
         return {
             "called_real": {writer: (own > 0.5).astype(int).tolist() for writer, own in scores.items()},
             "accuracies": {row: [one.value, one.interval.low, one.interval.high] for row, one in rows.items()},
-            "copied": {writer: n / len(scores[writer]) for writer, n in made.n_seen.items()},
-            "signature": str(made.signature),
+            "copied": {writer: n / len(scores[writer]) for writer, n in meta_evaluation.n_seen.items()},
+            "signature": str(meta_evaluation.signature),
         }
 
     parts = [*world.parts.values(), texts.real]
@@ -230,7 +236,7 @@ def _classifier_stage(world: World, name: str, trials: int, place: int, seed: in
 
 
 def _dealt(corpus: Corpus, writer: str, seed: int) -> Parts:
-    """Return what classifiers learn from, choose by and judge, of one writer."""
+    """Return the training, validation and test texts of one writer."""
     rng = stream(seed, "study", "dealt", writer)
     train, valid, test = (corpus.take(rows) for rows in random_split(len(corpus), rng, DISCRIMINATOR_SHARES))
     return Parts(train, valid, test)
@@ -241,10 +247,10 @@ def _inputs(*parts: Part) -> tuple[Stage, ...]:
     return tuple(dict.fromkeys(stage for part in parts for stage in part.inputs))
 
 
-def _of_estimates(name: str, found: Mapping[str, Estimate]) -> Evaluation:
+def _of_estimates(name: str, estimates: Mapping[str, Estimate]) -> Evaluation:
     """Return the evaluation by a metric; without terms where they are undefined for a writer."""
     evaluation = Evaluation.of_estimates(
-        {writer: _without_undefined(one) for writer, one in found.items()}, name=name, floor=found[FLOOR]
+        {writer: _without_undefined(one) for writer, one in estimates.items()}, name=name, floor=estimates[FLOOR]
     )
     better = _TURNED.get(name, evaluation.better)
     return replace(evaluation, better=better, texts=None, terms=evaluation.terms)

@@ -1,7 +1,7 @@
-"""The known orders of generators, how evaluators agree with them, and what both say over other draws of the texts.
+"""The known orders of generators, and the agreement of evaluators with them, over resampled texts.
 
 Two orders are known: by the share of the training text, and by the exact distance from the oracle, as total variation
-and as Jensen-Shannon divergence. What the exact values are off by is drawn, too.
+and as Jensen-Shannon divergence. The errors of the exact values are resampled, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,15 +44,15 @@ def order_by_volume(world: World, generators: Sequence[str]) -> list[Evaluation]
     return [Evaluation(VOLUME, "higher", names, np.array([world.volume[name] for name in names]))]
 
 
-def exact_orders(found: Mapping[str, Mapping[str, Any]]) -> list[Evaluation]:
+def exact_orders(results: Mapping[str, Mapping[str, Any]]) -> list[Evaluation]:
     """Return the orders by exact distance, total variation first."""
-    if len(found) < 2:
+    if len(results) < 2:
         return []
     scores = stats.norm.ppf((np.arange(_N_TERMS) + 0.5) / _N_TERMS)
     scores *= np.sqrt(_N_TERMS) / scores.std()  # so that the mean of as many draws has variance 1
     orders = []
     for name, key in _EXACT.items():
-        values = {generator: one[key] for generator, one in found.items()}
+        values = {generator: one[key] for generator, one in results.items()}
         errors = {
             generator: (one["high"] - one["low"]) / (2 * float(stats.norm.ppf((1 + LEVEL) / 2)))
             for generator, one in values.items()
@@ -90,9 +90,9 @@ def drawn_values(
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> DrawnValues:
-    """Return what evaluators say of `generators`, as measured and over other draws of the texts.
+    """Return evaluators' values of `generators`, as measured and over resampled texts.
 
-    An evaluator that is better the closer it is to real text is told as its distance from that.
+    For an evaluator that is better the closer to real text, the value is the distance from that.
     """
     together = [one.select(generators) for one in (*evaluations.values(), *orders)]
     drawn = draw_goodness(together, n_resamples=n_resamples, seed=seed)

@@ -1,8 +1,8 @@
-"""What the two halves of the study ``generators`` share: names, texts, and the stages that train, draw and know.
+"""Names, texts and stages that both halves of the study ``generators`` share.
 
-There are two worlds, with the same generators. In `REAL` they learn from what people wrote; in `ORACLE` from what a
-language model draws, so that it is known how far each is from the truth. The kinds of stages are ``train-WORLD``,
-``draw-WORLD`` and ``exact-WORLD``; what judges them adds its own.
+There are two worlds, with the same generators. In `REAL` they are trained on human text; in `ORACLE` on samples of a
+language model, so that the distance of each from the truth is known. The kinds of stages are ``train-WORLD``,
+``draw-WORLD`` and ``exact-WORLD``; evaluation adds its own.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 2 and 3.

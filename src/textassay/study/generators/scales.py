@@ -1,4 +1,4 @@
-"""How large the study of generators is: texts, networks, rounds, draws; the same code runs at every scale.
+"""Scales of the study of generators: texts, networks, rounds, samples.
 
 ``tiny`` shows in minutes that everything works. ``paper`` draws as many sentences as the paper and has the networks of
 the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for 37 minutes of one core. Measured of
@@ -87,7 +87,7 @@ class GeneratorsScale:
         return {REAL: self.of_people, ORACLE: self.of_oracle}
 
     def n_real(self, world: WorldScale) -> int:
-        """Return how many sentences that no generator saw judges are given: as many as all generators draw."""
+        """Return the number of unseen real sentences for evaluation: as many as all generators draw."""
         return world.n_drawn * len(GENERATORS)
 
 

@@ -1,4 +1,4 @@
-"""The study ``generators``: every generator of "Judge the Judges" trained on one text, judged, beside the paper.
+"""The study ``generators``: every generator of "Judge the Judges" trained on one text, evaluated, beside the paper.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019.
@@ -75,7 +75,7 @@ class GeneratorsStudy(StagedStudy):
         return [stage for judges in self.judges for stage in (*judges.world.targets, *judges.targets)]
 
     def result(self) -> Reproduction:
-        """Return what was found beside what was published; all stages are done."""
+        """Return the results beside the published ones; all stages must be done."""
         reports = [self._report(judges) for judges in self.judges]
         tables = [table for report in reports for table in report.tables]
         findings = [
@@ -89,7 +89,7 @@ class GeneratorsStudy(StagedStudy):
             tables=tuple(tables),
             findings=tuple(sorted(findings, key=lambda finding: ids.index(finding.id))),
             notes=(*(f"{name} was not there: what needs it is not measured." for name in self.texts.missing), *_NOTES,
-                   *self.warnings_told(but=_TOLD)),
+                   *self.warning_notes(but=_TOLD)),
             seconds=self.seconds(),
             figures=generators_figures(
                 tables,
@@ -148,7 +148,7 @@ class GeneratorsStudy(StagedStudy):
 
 @dataclass(frozen=True)
 class _Report:
-    """What is told of a world: its tables and findings, its writers as DD orders them, generators in exact order."""
+    """The report of a world: tables, findings, writers in the order of DD, generators in exact order."""
 
     world: str
     tables: Sequence[ReproducedTable]

@@ -49,29 +49,29 @@ def table_id(what: str, world: str) -> str:
 
 def by_closeness(judged: JudgedWorld) -> tuple[str, ...]:
     """Return all writers, those that DD finds closest to real text first."""
-    found = {writer: math.inf if value is None else value for writer, (value, *_) in judged.values[DD].items()}
-    return tuple(sorted(judged.writers, key=lambda writer: found[writer]))
+    distances = {writer: math.inf if value is None else value for writer, (value, *_) in judged.values[DD].items()}
+    return tuple(sorted(judged.writers, key=lambda writer: distances[writer]))
 
 
 def judged_tables(world: str, judged: JudgedWorld, n: int, *, n_resamples: int, seed: int) -> list[ReproducedTable]:
-    """Return what evaluators say of all writers, ranks, the paper's layouts, and correlations among evaluators."""
-    found = [_everything(world, judged), _ranks(world, judged)]
+    """Return evaluators' values of all writers, ranks, the paper's layouts, and correlations among evaluators."""
+    tables = [_everything(world, judged), _ranks(world, judged)]
     layouts: tuple[tuple[str, Sequence[str]], ...] = (
         ("figures 4 and 10", (*OVERLAPS, "BLEU, all references")),
         ("table 6", (SELF_BLEU, DIVERSITY, "distinct-1", "distinct-2")),
         ("table 9", (BLEU_TRAIN,)),
     )
-    found.append(_layout(world, "table 4", _accuracies(judged), n))
+    tables.append(_layout(world, "table 4", _accuracies(judged), n))
     for name, columns in layouts:
         cells = [_cell(writer, column, judged, column) for column in columns for writer in judged.writers]
-        found.append(_layout(world, name, [cell for cell in cells if cell.ours is not None], n))
+        tables.append(_layout(world, name, [cell for cell in cells if cell.ours is not None], n))
     if world == REAL:
-        found += _table_7_and_8(judged, n_resamples, seed)
-    return [*found, _among(world, judged)]
+        tables += _table_7_and_8(judged, n_resamples, seed)
+    return [*tables, _among(world, judged)]
 
 
 def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
-    """Return how evaluators agree with each known order, and which of them are not told apart from the best."""
+    """Return the agreement of evaluators with each known order, and which are not separated from the best."""
     if judging is None:
         return []
     tables = []
@@ -82,7 +82,7 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
         pairs = {score.evaluator: score for score in judging.pair_scores if score.gold == verdict.gold}
         cells += [Cell(name, "pairs", ours=pairs[name].accuracy) for name in order]
         n = len(judging.generators)
-        told = [
+        notes = [
             f"Higher is better, {n} generators; intervals are over other generators and other texts; pairs: share of "
             "pairs of generators in the same order.",
             f"Not told apart from {verdict.may_be_best[0]}: {join_words(judging.not_separated(verdict)) or 'none'}."
@@ -94,14 +94,14 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
         tables.append(
             ReproducedTable(
                 table_id(f"agreement with {verdict.gold}", world), "Correlation of evaluators with a known order",
-                tuple(cells), note=" ".join(filter(None, told)),
+                tuple(cells), note=" ".join(filter(None, notes)),
             )
         )  # fmt: skip
     return tables
 
 
 def exact_table(world: str, judged: JudgedWorld, exact: Mapping[str, Mapping[str, Any]]) -> list[ReproducedTable]:
-    """Return the exact distances from the oracle and, beside them, what DD finds; `exact` as for `exact_orders`."""
+    """Return the exact distances from the oracle beside DD; `exact` as for `exact_orders`."""
     if not exact:
         return []
     cells = []
@@ -120,7 +120,7 @@ def exact_table(world: str, judged: JudgedWorld, exact: Mapping[str, Mapping[str
 
 
 def costs_table(world: str, costs: Mapping[str, TrainingCost], stopped: Mapping[str, str]) -> ReproducedTable:
-    """Return what generators cost; `stopped` says of some why their training ended early."""
+    """Return the costs of generators; `stopped`: why some trainings ended early."""
     cells = []
     for name, one in costs.items():
         numbers = {
@@ -134,23 +134,23 @@ def costs_table(world: str, costs: Mapping[str, TrainingCost], stopped: Mapping[
     for name, one in costs.items():
         if one.trained_as != name:
             shared.setdefault(one.trained_as, []).append(name)
-    told = [
+    notes = [
         "Seconds of one processor, with what was trained before: SeqGAN's rounds go on from MLE SeqGAN. "
         "Sentences count as often as they were shown.",
         *(f"{join_words(names)}: the model of {name}." for name, names in shared.items()),
         *(f"{name}: {why}." for name, why in stopped.items()),
     ]
-    return ReproducedTable(table_id("costs", world), "What generators cost", tuple(cells), note=" ".join(told))
+    return ReproducedTable(table_id("costs", world), "What generators cost", tuple(cells), note=" ".join(notes))
 
 
 def text_table(world: str, judged: JudgedWorld) -> ReproducedTable:
     """Return the share of marked words, the length, and how much of the tested text classifiers also learnt from."""
     cells = []
-    for writer, told in judged.of_text.items():
+    for writer, statistics in judged.of_text.items():
         cells += [
-            Cell(writer, "marked words, percent", ours=100 * told["marked"]),
-            Cell(writer, "words of a sentence", ours=told["length"]),
-            Cell(writer, "longest, percent", ours=100 * told["cut"]),
+            Cell(writer, "marked words, percent", ours=100 * statistics["marked"]),
+            Cell(writer, "words of a sentence", ours=statistics["length"]),
+            Cell(writer, "longest, percent", ours=100 * statistics["cut"]),
         ]
         if writer in judged.copied:
             cells.append(Cell(writer, "learnt from, percent", ours=100 * judged.copied[writer]))
@@ -195,10 +195,10 @@ def _accuracies(judged: JudgedWorld) -> list[Cell]:
     rows = [*judged.writers, ALL, OF_REAL, GENERATED]
     cells = []
     for name in (*CLASSIFIERS, INDIVIDUAL):
-        found = judged.accuracies.get(name, {})
+        accuracies = judged.accuracies.get(name, {})
         for row in rows[: len(judged.writers)] if name == INDIVIDUAL else rows:
-            if row in found:
-                value, low, high = (None if end is None else 100 * end for end in found[row])
+            if row in accuracies:
+                value, low, high = (None if end is None else 100 * end for end in accuracies[row])
                 cells.append(Cell(row, name, value, low, high))
     return cells
 
@@ -216,11 +216,11 @@ def _table_7_and_8(judged: JudgedWorld, n_resamples: int, seed: int) -> Iterable
     """Yield correlations with Self-BLEU and with BLEU of the training text, over the paper's generators."""
     names = [name for name in PAPER_NAMES if name in judged.ranked]
     known: dict[str, Evaluation] = {name: one.select(names) for name, one in judged.evaluations.items()}
-    asked = [known[name] for name in (*CLASSIFIERS, *OVERLAPS) if name in known]
+    evaluators = [known[name] for name in (*CLASSIFIERS, *OVERLAPS) if name in known]
     for table, gold in (("table 7", SELF_BLEU), ("table 8", BLEU_TRAIN)):
         if gold in known and len(names) > 1:
-            found = agreements(known[gold], asked, level=LEVEL, n_resamples=n_resamples, seed=seed)
-            yield correlation_table(table, found, by_gold=False, differs="as in tables 4, 6 and 9")
+            coefficients = agreements(known[gold], evaluators, level=LEVEL, n_resamples=n_resamples, seed=seed)
+            yield correlation_table(table, coefficients, by_gold=False, differs="as in tables 4, 6 and 9")
 
 
 def _among(world: str, judged: JudgedWorld) -> ReproducedTable:

@@ -24,7 +24,7 @@ _SHORTEST = 3  # tokens of a clause, its full stop among them
 
 @dataclass(frozen=True)
 class GeneratorsTexts:
-    """What was read."""
+    """The lines of all parts."""
 
     # Lines that generators learn from, and lines that choose their epochs
     train: tuple[str, ...]
@@ -41,7 +41,7 @@ class GeneratorsTexts:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Folders that are not there: what needs them is not measured."""
+        """Missing folders, without which some results are not measured."""
         return () if self.news else (NEWS,)
 
 
@@ -54,7 +54,7 @@ def read_generators_texts(folder: Path, scale: GeneratorsScale) -> GeneratorsTex
     """
     reviews = folder / REVIEWS
     if not folder.is_dir():
-        raise InputError(f"no folder {folder}: --data names one that holds {REVIEWS} and, if you like, {NEWS}")
+        raise InputError(f"no folder {folder}: --data names one that holds {REVIEWS} and, optionally, {NEWS}")
     lacking = [name for name in ("train.txt", "valid.txt") if not (reviews / name).is_file()]
     if lacking:
         raise InputError(f"{reviews} lacks {', '.join(lacking)}: the study needs them")
@@ -86,8 +86,8 @@ def read_generators_texts(folder: Path, scale: GeneratorsScale) -> GeneratorsTex
 
 
 def clauses(lines: Sequence[str], longest: int) -> list[str]:
-    """Return what stands between the punctuation of sentences, each closed by a full stop, up to `longest` tokens."""
-    found = []
+    """Return the clauses between punctuation marks, each closed by a full stop, up to `longest` tokens."""
+    parts = []
     for line in lines:
         words: list[str] = []
         for token in (*line.split(), _STOP):
@@ -95,9 +95,9 @@ def clauses(lines: Sequence[str], longest: int) -> list[str]:
                 words.append(token)
             elif words:
                 if _SHORTEST <= len(words) + 1 <= longest:
-                    found.append(" ".join((*words, _STOP)))
+                    parts.append(" ".join((*words, _STOP)))
                 words = []
-    return found
+    return parts
 
 
 def learnt_attributes(train: Corpus, sentiment: Sequence[str] | None, *, min_count: int) -> Attributes:
@@ -116,17 +116,17 @@ def written(lines: Sequence[str], form: TextForm, longest: int) -> Corpus:
 
 
 def _contexts(corpus: Corpus, sentiment: Sequence[str] | None) -> dict[str, list[str]]:
-    found = review_contexts(corpus.texts, [""] * len(corpus) if sentiment is None else sentiment)
-    return {name: values for name, values in found.items() if name != "sentiment" or sentiment is not None}
+    contexts = review_contexts(corpus.texts, [""] * len(corpus) if sentiment is None else sentiment)
+    return {name: values for name, values in contexts.items() if name != "sentiment" or sentiment is not None}
 
 
 def _labels(path: Path, n: int) -> tuple[str, ...]:
     if not path.is_file():
         return ()
-    found = tuple(line.strip() for line in read_texts(path).texts)
-    if len(found) != n:
-        raise InputError(f"{path} has {len(found)} labels, but there are {n} sentences beside it")
-    return found
+    labels = tuple(line.strip() for line in read_texts(path).texts)
+    if len(labels) != n:
+        raise InputError(f"{path} must have {n} labels, one for each sentence, got {len(labels)}")
+    return labels
 
 
 def _news(folder: Path) -> tuple[str, ...]:
@@ -134,5 +134,5 @@ def _news(folder: Path) -> tuple[str, ...]:
         return ()
     there = [folder / name for name in _NEWS_FILES if (folder / name).is_file()]
     if not there:
-        raise InputError(f"{folder} has none of {', '.join(_NEWS_FILES)}: add one, or take the folder away")
+        raise InputError(f"{folder} has none of {', '.join(_NEWS_FILES)}: add one, or remove the folder")
     return tuple(line.lower() for path in there for line in read_texts(path).texts)

@@ -1,9 +1,9 @@
-"""The stages of the study ``generators`` that train: by counting, by maximum likelihood, against another side.
+"""The training stages of the study ``generators``: by counting, by maximum likelihood, adversarial.
 
 Sources: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, section 2; the papers of the generators, which their modules name.
-Departs from it: RankGAN goes on from the generator that SeqGAN goes on from, so that they differ in the rounds alone.
-Whatever has rounds is kept as the last of them leaves it: none is chosen by its likelihood, which rounds make worse.
+Departs from it: RankGAN and SeqGAN begin with the same generator, so that they differ in the rounds alone. Adversarial
+generators are those after the last round: none is chosen by likelihood, which rounds make worse.
 """
 
 import json
@@ -18,6 +18,7 @@ import numpy as np
 
 from textassay.adversarial import (
     COLLAPSE,
+    AdversarialTrainer,
     Collapse,
     CoT,
     CotRecipe,
@@ -31,7 +32,6 @@ from textassay.adversarial import (
     ScratchGanRecipe,
     SeqGan,
     SeqGanRecipe,
-    TwoSided,
     train_in_rounds,
 )
 from textassay.corpus import Corpus, parse_json, read_document
@@ -49,16 +49,16 @@ from textassay.training import single_threaded
 _CHECKPOINT, _ROUNDS, _SECONDS = "training.safetensors", "rounds.safetensors", "seconds.json"
 _KEEP_EVERY = 5.0  # seconds of a processor
 _SHOWN, _ROLLED_OUT = 250.0, 40.0  # sentences for a unit of `Stage.cost`, an eighth of a second at width 128
-_DIPS = Collapse("variety", least=0.05)  # what begins from nothing may for a while write a few words only
+_DIPS = Collapse("variety", least=0.05)  # trainings from scratch begin with a few words only
 
 Seconds = Callable[[], float]
 
 
 @dataclass(frozen=True)
 class _Begun:
-    """A training whose rounds can begin; `finish` makes the generator of what is left."""
+    """An adversarial training before its rounds; `finish` returns the generator after them."""
 
-    training: TwoSided
+    training: AdversarialTrainer
     phases: tuple[Phase, ...]
     collapse: Collapse
     finish: Callable[[RoundsHistory], Any]
@@ -90,7 +90,7 @@ class Trainings:
                 train = text(work)
                 model = make_generator("ngram", order=order, max_length=self.texts.longest).fit(train)
             save_model(model, work.folder / MODEL, form=self.texts.form)
-            return _told(name, model, seconds(), len(train))
+            return _summary(name, model, seconds(), len(train))
 
         source: Any = self.texts.train.settings
         if of_news:
@@ -105,10 +105,10 @@ class Trainings:
 
         def run(work: Work) -> dict[str, Any]:
             train, valid = (part.load(work, self.texts.form) for part in (self.texts.train, self.texts.valid))
-            given: dict[str, Any] = {}
+            attribute_settings: dict[str, Any] = {}
             if conditional:
                 attributes = self.attributes(train)
-                given = {"attributes": attributes}
+                attribute_settings = {"attributes": attributes}
                 train, valid = (
                     in_context(corpus, self.sentiment.get(part), attributes)
                     for part, corpus in (("train", train), ("valid", valid))
@@ -121,7 +121,7 @@ class Trainings:
                 max_length=self.texts.longest,
                 precision=self.precision,
                 **network.changes,
-                **given,
+                **attribute_settings,
             )
             checkpoint = work.folder / _CHECKPOINT
             with processor_seconds(work.folder) as seconds, _one_thread():
@@ -133,7 +133,7 @@ class Trainings:
                 model.fit(train, valid, checkpoint=checkpoint, progress=progress)
             save_model(model, work.folder / MODEL, form=self.texts.form)
             checkpoint.unlink(missing_ok=True)
-            return _told(name, model, seconds(), n * len(model.history.epochs))
+            return _summary(name, model, seconds(), n * len(model.history.epochs))
 
         presets = {**PRESETS, **CONTEXT_PRESETS}[kind][network.preset]
         settings = {
@@ -152,7 +152,7 @@ class Trainings:
         return self._stage(name, settings, run, tuple(dict.fromkeys(inputs)), cost=cost)
 
     def attributes(self, train: Corpus) -> Any:
-        """Return what conditional generators of this world answer to."""
+        """Return the contexts of conditional generators of this world."""
         return learnt_attributes(train, self.sentiment.get("train"), min_count=self.context_count)
 
     def after_likelihood(self, name: str, before: Stage, recipe: SeqGanRecipe) -> Stage:
@@ -168,7 +168,7 @@ class Trainings:
                 else SeqGan(model, train, recipe=recipe, seed=seed)
             )
             phases = (
-                Phase("discriminator", recipe.pretraining_rounds, judged=False),
+                Phase("discriminator", recipe.pretraining_rounds, validated=False),
                 Phase("adversarial", recipe.rounds),
             )
 
@@ -199,7 +199,7 @@ class Trainings:
                 training.finish({"kind": name, "kept": history.kept, "seed": seed})
                 return model
 
-            phases = (Phase("pretraining", recipe.cycles, judged=False), Phase("adversarial", recipe.rounds))
+            phases = (Phase("pretraining", recipe.cycles, validated=False), Phase("adversarial", recipe.rounds))
             return _Begun(training, phases, COLLAPSE, finish)
 
         def seen(rounds: int, n_train: int) -> int:
@@ -209,23 +209,23 @@ class Trainings:
             return refreshes * recipe.epochs * recipe.n_negatives + passes * n_train
 
         settings = {"network": dict(network.changes), "recipe": asdict(recipe), "seed": seed}
-        shown = (recipe.cycles * recipe.pretraining_epochs + 1) * self.texts.sizes["train"]
-        return self._rounds(name, settings, begin, seen, 4 * shown / _SHOWN)
+        n_shown = (recipe.cycles * recipe.pretraining_epochs + 1) * self.texts.sizes["train"]
+        return self._rounds(name, settings, begin, seen, 4 * n_shown / _SHOWN)
 
     def from_scratch(self, name: str) -> Stage:
-        """Return the stage of CoT or ScratchGAN, which learn against another side from their first step."""
+        """Return the stage of CoT or ScratchGAN, which have no pre-training."""
         chosen: Mapping[str, tuple[Network, CotRecipe | ScratchGanRecipe]]
         chosen = {"CoT": self.recipes.cot, "ScratchGAN": self.recipes.scratchgan}
         network, recipe = chosen[name]
         seed = seed_for(self.seed, self.texts.name, name)
 
         def begin(work: Work, train: Corpus) -> _Begun:
-            told: dict[str, Any] = {"max_length": self.texts.longest, "seed": seed}
+            shared: dict[str, Any] = {"max_length": self.texts.longest, "seed": seed}
             training: FromScratch
             if isinstance(recipe, CotRecipe):
-                training = CoT(LstmModel(**network.changes, **told), train, recipe=recipe, seed=seed)
+                training = CoT(LstmModel(**network.changes, **shared), train, recipe=recipe, seed=seed)
             else:
-                training = ScratchGan(TiedLstm(**network.changes, **told), train, recipe=recipe, seed=seed)
+                training = ScratchGan(TiedLstm(**network.changes, **shared), train, recipe=recipe, seed=seed)
 
             def finish(history: RoundsHistory) -> LstmModel:
                 training.finish(history, {"seed": seed})
@@ -267,9 +267,9 @@ class Trainings:
                 model = begun.finish(history)
             save_model(model, work.folder / MODEL, form=self.texts.form)
             checkpoint.unlink(missing_ok=True)
-            told = {} if before is None else work.inputs[before].result
-            n_seen = seen(history.kept, len(train)) + told.get("n_seen", 0)
-            return _told(name, model, seconds() + told.get("seconds", 0.0), n_seen, history.stopped)
+            shared = {} if before is None else work.inputs[before].result
+            n_seen = seen(history.kept, len(train)) + shared.get("n_seen", 0)
+            return _summary(name, model, seconds() + shared.get("seconds", 0.0), n_seen, history.stopped)
 
         inputs = (*self.texts.train.inputs, *(() if before is None else (before,)))
         return self._stage(name, decides, run, inputs, cost=cost)
@@ -291,7 +291,7 @@ class Trainings:
 
 @contextmanager
 def processor_seconds(folder: Path) -> Iterator[Seconds]:
-    """Give what tells the seconds of a processor that this thread spent in the block; those of killed runs count."""
+    """Yield a function for the processor seconds of this thread in the block; those of killed runs count."""
     path = folder / _SECONDS
     try:
         before = float(parse_json(read_document(path)))
@@ -319,14 +319,14 @@ def processor_seconds(folder: Path) -> Iterator[Seconds]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Compute with one thread: another number sums in another order, and gives other weights."""
+    """Compute with one thread: the weights depend on the number of threads."""
     with ExitStack() as stack:
         stack.enter_context(workers(1))
         stack.enter_context(single_threaded())
         yield
 
 
-def _told(name: str, model: Any, seconds: float, n_seen: int, stopped: str | None = None) -> dict[str, Any]:
+def _summary(name: str, model: Any, seconds: float, n_seen: int, stopped: str | None = None) -> dict[str, Any]:
     """Return the result of a stage that trained `model`."""
     return {
         "model": model.name,

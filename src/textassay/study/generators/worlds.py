@@ -1,9 +1,8 @@
-"""The two worlds of the study ``generators`` as graphs of stages: what is trained on what, and what draws.
+"""The two worlds of the study ``generators`` as graphs of stages that train and draw.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 2 and 3.
-Departs from it: generators stand beside others of less text, or of the same text written by a model, whose order is
-known.
+Departs from it: generators of known order are added: some trained on less text, some on samples of a model.
 """
 
 from collections.abc import Mapping
@@ -67,7 +66,7 @@ def _people(texts: GeneratorsTexts, scale: GeneratorsScale) -> WorldTexts:
 def _oracle(
     texts: GeneratorsTexts, scale: GeneratorsScale, *, precision: str, seed: int
 ) -> tuple[WorldTexts, Stage]:  # fmt: skip
-    """Return the text that the oracle writes, and the stage that trains it."""
+    """Return the text of the oracle's samples, and the stage that trains it."""
     form, longest = _form(texts.original, scale)
     world = scale.of_oracle
     original = training(
@@ -195,17 +194,17 @@ class _Plan:
     def _drawn(
         self, name: str, trained: Stage, temperature: float, contexts: Part | None, sentiment: tuple[str, ...] | None
     ) -> Stage:
-        """Return the stage that draws what is judged."""
+        """Return the stage that draws the sentences for evaluation."""
         texts, n = self.texts, self.size.n_drawn
         seed = seed_for(self.seed, texts.name, "draw", name)
 
         def run(work: Work) -> dict[str, Any]:
             model: Any = load_generator(work.inputs[trained].folder / MODEL).model
-            given: dict[str, Any] = {}
+            conditions: dict[str, Any] = {}
             if contexts is not None:
-                given = {"context": in_context(contexts.load(work, texts.form), sentiment, model.attributes)}
+                conditions = {"context": in_context(contexts.load(work, texts.form), sentiment, model.attributes)}
             with processor_seconds(work.folder) as seconds, workers(1), single_threaded():
-                corpus: Corpus = model.sample(n, seed=seed, temperature=temperature, **given)
+                corpus: Corpus = model.sample(n, seed=seed, temperature=temperature, **conditions)
             corpus = as_written(corpus, texts.form, texts.longest)
             save_draws(work.folder / f"{DRAWN}.npz", corpus)
             return {

@@ -1,6 +1,6 @@
-"""What people and evaluators say over other draws of the judged texts, and what is printed, as findings look at it.
+"""Values of people and evaluators over bootstrap draws of the judged texts, and published values, for findings.
 
-Texts of each generator are drawn with replacement, the same for all evaluators; so are real texts.
+Texts of each generator are resampled with replacement, the same for all evaluators; so are real texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def drawn_values(
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> DrawnValues:
-    """Return what was measured, and the same over draws of texts.
+    """Return values as measured and over draws of texts.
 
     `real_right`: classifier to how often it was right on each real text, shape (n_real,).
     """
@@ -120,15 +120,15 @@ def _real_rates(
     judgements: Judgements, real_right: Mapping[str, FloatArray], votes: int, n_resamples: int, seed: int
 ) -> dict[str, FloatArray]:
     """Return how often real texts are called real, as measured and as drawn, shape (1 + n_resamples,)."""
-    given = judgements.votes()[judgements.is_real].astype(np.float64)
-    totals = given.sum(axis=1)
+    real_votes = judgements.votes()[judgements.is_real].astype(np.float64)
+    totals = real_votes.sum(axis=1)
     able = totals == votes
-    sums = {"H1": given[:, 1], "H2": (2 * given[:, 1] > totals) * able}
+    sums = {"H1": real_votes[:, 1], "H2": (2 * real_votes[:, 1] > totals) * able}
     counts = {"H1": totals, "H2": able.astype(np.float64)}
     for name, right in real_right.items():
         sums[name], counts[name] = right, np.ones(len(right))
     drawn = np.concatenate(
-        [np.ones((1, len(given))), *text_draws("(real)", len(given), n_resamples=n_resamples, seed=seed)]
+        [np.ones((1, len(real_votes))), *text_draws("(real)", len(real_votes), n_resamples=n_resamples, seed=seed)]
     )
     return {name: (drawn @ sums[name]) / (drawn @ counts[name]) for name in sums}
 

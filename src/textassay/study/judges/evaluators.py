@@ -1,8 +1,8 @@
-"""What evaluators say of texts that people judged: stages that measure it, and evaluations made of what they found.
+"""Evaluators on texts that people judged: stages that measure, and evaluations from their results.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 3.2 to 3.5.
-Departs from it: classifiers are cross-fitted on the judged texts, several times where asked, since there is no other
+Departs from it: classifiers are cross-fitted on the judged texts, on one or several partitions, since there is no other
 text of these generators; nearest texts are by TF-IDF.
 """
 
@@ -67,7 +67,7 @@ SECONDS: Mapping[str, float] = {"LSTM": 28, "CNN": 11, "CNN & LSTM": 32, "RF": 1
 
 @dataclass(frozen=True)
 class JudgesScale:
-    """How much is computed."""
+    """The scale of the study."""
 
     networks: bool  # Whether the three networks are among the classifiers
     partitions: int  # How often texts are dealt into folds anew, for every classifier
@@ -81,7 +81,7 @@ class JudgesScale:
 
 @dataclass(frozen=True, eq=False)
 class JudgedTexts:
-    """Texts and what people said of them."""
+    """Texts and people's judgements of them."""
 
     judgements: Judgements  # Generators have the names of the tables
     # The texts, in the order of the items; generators in the order of the tables
@@ -91,9 +91,9 @@ class JudgedTexts:
 
     @property
     def key(self) -> str:
-        """A hash of all texts and of who wrote them."""
-        told = {name: corpus.texts for name, corpus in {"": self.real, **self.generated}.items()}
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+        """Hash of all texts and their writers."""
+        texts = {name: corpus.texts for name, corpus in {"": self.real, **self.generated}.items()}
+        return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
 
 def judged_texts(judgements: Judgements, *, votes: int) -> JudgedTexts:
@@ -127,16 +127,16 @@ def judged_fake(judged: JudgedTexts) -> dict[str, BoolArray]:
 def metric_stages(judged: JudgedTexts, *, seed: int) -> dict[str, Stage]:
     """Return the stages of metrics on all texts and, for word overlap, on those that the majority called fake."""
     everything = {name: np.ones(len(corpus), dtype=np.bool_) for name, corpus in judged.generated.items()}
-    found = {name: _metric_stage(judged, name, METRICS[name], everything, seed) for name in METRICS}
+    stages = {name: _metric_stage(judged, name, METRICS[name], everything, seed) for name in METRICS}
     fake = judged_fake(judged)
     if all(mask.any() for mask in fake.values()):
         for name in OVERLAPS:
-            found[f"{name}, judged fake"] = _metric_stage(judged, f"{name}, judged fake", METRICS[name], fake, seed)
-    return found
+            stages[f"{name}, judged fake"] = _metric_stage(judged, f"{name}, judged fake", METRICS[name], fake, seed)
+    return stages
 
 
 def metric_evaluation(name: str, result: Mapping[str, Any]) -> tuple[Evaluation, dict[str, tuple[float, float]]]:
-    """Return the evaluation that a metric's stage found, and generator to its interval."""
+    """Return the evaluation of a metric's stage, and the interval of each generator."""
     rows = result["generators"]
     has_terms = all(row["terms"] for row in rows.values())
     evaluation = Evaluation(
@@ -180,16 +180,16 @@ def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[s
         rows, better, signature = {}, "higher", ""
         for generator, corpus in judged.generated.items():
             part = corpus.take(np.flatnonzero(chosen[generator]))
-            found = measured.estimate(measured.statistics(state, part, seed=seed))
-            terms = None if found.evidence is None else found.evidence.generated_terms
-            interval = found.interval
+            estimate = measured.estimate(measured.statistics(state, part, seed=seed))
+            terms = None if estimate.evidence is None else estimate.evidence.generated_terms
+            interval = estimate.interval
             rows[generator] = {
-                "value": found.value,
+                "value": estimate.value,
                 "low": None if interval is None else interval.low,
                 "high": None if interval is None else interval.high,
                 "terms": None if terms is None else terms.tolist(),
             }
-            better, signature = found.better, str(found.signature)
+            better, signature = estimate.better, str(estimate.signature)
         return {"generators": rows, "better": better, "signature": signature}
 
     masks = hashlib.sha256(b"".join(np.packbits(mask).tobytes() for mask in chosen.values())).hexdigest()[:16]
@@ -199,16 +199,21 @@ def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[s
 
 def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int) -> Stage:
     def run(work: Work) -> dict[str, Any]:
-        made = meta_evaluate(
+        meta_evaluation = meta_evaluate(
             make_classifier(name, trials=trials, seed=seed), judged.real, judged.generated,
             individual=name == INDIVIDUAL, level=LEVEL, seed=seed,
         )  # fmt: skip
-        accuracies = {**made.by_generator, "(all)": made.all, "(real)": made.real, "(generated)": made.generated}
+        accuracies = {
+            **meta_evaluation.by_generator,
+            "(all)": meta_evaluation.all,
+            "(real)": meta_evaluation.real,
+            "(generated)": meta_evaluation.generated,
+        }
         return {
-            "real": (made.real_scores > 0.5).mean(axis=0).tolist(),
-            "generated": {generator: scores.tolist() for generator, scores in made.generated_scores.items()},
+            "real": (meta_evaluation.real_scores > 0.5).mean(axis=0).tolist(),
+            "generated": {generator: scores.tolist() for generator, scores in meta_evaluation.generated_scores.items()},
             "accuracies": {row: [one.value, one.interval.low, one.interval.high] for row, one in accuracies.items()},
-            "signature": str(made.signature),
+            "signature": str(meta_evaluation.signature),
         }
 
     if trials < 0:

@@ -26,8 +26,8 @@ def figures_of(
     """Return the figures."""
     starred = tuple(
         (table, one.evaluator, f"tau {one.gold}" if table in ("table 5", "figure 6") else "tau")
-        for table, found in agreements.items()
-        for one in found
+        for table, rows in agreements.items()
+        for one in rows
         if one.kind == "kendall" and one.p <= _STAR
     )
     known = {(table.id, column) for table in tables for column in table.columns}

@@ -1,9 +1,8 @@
-"""The findings of the paper that judges evaluators by people, checked on any values: the published ones, or ours.
+"""The findings of the paper that evaluates evaluators by people, checked on published or on our values.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 4 and 5.
-Departs from it: a finding holds, or does not, only beyond the luck of which texts were drawn
-(`textassay.study.drawn_values`).
+Departs from it: verdicts account for the sampling of texts (`textassay.study.drawn_values`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
-from textassay.study.drawn_values import DrawnValues, Found, Rule, check_rules
+from textassay.study.drawn_values import DrawnValues, Outcome, Rule, check_rules
 from textassay.study.judges.published import (
     BLEU_TRAIN,
     CLASSIFIERS,
@@ -35,11 +34,11 @@ _ALL, _REAL, _GENERATED = range(3)
 
 
 def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return every finding, checked."""
+    """Return the verdict on every finding."""
     return check_rules(RULES, values, level=level)
 
 
-def _exact_figures(values: DrawnValues) -> Found:
+def _exact_figures(values: DrawnValues) -> Outcome:
     rates = {name: 100 * values.rates[name][:1] for name in PEOPLE}
     if values.kappa is None:
         raise KeyError("kappa")
@@ -50,7 +49,7 @@ def _exact_figures(values: DrawnValues) -> Found:
     return parts, {**numbers, "kappa": values.kappa}
 
 
-def _real_is_easier(values: DrawnValues) -> Found:
+def _real_is_easier(values: DrawnValues) -> Outcome:
     parts, numbers = {}, {}
     for name in PEOPLE:
         rates = values.rates[name]
@@ -59,12 +58,12 @@ def _real_is_easier(values: DrawnValues) -> Found:
     return parts, numbers
 
 
-def _gated_is_best(values: DrawnValues) -> Found:
+def _gated_is_best(values: DrawnValues) -> Outcome:
     parts = {name: values.is_best(name, "gC2S") for name in PEOPLE}
     return parts, {name: float(values.of(name, "gC2S")[0]) for name in PEOPLE}
 
 
-def _three_groups(values: DrawnValues) -> Found:
+def _three_groups(values: DrawnValues) -> Outcome:
     high, middle = (*_SEQGANS, "Scheduled Sampling"), ("LeakGAN", "Google LM")
     parts: dict[str, BoolArray] = {}
     for generator in values.generators:
@@ -78,7 +77,7 @@ def _three_groups(values: DrawnValues) -> Found:
     return parts, {name: float(values.of("H1", name)[0]) for name in (*high, *middle, "Word LSTM 1.0")}
 
 
-def _classifiers_beat_people(values: DrawnValues) -> Found:
+def _classifiers_beat_people(values: DrawnValues) -> Outcome:
     parts: dict[str, BoolArray] = {}
     numbers: dict[str, Number] = {"H2": float(values.rates["H2"][0, _ALL])}
     for name in _FOUR:
@@ -92,7 +91,7 @@ def _classifiers_beat_people(values: DrawnValues) -> Found:
     return parts, numbers
 
 
-def _classifiers_like_gans(values: DrawnValues) -> Found:
+def _classifiers_like_gans(values: DrawnValues) -> Outcome:
     liked = {*_SEQGANS, "Scheduled Sampling", "Word LSTM 1.0"}
     parts: dict[str, BoolArray] = {}
     for name in CLASSIFIERS:
@@ -109,7 +108,7 @@ def _signs(taus: Mapping[tuple[str, str], FloatArray], sign: float) -> Iterator[
             yield f"{name} with {gold} {'above' if sign > 0 else 'below'} 0", sign * taus[name, gold] > 0
 
 
-def _opposite_signs(values: DrawnValues) -> Found:
+def _opposite_signs(values: DrawnValues) -> Outcome:
     parts = dict(_signs(values.taus, -1.0))
     for gold in PEOPLE:
         parts |= {f"{name} with {gold} above 0": values.taus[name, gold] > 0 for name in OVERLAPS}
@@ -118,7 +117,7 @@ def _opposite_signs(values: DrawnValues) -> Found:
     return parts, _told_taus(values.taus, ("SVM", "NB", *OVERLAPS))
 
 
-def _best_by_overlap(values: DrawnValues) -> Found:
+def _best_by_overlap(values: DrawnValues) -> Outcome:
     parts: dict[str, BoolArray] = {}
     for name in OVERLAPS:
         best = "gC2S" if name == "CIDEr" else "C2S"
@@ -132,7 +131,7 @@ def _best_by_overlap(values: DrawnValues) -> Found:
     }
 
 
-def _majority_turns(values: DrawnValues) -> Found:
+def _majority_turns(values: DrawnValues) -> Outcome:
     taus = values.majority_taus
     parts = dict(_signs(taus, 1.0))
     for gold in PEOPLE:
@@ -141,7 +140,7 @@ def _majority_turns(values: DrawnValues) -> Found:
     return parts, _told_taus(taus, ("SVM", "NB", "BLEU"))
 
 
-def _diversity_misleads(values: DrawnValues) -> Found:
+def _diversity_misleads(values: DrawnValues) -> Outcome:
     own, other = values.values[SELF_BLEU], values.values[DIVERSITY]
     rho = row_correlations(own, other, "spearman")
     parts = {"rho of Self-BLEU and lexical diversity at most -.7": rho <= -0.7}
@@ -152,7 +151,7 @@ def _diversity_misleads(values: DrawnValues) -> Found:
     return parts, {"rho": float(rho[0])}
 
 
-def _memorisation(values: DrawnValues) -> Found:
+def _memorisation(values: DrawnValues) -> Outcome:
     tau = row_correlations(values.goodness(BLEU_TRAIN), values.goodness("BLEU"), "kendall")
     gans = (*_SEQGANS, "LeakGAN")
     others = [name for name in values.generators if name not in (*gans, values.foreign)]
@@ -162,7 +161,7 @@ def _memorisation(values: DrawnValues) -> Found:
     return parts, {"tau": float(tau[0]), "highest GAN model": float(most[0])}
 
 
-def _temperature(values: DrawnValues) -> Found:
+def _temperature(values: DrawnValues) -> Outcome:
     parts: dict[str, BoolArray] = {}
     for name in ("H1", *CLASSIFIERS):
         hot, mild, cold = (values.of(name, generator) for generator in _WORDS)
@@ -176,7 +175,7 @@ def _temperature(values: DrawnValues) -> Found:
     return parts, {f"H1 of {name}": float(values.of("H1", name)[0]) for name in _WORDS}
 
 
-def _foreign_model(values: DrawnValues) -> Found:
+def _foreign_model(values: DrawnValues) -> Outcome:
     half = len(values.generators) / 2
     parts = {f"{name}: lower half": values.rank(name, values.foreign) >= half for name in PEOPLE}
     for name in (*PEOPLE, *CLASSIFIERS, *OVERLAPS, SELF_BLEU):

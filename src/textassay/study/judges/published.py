@@ -1,4 +1,4 @@
-"""The published tables of the paper that judges evaluators by people, as data, and evaluations made of them.
+"""The published tables of the paper that evaluates evaluators by people, as data and as evaluations.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, tables 2 to 9; the values behind figures 4 and 10, and people's shares in figure
@@ -258,12 +258,14 @@ def published_evaluations() -> dict[str, Evaluation]:
         ("table 6", (DIVERSITY,), "higher"),
         ("table 9", (BLEU_TRAIN,), "higher"),
     )
-    found = {}
+    evaluations = {}
     for table, columns, better in sources:
         for column in columns:
             values = published_table(table).column(column)
-            found[column] = Evaluation(column, better, GENERATORS, np.array([values[name] for name in GENERATORS]))
-    return found
+            evaluations[column] = Evaluation(
+                column, better, GENERATORS, np.array([values[name] for name in GENERATORS])
+            )
+    return evaluations
 
 
 def short_name(generator: str) -> str:

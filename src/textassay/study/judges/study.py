@@ -1,4 +1,4 @@
-"""The study ``judges``: what evaluators say of texts that people judged, set beside the paper that asked first.
+"""The study ``judges``: evaluators on texts that people judged, compared with the paper.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019.
@@ -95,11 +95,11 @@ class JudgesStudy(StagedStudy):
 
     @property
     def targets(self) -> Sequence[Stage]:
-        """All stages; none builds on another."""
-        return [*self.metrics.values(), *(stage for found in self.classifiers.values() for stage in found)]
+        """All stages; they are independent."""
+        return [*self.metrics.values(), *(stage for stages in self.classifiers.values() for stage in stages)]
 
     def result(self) -> Reproduction:
-        """Return what was found; all stages are done."""
+        """Return the results; all stages must be done."""
         judged = self.judged
         names = tuple(judged.generated)
         people = [
@@ -107,9 +107,9 @@ class JudgesStudy(StagedStudy):
             Evaluation.of_judgements(judged.judgements, by="majority", votes=self.votes).select(names),
         ]
         measured = {name: metric_evaluation(name, self.outcome(stage)) for name, stage in self.metrics.items()}
-        metrics = {name: found for name, (found, _) in measured.items()}
-        results = {name: [self.outcome(stage) for stage in found] for name, found in self.classifiers.items()}
-        classifiers = {name: classifier_evaluation(name, found) for name, found in results.items()}
+        metrics = {name: evaluation for name, (evaluation, _) in measured.items()}
+        results = {name: [self.outcome(stage) for stage in stages] for name, stages in self.classifiers.items()}
+        classifiers = {name: classifier_evaluation(name, outcomes) for name, outcomes in results.items()}
         judges = {name: metrics[name] for name in (*OVERLAPS, BESIDES)}
         majority = self._majority(results, metrics)
         judging = judge_evaluators(
@@ -118,10 +118,10 @@ class JudgesStudy(StagedStudy):
         )  # fmt: skip
         others = [*people, *(classifiers[name] for name in classifiers if name != INDIVIDUAL), *judges.values()]
         with_diversity = self._agreements(metrics[SELF_BLEU], others)
-        with_people = tuple(found for gold in people for found in self._agreements(gold, majority))
-        found = analyse(judged.judgements, votes=self.votes, level=LEVEL, seed=self.seed)
+        with_people = tuple(one for gold in people for one in self._agreements(gold, majority))
+        analysis = analyse(judged.judgements, votes=self.votes, level=LEVEL, seed=self.seed)
         tables = [
-            *human_tables(found, None if self.unchecked is None else analyse(self.unchecked, seed=self.seed)),
+            *human_tables(analysis, None if self.unchecked is None else analyse(self.unchecked, seed=self.seed)),
             table_4(results),
             *metric_tables(metrics, {name: intervals for name, (_, intervals) in measured.items()}),
             correlation_table(
@@ -135,12 +135,12 @@ class JudgesStudy(StagedStudy):
                 {one.name: one for one in (*people, *classifiers.values(), *metrics.values())},
                 (*PEOPLE, *classifiers, *OVERLAPS, SELF_BLEU, DIVERSITY, BESIDES),
             ),
-            *reasons_table(found),
+            *reasons_table(analysis),
         ]  # fmt: skip
         ours = drawn_values(
             judged.judgements, people, {**classifiers, **metrics},
             {name: np.mean([one["real"] for one in rows], axis=0) for name, rows in results.items()},
-            votes=self.votes, majority=majority, kappa=_kappa(found.agreement), n_resamples=self.n_resamples,
+            votes=self.votes, majority=majority, kappa=_kappa(analysis.agreement), n_resamples=self.n_resamples,
             seed=self.seed,
         )  # fmt: skip
         pairs = zip(check_findings(published_values(), level=LEVEL), check_findings(ours, level=LEVEL), strict=True)
@@ -149,7 +149,7 @@ class JudgesStudy(StagedStudy):
             settings=self._settings(),
             tables=tuple(tables),
             findings=tuple(one for pair in pairs for one in pair),
-            notes=self._notes(judging, found.notes),
+            notes=self._notes(judging, analysis.notes),
             seconds=self.seconds(),
             figures=figures_of(
                 tables,
@@ -164,14 +164,14 @@ class JudgesStudy(StagedStudy):
     def _majority(
         self, results: Mapping[str, Sequence[Mapping[str, Any]]], metrics: Mapping[str, Evaluation]
     ) -> list[Evaluation]:
-        """Return evaluators with the majority for the truth: agreement with it, and overlap of what it called fake."""
-        found = []
+        """Return evaluators with the majority as the truth: agreement with it, and overlap of texts called fake."""
+        evaluations = []
         for name, rows in results.items():
             each = [
                 majority_agreement(row["generated"], self.judged.majority, name=name, threshold=_REAL_FROM)
                 for row in rows
             ]
-            found.append(
+            evaluations.append(
                 Evaluation(
                     name,
                     "lower",
@@ -181,7 +181,7 @@ class JudgesStudy(StagedStudy):
                 )
             )
         known = ((name, metrics.get(f"{name}, judged fake")) for name in OVERLAPS)
-        return [*found, *(replace(one, name=name) for name, one in known if one is not None)]
+        return [*evaluations, *(replace(one, name=name) for name, one in known if one is not None)]
 
     def _settings(self) -> dict[str, Any]:
         judged = self.judged
@@ -200,18 +200,18 @@ class JudgesStudy(StagedStudy):
         }
 
     def _notes(self, judging: Judging, notes: Sequence[str]) -> tuple[str, ...]:
-        told = [f"Judgements: {'; '.join(notes)}."] if notes else []
+        lines = [f"Judgements: {'; '.join(notes)}."] if notes else []
         for verdict in judging.verdicts:
-            told.append(
+            lines.append(
                 f"By {verdict.gold}: {verdict.may_be_best[0]} agrees best; not told apart from it by "
                 f"{len(judging.generators)} generators: {join_words(judging.not_separated(verdict)) or 'none'}; "
                 f"upside down: {join_words(list(verdict.upside_down)) or 'none'}."
             )
         missing = [name for name in CLASSIFIERS if name not in self.classifiers]
         if missing:
-            told.append(f"Not measured at this scale: {join_words(missing)}.")
+            lines.append(f"Not measured at this scale: {join_words(missing)}.")
         return (
-            *told,
+            *lines,
             "BLEU against the training text (tables 8 and 9) is not measured: that text is not published.",
             "Intervals of correlations are over other generators and other texts; three temperatures of one model are "
             "not three models, so these claim too much.",
@@ -234,8 +234,8 @@ def _spreads(
     return spreads
 
 
-def _kappa(found: Sequence[Coefficient]) -> float | None:
-    for one in found:
+def _kappa(coefficients: Sequence[Coefficient]) -> float | None:
+    for one in coefficients:
         if (one.measure, one.labels, one.items) == ("fleiss-kappa", "correct/mistaken", "all"):
             return one.value
     return None

@@ -79,25 +79,25 @@ def human_tables(analysis: HumanAnalysis, unchecked: HumanAnalysis | None) -> li
 
 
 def reasons_table(analysis: HumanAnalysis) -> list[ReproducedTable]:
-    """Return how many comments give each of the eight reasons; nothing where there are no comments."""
-    found = analysis.reasons
-    if found is None:
+    """Return the number of comments with each of the eight reasons; nothing without comments."""
+    reasons = analysis.reasons
+    if reasons is None:
         return []
     cells = [
-        Cell(found.titles[name], column, ours=float(value))
-        for name, n in found.counts.items()
-        for column, value in (("comments", n), ("share", n / max(1, found.n_comments)))
+        Cell(reasons.titles[name], column, ours=float(value))
+        for name, n in reasons.counts.items()
+        for column, value in (("comments", n), ("share", n / max(1, reasons.n_comments)))
     ]
-    note = f"{found.n_comments} comments say something; a comment may give several reasons. Coded by keywords."
+    note = f"{reasons.n_comments} comments say something; a comment may give several reasons. Coded by keywords."
     return [ReproducedTable("reasons", "Reasons that people give", tuple(cells), note=note)]
 
 
 def table_4(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> ReproducedTable:
     """Return the accuracies of the classifiers: means over partitions, each partition a result."""
     cells = []
-    for name, found in results.items():
-        for row in found[0]["accuracies"]:
-            values, lows, highs = (100 * np.array([one["accuracies"][row][k] for one in found]) for k in range(3))
+    for name, partitions in results.items():
+        for row in partitions[0]["accuracies"]:
+            values, lows, highs = (100 * np.array([one["accuracies"][row][k] for one in partitions]) for k in range(3))
             spread = float(values.std(ddof=1)) if len(values) > 1 else None
             cells.append(Cell(row, name, float(values.mean()), float(lows.mean()), float(highs.mean()), spread=spread))
     return beside(published_table("table 4"), cells, differs=_CROSS_FITTED)
@@ -164,7 +164,7 @@ def agreement_cells(
 def from_printed_values() -> list[ReproducedTable]:
     """Return tables 5, 7 and 8 as they follow from the printed values of evaluators."""
     known = published_evaluations()
-    found = []
+    tables = []
     for name, golds in (("table 5", PEOPLE), ("table 7", (SELF_BLEU,)), ("table 8", (BLEU_TRAIN,))):
         printed = published_table(name)
         cells = []
@@ -182,12 +182,12 @@ def from_printed_values() -> list[ReproducedTable]:
         note = (
             f"{len(pairs)} cells follow from printed values, the largest difference is {most:.5f}; of the others the "
         )
-        found.append(beside(other, cells, note=f"{note}values of the evaluators are not printed."))
-    return found
+        tables.append(beside(other, cells, note=f"{note}values of the evaluators are not printed."))
+    return tables
 
 
 def majority_table(majority: Sequence[Evaluation], agreements: Sequence[Agreement]) -> list[ReproducedTable]:
-    """Return how often classifiers say what most people say, and how they then rank generators; figures 6 and 11."""
+    """Return the agreement of classifiers with people's majority, and their ranks of generators; figures 6 and 11."""
     cells = [
         Cell(generator, one.name, 100 * value, 100 * (value - half), 100 * (value + half))
         for one in majority

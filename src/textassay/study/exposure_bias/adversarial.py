@@ -1,9 +1,8 @@
-"""Stages that train what figure 4 sets beside maximum likelihood: ScratchGAN and CoT from scratch, RankGAN after it.
+"""Stages that train the adversarial models of figure 4: ScratchGAN and CoT from scratch, RankGAN after pre-training.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.3 and appendix D.
-Departs from it: CoT, which the paper names and gives no result of. RankGAN begins with the weights of the model that
-learnt by maximum likelihood, as one that writes sentences of the oracle's length: what never comes there, the end, is
-left out, as it is wherever EB-C is measured.
+Departs from it: CoT, for which the paper has no result, is added. RankGAN begins with the weights of the model trained
+by maximum likelihood, with sentences of the oracle's length, without ends, as wherever EB-C is measured.
 """
 
 import json
@@ -17,6 +16,7 @@ from textassay.adversarial import (
     COT_PRESETS,
     RANKGAN_PRESETS,
     SCRATCHGAN_PRESETS,
+    AdversarialTrainer,
     Collapse,
     CoT,
     CotRecipe,
@@ -25,7 +25,6 @@ from textassay.adversarial import (
     RankGan,
     RoundsHistory,
     ScratchGan,
-    TwoSided,
     train_in_rounds,
 )
 from textassay.corpus import Corpus, TextForm
@@ -43,21 +42,21 @@ from textassay.training import single_threaded
 
 _KIND = "two-sided"
 _ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
-_FROM_SCRATCH = Collapse("variety", least=0.05)  # as `train` has it: dips to a few words are how they begin
+_FROM_SCRATCH = Collapse("variety", least=0.05)  # as in `train`: trainings begin with a few words only
 _PRESETS: Mapping[str, Any] = {SCRATCHGAN: SCRATCHGAN_PRESETS, COT: COT_PRESETS, RANKGAN: RANKGAN_PRESETS}
 
 
 def from_scratch_stage(
-    name: str, kind: str, asked: Contest, text: Part, form: TextForm, *, longest: int, seed: int,
+    name: str, kind: str, contest: Contest, text: Part, form: TextForm, *, longest: int, seed: int,
     cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage that trains `SCRATCHGAN` or `COT`, and keeps it.
+    """Return the stage that trains and saves `SCRATCHGAN` or `COT`.
 
-    Its result says how many rounds count (``kept``), what was told after the last of them (``last``), and why training
-    ended early (``stopped``, none where it did not).
+    Its result has the number of rounds that count (``kept``), the values of the last of them (``last``), and why
+    training ended early (``stopped``, None where it did not).
     """
-    preset, recipe = _PRESETS[kind][asked.preset]
-    network, recipe = {**preset, **asked.network}, replace(recipe, **asked.recipe)
+    preset, recipe = _PRESETS[kind][contest.preset]
+    network, recipe = {**preset, **contest.network}, replace(recipe, **contest.recipe)
     settings = _json({"network": network, "recipe": asdict(recipe), "seed": seed, "longest": longest})
     settings |= {"train": text.settings, "form": form.hash}
 
@@ -77,14 +76,14 @@ def from_scratch_stage(
 
 
 def rankgan_stage(
-    name: str, before: Stage, oracle: Stage, asked: Contest, text: Part, form: TextForm, *, n: int,
+    name: str, before: Stage, oracle: Stage, contest: Contest, text: Part, form: TextForm, *, n: int,
     seed: int, cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage of RankGAN's rounds against text that a random LSTM wrote; see `from_scratch_stage`.
+    """Return the stage of RankGAN's rounds on samples of a random LSTM; see `from_scratch_stage`.
 
-    Its result has besides, as ``oracle``, what `ExposureResults.oracle_costs` holds.
+    Its result has also ``oracle``, the values of `ExposureResults.oracle_costs`.
     """
-    recipe = replace(_PRESETS[RANKGAN][asked.preset][1], **asked.recipe)
+    recipe = replace(_PRESETS[RANKGAN][contest.preset][1], **contest.recipe)
     settings = _json({"recipe": asdict(recipe), "seed": seed, "n": n, "train": text.settings, "form": form.hash})
 
     def run(work: Work) -> dict[str, Any]:
@@ -94,7 +93,7 @@ def rankgan_stage(
         model = _of_length(learnt, truth.length)
         training = RankGan(model, text.load(work, form), recipe=recipe, seed=seed)
         phases = (
-            Phase("discriminator", recipe.pretraining_rounds, judged=False),
+            Phase("discriminator", recipe.pretraining_rounds, validated=False),
             Phase("adversarial", recipe.rounds),
         )
         with _one_thread():
@@ -104,14 +103,16 @@ def rankgan_stage(
             history = _trained(training, phases, RANKGAN, settings, work)
             costs[RANKGAN] = _cost(truth, training.sample(n, seed=seed_for(seed, "after")))
         training.finish({"kind": "rankgan", "kept": history.kept, "seed": seed})
-        told = {"oracle": {title: quantity_to_dict(found) for title, found in costs.items()}}
-        return told | _kept(model, form, history, work)
+        oracle_costs = {"oracle": {title: quantity_to_dict(cost) for title, cost in costs.items()}}
+        return oracle_costs | _kept(model, form, history, work)
 
     return Stage(_KIND, name, settings, run, tuple(dict.fromkeys((before, oracle, *text.inputs))), cost)
 
 
-def _trained(training: TwoSided, phases: Any, kind: str, settings: Mapping[str, Any], work: Work) -> RoundsHistory:
-    """Train through all phases, or go on where a killed run was."""
+def _trained(
+    training: AdversarialTrainer, phases: Any, kind: str, settings: Mapping[str, Any], work: Work
+) -> RoundsHistory:
+    """Train through all phases, or resume a killed run."""
     return train_in_rounds(
         training,
         phases,
@@ -123,7 +124,7 @@ def _trained(training: TwoSided, phases: Any, kind: str, settings: Mapping[str, 
 
 
 def _kept(model: LstmModel, form: TextForm, history: RoundsHistory, work: Work) -> dict[str, Any]:
-    """Keep the generator, and return how its training went."""
+    """Save the generator, and return the result of its training."""
     save_model(model, work.folder / MODEL, form=form)
     (work.folder / _ROUNDS).unlink(missing_ok=True)
     last = dict(history.rounds[history.kept - 1].values) if history.kept else {}
@@ -131,11 +132,11 @@ def _kept(model: LstmModel, form: TextForm, history: RoundsHistory, work: Work) 
 
 
 def _of_length(model: LstmModel, length: int | None) -> LstmModel:
-    """Return a model of the same weights that writes sentences of `length` tokens."""
-    found = LstmModel(**{**model.settings, "recipe": model.recipe, "length": length, "max_length": length})
+    """Return a model with the same weights and sentences of `length` tokens."""
+    fixed_length = LstmModel(**{**model.settings, "recipe": model.recipe, "length": length, "max_length": length})
     arrays = {name: weight.cpu().numpy() for name, weight in model.weights.items()}
-    found.restore(arrays, vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=model.record)
-    return found
+    fixed_length.restore(arrays, vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=model.record)
+    return fixed_length
 
 
 def _cost(oracle: LanguageModel, drawn: Corpus) -> Quantity:
@@ -147,13 +148,13 @@ def _cost(oracle: LanguageModel, drawn: Corpus) -> Quantity:
 
 def _json(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as they come back from JSON."""
-    found: dict[str, Any] = json.loads(json.dumps(settings))
-    return found
+    document: dict[str, Any] = json.loads(json.dumps(settings))
+    return document
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Compute with one thread: another number sums in another order, and gives other weights."""
+    """Compute with one thread: the weights depend on the number of threads."""
     with ExitStack() as stack:
         stack.enter_context(workers(1))
         stack.enter_context(single_threaded())

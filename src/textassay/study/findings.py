@@ -1,9 +1,4 @@
-"""Findings that are lists of claims: what is said, what the paper prints, where the numbers should lie.
-
-A claim is a number that should lie between two bounds: a value, a mean over lengths, a growth over them, a difference.
-
-Source: none of the papers; how a verdict follows from intervals is that of `judge_claims`.
-"""
+"""Findings as lists of conditions: numbers that should lie between two bounds; `check_conditions` gives the verdict."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,7 +9,7 @@ from scipy import stats
 
 from textassay.meta_evaluation import CheckedFinding, Number, Verdict
 
-_SHOWN = 6  # numbers of a finding
+_MOST_NUMBERS = 6  # of a finding
 _HOW = (
     "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for how many "
     "there are, lies wholly outside."
@@ -22,8 +17,8 @@ _HOW = (
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A number that should lie between `lower` and `upper`; its standard error, and the degrees of freedom of that."""
+class Condition:
+    """A number that should lie between `lower` and `upper`, with its standard error and degrees of freedom."""
 
     name: str
     value: float
@@ -39,7 +34,7 @@ class Claim:
 
     @property
     def margin(self) -> float:
-        """By how many errors the value lies between its bounds; negative outside, lowest where it is undefined."""
+        """Distance to the nearer bound, in standard errors; negative outside, -inf where the value is undefined."""
         room = min(self.value - self.lower, self.upper - self.value)
         if math.isnan(room):
             return -math.inf
@@ -47,32 +42,32 @@ class Claim:
 
 
 def difference(
-    name: str, first: Claim, second: Claim, *, lower: float = -math.inf, upper: float = math.inf
-) -> Claim:  # fmt: skip
-    """Return a claim about the first less the second, which vary independently; degrees are Welch's."""
+    name: str, first: Condition, second: Condition, *, lower: float = -math.inf, upper: float = math.inf
+) -> Condition:  # fmt: skip
+    """Return a condition about the first less the second, which are independent; Welch's degrees of freedom."""
     parts = [(one.error**2, one.degrees) for one in (first, second)]
     spread = sum(variance**2 / degrees for variance, degrees in parts if degrees > 0)
     variance = sum(variance for variance, _ in parts)
     degrees = variance**2 / spread if spread > 0 else math.inf
-    return Claim(name, first.value - second.value, math.sqrt(variance), degrees, lower, upper)
+    return Condition(name, first.value - second.value, math.sqrt(variance), degrees, lower, upper)
 
 
-def judge_claims(claims: Iterable[Claim], level: float) -> tuple[Verdict, dict[str, Number]]:
-    """Return the verdict on claims that are to be true together, and the numbers it rests on.
+def check_conditions(conditions: Iterable[Condition], level: float) -> tuple[Verdict, dict[str, Number]]:
+    """Return the joint verdict on conditions, and the numbers behind it.
 
     They hold where every interval lies between its bounds; they do not where an interval of level
     ``1 - (1 - level) / n`` lies wholly outside; else they are not separated. With an undefined value nothing is
     measured. Where there are many, those nearest to their bounds come first.
     """
-    parts = list(claims)
+    parts = list(conditions)
     if not parts:
         return "not measured", {}
-    shown = parts if len(parts) <= _SHOWN else sorted(parts, key=lambda one: one.margin)
-    numbers: dict[str, Number] = {"numbers compared": len(parts)} if len(parts) > _SHOWN else {}
-    for one in shown:
+    listed = parts if len(parts) <= _MOST_NUMBERS else sorted(parts, key=lambda one: one.margin)
+    numbers: dict[str, Number] = {"numbers compared": len(parts)} if len(parts) > _MOST_NUMBERS else {}
+    for one in listed:
         low, high = one.interval(level)
-        told = {one.name: one.value, f"{one.name}: low": low, f"{one.name}: high": high}
-        numbers |= {name: None if math.isnan(value) else value for name, value in told.items()}
+        interval = {one.name: one.value, f"{one.name}: low": low, f"{one.name}: high": high}
+        numbers |= {name: None if math.isnan(value) else value for name, value in interval.items()}
     if any(math.isnan(one.value) for one in parts):
         return "not measured", numbers
     wide = [one.interval(1 - (1 - level) / len(parts)) for one in parts]
@@ -83,17 +78,17 @@ def judge_claims(claims: Iterable[Claim], level: float) -> tuple[Verdict, dict[s
 
 
 @dataclass(frozen=True)
-class ClaimRule:
-    """A finding: its id, what it says, what the paper prints, where the numbers should lie."""
+class Finding:
+    """A finding of a paper: id, statement, published numbers, and where the numbers should lie."""
 
     id: str
     statement: str
     published: str
     where: str
 
-    def checked(self, about: str, claims: Iterable[Claim], level: float) -> CheckedFinding:
-        """Return the verdict on claims."""
-        verdict, numbers = judge_claims(claims, level)
+    def checked(self, about: str, conditions: Iterable[Condition], level: float) -> CheckedFinding:
+        """Return the verdict on conditions."""
+        verdict, numbers = check_conditions(conditions, level)
         rule = f"{self.where} {_HOW.format(level=100 * level)}"
         return CheckedFinding(self.id, self.statement, about, verdict, rule, self.published, numbers)
 
