@@ -312,8 +312,8 @@ def _references(axes: Axes, references: Sequence[Reference], *, beside: bool = F
             where: dict[str, Any] = {
                 "x": ("data", "axes fraction"), "y": ("axes fraction", "data"), "diagonal": "axes fraction"
             }  # fmt: skip
-            axes.annotate(printable(line.name), at, (3, -3 if beside else 3), where[line.axis], "offset points", color=COLOURS[colour],
-                          fontsize=7.5)  # fmt: skip
+            axes.annotate(printable(line.name), at, (3, -3 if beside else 3), where[line.axis], "offset points",
+                          color=COLOURS[colour], fontsize=7.5)  # fmt: skip
 
 
 def _scale(axes: Axes, axis: Axis, which: str, *, most: int) -> None:
