@@ -6,7 +6,6 @@ from importlib.metadata import version
 
 from textassay.report.document import Cell, Column, Document, Row, Table, section
 from textassay.report.number import counted
-from textassay.report.words import join_words
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,9 @@ def translation_document(
     note = f"In brackets: what was forced. {', '.join(forced)} are not scored against the reference." if forced else ""
     columns = (Column("", numeric=False), Column("text", numeric=False))
     table = Table("translations", columns, tuple(rows), notes=(note,) if note else ())
-    modes = join_words([mode.upper() for mode in translations])
-    answer = f"{counted(len(sources), 'sentence')} translated by {model}, with these beginnings: {modes}."
+    answer = f"{counted(len(sources), 'sentence')} translated by {model}, with and without forced beginnings."
+    if not forced or len(forced) == len(translations):
+        answer = f"{counted(len(sources), 'sentence')} translated by {model}."
     return Document(
         f"Translations by {model}", (answer,), (), (section("Side by side", table),), version=version("textassay")
     )
