@@ -173,8 +173,10 @@ def _curves(plot: Curves) -> Canvas:
         points = [p for s in plot.series if not plot.own_scales or s.panel == place for p in s.points]
         _scale(axes, plot.x, "x", most=5 if len(panels) == 1 else 3)
         _scale(axes, plot.y, "y", most=4)
-        _limits(axes, "x", plot.x, [v for p in points for v in (p.x, p.x_low, p.x_high)], margin=0.03)
-        _limits(axes, "y", plot.y, [v for p in points for v in (p.y, p.low, p.high)], margin=0.06)
+        lines = {axis: [line.at for line in plot.references if line.axis == axis] for axis in "xy"}
+        x, y = ((p.x, p.x_low, p.x_high) for p in points), ((p.y, p.low, p.high) for p in points)
+        _limits(axes, "x", plot.x, [*(v for ends in x for v in ends), *lines["x"]], margin=0.03)
+        _limits(axes, "y", plot.y, [*(v for ends in y for v in ends), *lines["y"]], margin=0.06)
     drawn[0].set_ylabel(printable(plot.y.name), color=MUTED, labelpad=3)
     figure.text((left + width - right) / 2 / width, 0.05 / height, printable(plot.x.name), color=MUTED, ha="center")
     if plot.text:
